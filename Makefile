@@ -1,0 +1,51 @@
+# Everything runs in .venv; a bare machine needs Python 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench soak clean
+
+help:
+	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
+	@echo "make test    install what the tests need, and pass them"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   measure against named alternatives, in an environment of its own"
+	@echo "make soak    the long random checks"
+
+# Which extras are in the environment is remembered by the stamp files.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+$(VENV)/test.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[plot,test]"
+	@touch $@
+
+$(VENV)/lint.stamp: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[plot,test,lint]"
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python -m symacct.explore.demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/demo.stamp
+	$(BIN)/python benchmarks/run.py
+
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(JOBS) tests/soak
+
+clean:
+	rm -rf $(VENV) out build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
