@@ -1,0 +1,191 @@
+"""What is claimed about a curve: adjacency, kind, orders, source; and the rule that infers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from symacct.errors import AdjacencyError, DomainError, SoundnessError
+from symacct.exact import INFINITY
+
+
+class Kind(Enum):
+    """How a curve errs.
+
+    `exact`: the supremum over everything that fits the description, attained; `upper`: at least
+    the truth; `lower`: at most the truth.
+    """
+
+    EXACT = "exact"
+    UPPER = "upper"
+    LOWER = "lower"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def combine(kinds: Iterable[Kind], what: str) -> Kind:
+    """exact only if all are; upper if all are exact or upper; lower if all are exact or lower.
+
+    Raises SoundnessError where an upper meets a lower.
+    """
+    found = set(kinds)
+    if {Kind.UPPER, Kind.LOWER} <= found:
+        raise SoundnessError(
+            f"{what}: found an upper bound together with a lower one, which bounds nothing; "
+            "needed all upper (or exact) or all lower (or exact)"
+        )
+    return next((kind for kind in (Kind.UPPER, Kind.LOWER) if kind in found), Kind.EXACT)
+
+
+class Relation(Enum):
+    """Which datasets are neighbours."""
+
+    EITHER = "either"
+    ADD_REMOVE = "add_remove"
+    REPLACE_ONE = "replace_one"
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """The pairs of datasets a curve is about: a relation, applied up to `group` times.
+
+    A leaf that may be stated for either relation leaves it open (`either`).
+    """
+
+    relation: Relation = Relation.EITHER
+    group: int = 1
+
+    def __str__(self) -> str:
+        suffix = f", groups of {self.group}" if self.group > 1 else ""
+        return self.relation.value + suffix
+
+    def meet(self, other: Adjacency, what: str) -> Adjacency:
+        """The pairs that both speak of.
+
+        A curve for groups holds for smaller groups; groups of 2 under add/remove hold every
+        replace-one pair (one removal, one addition). Raises AdjacencyError if nothing is common.
+        """
+        group = min(self.group, other.group)
+        relations = {self.relation, other.relation} - {Relation.EITHER}
+        if len(relations) < 2:
+            return Adjacency(next(iter(relations), Relation.EITHER), group)
+        add_remove, replace_one = sorted((self, other), key=lambda a: a.relation.value)
+        if add_remove.group >= 2:
+            return Adjacency(Relation.REPLACE_ONE, min(add_remove.group // 2, replace_one.group))
+        raise AdjacencyError(
+            f"{what}: found add_remove and replace_one together, needed one neighbouring relation; "
+            "GroupPrivacy(m, 1) turns an add_remove curve into one that covers replace_one"
+        )
+
+
+EITHER = Adjacency()
+ADD_REMOVE = Adjacency(Relation.ADD_REMOVE)
+REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
+
+
+def adjacency(value: Any) -> Adjacency:
+    """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
+    if isinstance(value, Adjacency):
+        return value
+    try:
+        return Adjacency(Relation(value))
+    except ValueError:
+        raise DomainError(
+            f"adjacency: found {value!r}, needed 'add_remove', 'replace_one' or 'either'"
+        ) from None
+
+
+def kind(value: Any) -> Kind:
+    """The Kind a user named: "exact", "upper" or "lower"."""
+    try:
+        return value if isinstance(value, Kind) else Kind(value)
+    except ValueError:
+        raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'") from None
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A set of orders: from `first` on (itself included unless `above`), whole ones or all."""
+
+    first: float = 1
+    above: bool = False
+    whole: bool = False
+    infinite: bool = True
+
+    def __contains__(self, alpha: int | Fraction | float) -> bool:
+        if alpha == INFINITY:
+            return self.infinite
+        reached = alpha > self.first if self.above else alpha >= self.first
+        return reached and (not self.whole or isinstance(alpha, int))
+
+    def __str__(self) -> str:
+        if self.first == INFINITY:
+            return "alpha = ∞"
+        sort = "integer" if self.whole else "real"
+        comparison = ">" if self.above else ">="
+        return f"{sort} orders {comparison} {self.first}" + (" and ∞" if self.infinite else "")
+
+
+ALL_ORDERS = Orders()
+FINITE_ORDERS = Orders(infinite=False)
+INTEGER_ORDERS = Orders(2, whole=True, infinite=False)
+INFINITE_ORDER = Orders(INFINITY)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement stands: a key of the bibliography and the place in that work."""
+
+    key: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.key}, {self.place}" if self.place else self.key
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said of a curve or of one of its values."""
+
+    kind: Kind
+    adjacency: Adjacency = EITHER
+    orders: Orders = ALL_ORDERS
+    theorems: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    certified: bool = True
+
+    def __str__(self) -> str:
+        names = ", ".join(self.theorems)
+        trust = "" if self.certified else ", not certified"
+        by = f" by {names}" if names else ""
+        return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
+
+
+def infer(
+    what: str,
+    stated: Claim,
+    premises: Iterable[Claim],
+    monotone: bool = True,
+) -> Claim:
+    """The one rule: what a statement yields when its premises are replaced by what is known.
+
+    `stated` is what it yields for exact premises. If it is nondecreasing in every value that it
+    reads (`monotone`), upper premises give an upper bound and lower premises a lower one; if not,
+    only exact premises will do. Adjacencies must meet, certificates are lost once for all.
+    """
+    premises = tuple(premises)
+    kind = combine([stated.kind, *(p.kind for p in premises)], what)
+    if not monotone and any(p.kind is not Kind.EXACT for p in premises):
+        raise SoundnessError(
+            f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
+            "because the bound is not nondecreasing in the values it reads"
+        )
+    adjacency = stated.adjacency
+    for premise in premises:
+        adjacency = premise.adjacency.meet(adjacency, what)
+    certified = stated.certified and all(p.certified for p in premises)
+    return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

@@ -1,0 +1,79 @@
+"""What a parameter may be: each function gives back the exact value or says what was needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from symacct.arithmetic.ball import decide
+from symacct.errors import DomainError, PrecisionError
+from symacct.exact import Exact, exact
+
+
+def positive(value: Any, name: str) -> Exact:
+    """A number > 0."""
+    return _within(value, name, "> 0", (lambda x: x > 0,))
+
+
+def nonnegative(value: Any, name: str) -> Exact:
+    """A number >= 0."""
+    return _within(value, name, ">= 0", (lambda x: x >= 0,))
+
+
+def above_one(value: Any, name: str) -> Exact:
+    """A number > 1."""
+    return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
+
+
+def rate(value: Any, name: str) -> Exact:
+    """A sampling rate in [0, 1]."""
+    return _within(value, name, "0 <= rate <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
+
+
+def probability(value: Any, name: str) -> Exact:
+    """A probability strictly between 0 and 1."""
+    return _within(value, name, "0 < probability < 1", (lambda x: x > 0, lambda x: 1 - x > 0))
+
+
+def whole(value: Any, name: str, least: int = 0) -> int:
+    """A whole number >= `least`."""
+    number = exact(value, name)
+    if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
+        raise DomainError(f"{name}: found {value}, needed a whole number >= {least}")
+    return int(number)
+
+
+def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]) -> Exact:
+    number = exact(value, name)
+    for condition in conditions:
+        if not _holds(condition, number, name):
+            raise DomainError(f"{name}: found {value}, needed {needed}")
+    return number
+
+
+def _holds(condition: Callable, number: Exact, name: str) -> bool:
+    """Whether the condition holds; what symbols leave open is taken as the user's assumption."""
+    if isinstance(number, Fraction):
+        return condition(number)
+    if number.free_symbols:
+        return condition(number) is not sympy.false
+
+    def ball_holds(x: Any) -> bool | None:
+        # A ball comparison is True only where it is certain.
+        return True if condition(x) else (False if _certainly_not(condition, x) else None)
+
+    answer = decide(ball_holds, number)
+    if answer is None:
+        raise PrecisionError(
+            f"{name}: found {number}, too close to the edge of its domain to decide; "
+            "write it as a rational number"
+        )
+    return answer
+
+
+def _certainly_not(condition: Callable, x: Any) -> bool:
+    """No point of the ball satisfies the condition: neither of its ends does."""
+    return not condition(x.lower()) and not condition(x.upper()) and not x.contains(0)

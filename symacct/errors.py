@@ -1,0 +1,43 @@
+"""Every error symacct raises: what was found, what was needed, the remedy."""
+
+from __future__ import annotations
+
+
+class SymacctError(Exception):
+    """Base of all errors of symacct; one line that a tired researcher understands."""
+
+
+class DomainError(SymacctError, ValueError):
+    """A parameter, count or name lies outside what it can be."""
+
+
+class AdjacencyError(SymacctError):
+    """Two statements about different neighbouring relations were put together."""
+
+
+class OrderError(SymacctError, ValueError):
+    """A theorem or a curve says nothing at the order asked."""
+
+
+class SoundnessError(SymacctError):
+    """A lower bound would have become a guarantee, or an upper bound a lower one."""
+
+
+class AssumptionError(SymacctError):
+    """A theorem was asked for where its assumptions are not proved."""
+
+
+class PrecisionError(SymacctError, ArithmeticError):
+    """The digits asked were not reached, or a comparison stayed undecided, within the limit."""
+
+
+class ParseError(SymacctError, ValueError):
+    """A text or JSON document is not an expression."""
+
+
+class LimitError(SymacctError):
+    """An input is larger than the limits in force; `symacct.limits(...)` raises them."""
+
+
+class OrderGridWarning(UserWarning):
+    """The best of the orders given lies at the edge of the grid: a better one may lie beyond."""

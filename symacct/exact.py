@@ -1,0 +1,168 @@
+"""Any accepted number → Fraction, or a SymPy expression where it is not rational."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import flint
+import mpmath
+import numpy as np
+import sympy
+
+from symacct import sizes
+from symacct.errors import DomainError
+
+Exact: TypeAlias = Fraction | sympy.Expr
+INFINITY = math.inf
+
+_DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
+_RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?")
+_INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
+
+
+def exact(value: Any, name: str = "number") -> Exact:
+    """The exact value of `value`; symbols are kept.
+
+    int, Fraction, Decimal and text ("1/1000", "0.001", "1e-8") are exact, a float or mpf is its
+    binary value, a SymPy expression stays what it is. Raises DomainError for anything else, for
+    NaN and for infinities, LimitError for numbers of absurd size.
+
+    >>> exact("1e-3") == exact("1/1000") == Fraction(1, 1000)
+    True
+    """
+    if isinstance(value, Fraction):
+        return _bounded(value, name)
+    if isinstance(value, bool | np.bool_):
+        raise DomainError(f"{name}: found {value!r}, needed a number")
+    if isinstance(value, int | np.integer):
+        return _bounded(Fraction(int(value)), name)
+    if isinstance(value, str):
+        return _from_text(value, name)
+    if isinstance(value, sympy.Basic):
+        return _from_sympy(value, name)
+    if isinstance(value, Decimal):
+        return _from_decimal(value, name)
+    if isinstance(value, float | np.floating):
+        if not math.isfinite(value):
+            raise DomainError(f"{name}: found {value}, needed a finite number")
+        return Fraction(*value.as_integer_ratio())
+    if hasattr(value, "_mpf_"):
+        return _from_mpf(value, name)
+    if isinstance(value, numbers.Rational):
+        return _bounded(Fraction(int(value.numerator), int(value.denominator)), name)
+    raise DomainError(
+        f"{name}: found {value!r} of type {type(value).__name__}, needed a number: "
+        "int, Fraction, Decimal, text, float, mpf or a SymPy expression"
+    )
+
+
+def order(value: Any) -> int | Fraction | float | sympy.Expr:
+    """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic."""
+    if is_infinite(value):
+        return INFINITY
+    alpha = exact(value, "order alpha")
+    if isinstance(alpha, Fraction):
+        if alpha < 1:
+            raise DomainError(f"order alpha: found {value!r}, needed 1 <= alpha <= ∞")
+        return int(alpha) if alpha.denominator == 1 else alpha
+    return alpha
+
+
+def is_infinite(value: Any) -> bool:
+    """Is this +∞, in any of the forms a user writes it?"""
+    if isinstance(value, str):
+        return value.strip().lower() in _INFINITE_TEXT
+    if isinstance(value, sympy.Basic):
+        return value is sympy.oo
+    if isinstance(value, float | np.floating | Decimal):
+        return bool(value == math.inf)
+    return hasattr(value, "_mpf_") and bool(mpmath.isinf(value)) and value > 0
+
+
+def text(value: Exact) -> str:
+    """`value` as text that `exact` reads back: 5, 1/1000."""
+    if isinstance(value, Fraction):
+        # flint's integers have no cap on the digits of a conversion, Python's do.
+        numerator = str(flint.fmpz(value.numerator))
+        if value.denominator == 1:
+            return numerator
+        return f"{numerator}/{flint.fmpz(value.denominator)}"
+    return str(value)
+
+
+def expression(value: Exact | int) -> sympy.Expr:
+    """The same number for SymPy."""
+    if isinstance(value, sympy.Expr):
+        return value
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def _bounded(value: Fraction, name: str) -> Fraction:
+    size = max(value.numerator.bit_length(), value.denominator.bit_length())
+    sizes.check("parameter_bits", size, f"{name} in bits")
+    return value
+
+
+def _from_text(value: str, name: str) -> Fraction:
+    sizes.check("parameter_bits", len(value), f"{name} in characters")
+    match = _RATIONAL.fullmatch(value)
+    if match is None:
+        raise DomainError(f"{name}: found {value!r}, needed a number such as 5, 1/1000 or 1e-8")
+    sign, digits, exponent, divisor, divisor_exponent = match.groups()
+    result = _decimal(digits, exponent, name)
+    if divisor is not None:
+        bottom = _decimal(divisor, divisor_exponent, name)
+        if bottom == 0:
+            raise DomainError(f"{name}: found {value!r}, needed a denominator other than 0")
+        result /= bottom
+    return _bounded(-result if sign == "-" else result, name)
+
+
+def _decimal(digits: str, exponent: str | None, name: str) -> Fraction:
+    whole, _, decimals = digits.replace("_", "").partition(".")
+    power = -len(decimals)
+    if exponent is not None:
+        # A power of ten beyond this cannot pass the limit on bits, so do not build it.
+        if len(exponent) > 9:
+            sizes.check("parameter_bits", 10**9, f"{name}, exponent of ten")
+        power += int(exponent)
+    sizes.check("parameter_bits", 3 * abs(power), f"{name} in bits")
+    mantissa = int(flint.fmpz(whole + decimals))
+    return Fraction(mantissa) * Fraction(10) ** power
+
+
+def _from_decimal(value: Decimal, name: str) -> Fraction:
+    if not value.is_finite():
+        raise DomainError(f"{name}: found {value}, needed a finite number")
+    sizes.check("parameter_bits", 3 * abs(value.adjusted()), f"{name} in bits")
+    return _bounded(Fraction(value), name)
+
+
+def _from_mpf(value: Any, name: str) -> Fraction:
+    sign, mantissa, power, _ = value._mpf_
+    if not mantissa and power:
+        raise DomainError(f"{name}: found {value}, needed a finite number")
+    sizes.check("parameter_bits", abs(int(power)), f"{name} in bits")
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(power)
+    return _bounded(-magnitude if sign else magnitude, name)
+
+
+def _from_sympy(value: sympy.Basic, name: str) -> Exact:
+    if isinstance(value, sympy.Rational):
+        return _bounded(Fraction(int(value.p), int(value.q)), name)
+    if isinstance(value, sympy.Float):
+        return _from_mpf(value, name)
+    if not isinstance(value, sympy.Expr) or value.has(sympy.nan, sympy.oo, sympy.zoo):
+        raise DomainError(f"{name}: found {value}, needed a finite number or expression")
+    # Floats inside an expression are exact binary values too.
+    value = value.xreplace({f: expression(_from_mpf(f, name)) for f in value.atoms(sympy.Float)})
+    if value.is_Rational:
+        return _from_sympy(value, name)
+    if value.is_extended_real is False:
+        raise DomainError(f"{name}: found {value}, needed a real number")
+    return value

@@ -1,0 +1,61 @@
+"""Sizes beyond which an input is refused at once, and the one place where they are raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+
+from symacct.errors import DomainError, LimitError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is refused; each is a count."""
+
+    digits: int = 10_000  # decimal digits asked of an answer
+    bits: int = 2**17  # working precision, in bits, before a PrecisionError
+    order: int = 10**7  # largest finite order at which a sum is evaluated
+    search_order: int = 2**17  # largest order that a search over orders tries
+    parameter_bits: int = 2**16  # size of a numerator or denominator
+    text_bytes: int = 2**22  # length of a text or JSON document
+    depth: int = 60  # nesting of operations
+    nodes: int = 100_000  # distinct nodes of one expression
+
+
+_limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
+
+
+def current() -> Limits:
+    """The limits in force here."""
+    return _limits.get()
+
+
+@contextmanager
+def limits(**raised: int) -> Iterator[Limits]:
+    """Limits for the `with` block, e.g. `with symacct.limits(digits=100_000): ...`.
+
+    Raises DomainError for an unknown name or a value that is not a positive whole number.
+    """
+    known = {field.name for field in fields(Limits)}
+    for name, value in raised.items():
+        if name not in known:
+            raise DomainError(f"found limit {name!r}, needed one of {', '.join(sorted(known))}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise DomainError(f"limit {name}: found {value!r}, needed a whole number >= 1")
+    token = _limits.set(replace(_limits.get(), **raised))
+    try:
+        yield _limits.get()
+    finally:
+        _limits.reset(token)
+
+
+def check(name: str, found: int, what: str) -> None:
+    """LimitError if `found` exceeds the limit `name`."""
+    allowed = getattr(current(), name)
+    if found > allowed:
+        raise LimitError(
+            f"{what}: found {found:,}, the limit is {allowed:,}; "
+            f"raise it with symacct.limits({name}=...)"
+        )
