@@ -1,0 +1,18 @@
+"""The contexts that give a formula its meaning: balls, mpmath, float64, SymPy."""
+
+from symacct.arithmetic.ball import BALL, BallArithmetic
+from symacct.arithmetic.context import Arithmetic
+from symacct.arithmetic.float64 import FLOAT64, Float64Arithmetic, LogNumber
+from symacct.arithmetic.mp import MpmathArithmetic
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+
+__all__ = [
+    "BALL",
+    "FLOAT64",
+    "Arithmetic",
+    "BallArithmetic",
+    "Float64Arithmetic",
+    "LogNumber",
+    "MpmathArithmetic",
+    "SymbolicArithmetic",
+]

@@ -1,0 +1,110 @@
+"""Certified balls: python-flint's arb at flint's current precision."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import flint
+import sympy
+from flint import arb, fmpq
+
+from symacct.arithmetic.context import Arithmetic
+from symacct.arithmetic.expression import evaluate
+from symacct.exact import INFINITY, exact
+
+# flint's precision belongs to the process, so one certified evaluation runs at a time.
+_flint = threading.RLock()
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Balls at `bits` bits within the block, in this thread only."""
+    with _flint, flint.ctx.workprec(bits):
+        yield
+
+
+class BallArithmetic:
+    """arb balls: every value encloses the true one, roundings included."""
+
+    certified = True
+
+    @property
+    def bits(self) -> int:
+        return int(flint.ctx.prec)
+
+    def number(self, value: Any) -> arb:
+        if isinstance(value, int):
+            return arb(value)
+        if value == INFINITY:
+            return arb("inf")
+        value = exact(value)
+        if isinstance(value, Fraction):
+            return arb(fmpq(value.numerator, value.denominator))
+        return evaluate(self, value)
+
+    def pi(self) -> arb:
+        return arb.pi()
+
+    def exp(self, x: arb) -> arb:
+        return x.exp()
+
+    def expm1(self, x: arb) -> arb:
+        return x.expm1()
+
+    def log(self, x: arb) -> arb:
+        return x.log()
+
+    def log1p(self, x: arb) -> arb:
+        return x.log1p()
+
+    def sqrt(self, x: arb) -> arb:
+        return x.sqrt()
+
+    def power(self, x: arb, y: arb) -> arb:
+        return x if x == 0 and y > 0 else arb(x) ** y
+
+    def binomial(self, n: int, k: int) -> arb:
+        return arb(flint.fmpz.bin_uiui(n, k))
+
+    def sum(self, term: Callable[[int], arb], first: int, last: int) -> arb:
+        return sum((term(i) for i in range(first, last + 1)), arb(0))
+
+    def minimum(self, *xs: arb) -> arb:
+        smallest = xs[0]
+        for x in xs[1:]:
+            smallest = smallest.min(x)
+        return smallest
+
+    def maximum(self, *xs: arb) -> arb:
+        largest = xs[0]
+        for x in xs[1:]:
+            largest = largest.max(x)
+        return largest
+
+    def is_zero(self, x: arb) -> bool:
+        return bool(x == 0)
+
+    def is_infinite(self, x: arb) -> bool:
+        return not x.is_finite() and bool(x > 0)
+
+
+BALL: Arithmetic = BallArithmetic()
+
+
+def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
+    """Whether a constant satisfies a condition, by balls of growing precision; None if undecided.
+
+    `holds` answers True, False or None for a ball.
+    """
+    bits = 64
+    while bits <= 4096:
+        with precision(bits):
+            answer = holds(BALL.number(value))
+        if answer is not None:
+            return answer
+        bits *= 2
+    return None

@@ -1,0 +1,72 @@
+"""A SymPy expression evaluated in any arithmetic, by walking a closed set of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import add, mul
+from types import MappingProxyType
+from typing import Any
+
+import sympy
+
+from symacct.errors import DomainError
+
+NO_VALUES: Mapping[Any, Any] = MappingProxyType({})
+
+
+def evaluate(ctx: Any, expression: sympy.Expr, values: Mapping[Any, Any] = NO_VALUES) -> Any:
+    """The value of `expression` in `ctx`, its symbols replaced by `values`.
+
+    Knows rationals, π, e, +, ×, powers, exp, log, Min, Max and Abs. Raises DomainError for a
+    free symbol or another head, naming it.
+    """
+    if expression in values:
+        return values[expression]
+    if isinstance(expression, sympy.Rational):
+        return ctx.number(expression)
+    head = expression.func
+    if head is sympy.Symbol or head is sympy.Dummy:
+        raise DomainError(
+            f"found the free symbol {expression}, needed a number; "
+            "replace it with m.subs({...}) or ask for m.formula()"
+        )
+    if expression is sympy.E:
+        return ctx.exp(ctx.number(1))
+    if expression is sympy.oo:
+        return ctx.number(float("inf"))
+    if expression is sympy.pi:
+        return ctx.pi()
+    arguments = [evaluate(ctx, argument, values) for argument in expression.args]
+    if head is sympy.Pow:
+        return _power(ctx, expression, arguments)
+    if head in _FOLDS:
+        return reduce(_FOLDS[head], arguments)
+    if head in _FUNCTIONS:
+        return _FUNCTIONS[head](ctx, *arguments)
+    raise DomainError(f"found {head.__name__} in {expression}, needed one of {_known()}")
+
+
+def _power(ctx: Any, expression: sympy.Expr, arguments: list[Any]) -> Any:
+    base, exponent = expression.args
+    if isinstance(exponent, sympy.Integer):
+        return arguments[0] ** int(exponent)
+    if exponent == sympy.Rational(1, 2):
+        return ctx.sqrt(arguments[0])
+    if base is sympy.E:
+        return ctx.exp(arguments[1])
+    return ctx.power(*arguments)
+
+
+_FOLDS = {sympy.Add: add, sympy.Mul: mul}
+_FUNCTIONS = {
+    sympy.exp: lambda ctx, x: ctx.exp(x),
+    sympy.log: lambda ctx, x: ctx.log(x),
+    sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),
+    sympy.Max: lambda ctx, *xs: ctx.maximum(*xs),
+    sympy.Abs: lambda ctx, x: ctx.maximum(x, -x),
+}
+
+
+def _known() -> str:
+    return ", ".join(sorted(head.__name__ for head in [*_FOLDS, sympy.Pow, *_FUNCTIONS]))

@@ -1,0 +1,1 @@
+"""Certified sums. No privacy in here: numbers, binomials and convexity only."""
