@@ -1,0 +1,271 @@
+"""Node: an immutable, interned record of what was done; equal expressions are one object."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+from weakref import WeakValueDictionary
+
+import sympy
+
+from symacct import sizes
+from symacct.claims import Claim
+from symacct.errors import DomainError
+from symacct.exact import exact, expression
+
+_interning = threading.RLock()
+
+
+class Node:
+    """A mechanism or an operation; its fields are the parameters of its constructor.
+
+    A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
+    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`.
+    """
+
+    claim: Claim
+    depth: int
+    _fields: dict[str, Any]
+    #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
+    constructor: ClassVar[dict[str, Any]] = {}
+    #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
+    #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
+    swap_symmetric: bool = False
+
+    _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
+    _kinds: ClassVar[dict[str, type[Node]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__new__" in cls.__dict__:
+            Node._kinds[cls.__name__] = cls
+            parameters = list(inspect.signature(cls.__new__).parameters.values())[1:]
+            cls.constructor = {p.name: p.default for p in parameters}
+
+    @classmethod
+    def _intern(cls, **fields: Any) -> Self:
+        key = (cls, *fields.values())
+        with _interning:
+            node = Node._nodes.get(key)
+            if node is None:
+                node = object.__new__(cls)
+                node._settle(fields)
+                Node._nodes[key] = node
+        return node  # type: ignore[return-value]
+
+    def _settle(self, fields: dict[str, Any]) -> None:
+        """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
+        self.__dict__["_fields"] = fields
+        # PureDP's parameter epsilon must not hide the question .epsilon(delta).
+        self.__dict__.update({k: v for k, v in fields.items() if not hasattr(Node, k)})
+        depth = 1 + max((child.depth for child in self.children), default=0)
+        sizes.check("depth", depth, f"{type(self).__name__}, nesting depth")
+        self.__dict__["depth"] = depth
+        self.__dict__["claim"] = self._infer()
+
+    def _infer(self) -> Claim:
+        raise NotImplementedError
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; build a new one, or use .subs()")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from symacct.notation import from_json
+
+        return from_json, (self.to_json(),)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes this one was made of."""
+        return tuple(value for value in self.fields().values() if isinstance(value, Node))
+
+    @property
+    def convex(self) -> bool:
+        """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
+        return self.claim.kind.value == "exact"
+
+    def fields(self) -> dict[str, Any]:
+        """The constructor's arguments, in order, in their exact form."""
+        return dict(self._fields)
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields that are not nodes: what a theorem about this node may read."""
+        return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
+
+    def walk(self) -> Iterator[Node]:
+        """Every distinct node below and including this one, children before parents."""
+        seen: set[Node] = set()
+        stack: list[tuple[Node, bool]] = [(self, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                yield node
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node.children))
+
+    def free_symbols(self) -> set[sympy.Symbol]:
+        """The SymPy symbols left open in any parameter below."""
+        return {
+            symbol
+            for node in self.walk()
+            for value in node.symbolic_parameters()
+            for symbol in value.free_symbols
+        }
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        """The parameters kept as SymPy expressions."""
+        return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
+
+    def subs(self, replacements: Mapping[Any, Any]) -> Node:
+        """The node with symbols replaced by numbers or other expressions.
+
+        >>> import sympy
+        >>> from symacct import Gaussian
+        >>> sigma = sympy.Symbol("sigma", positive=True)
+        >>> Gaussian(sigma).subs({sigma: "5/2"})
+        Gaussian('5/2')
+        """
+        table = {sympy.Symbol(k) if isinstance(k, str) else k: v for k, v in replacements.items()}
+        table = {k: expression(exact(v)) for k, v in table.items()}
+        done: dict[Node, Node] = {}
+        for node in self.walk():
+            done[node] = node.rebuild(done, lambda x: x.subs(table, simultaneous=True))
+        return done[self]
+
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
+        """The same node over replaced children and replaced symbolic parameters."""
+        fields = self.fields()
+        for name, value in fields.items():
+            if isinstance(value, Node):
+                fields[name] = nodes[value]
+            elif isinstance(value, sympy.Expr):
+                fields[name] = replace(value)
+        return type(self)(**fields)
+
+    def __add__(self, other: Any) -> Node:
+        """Both mechanisms run on the same data: adaptive composition."""
+        if not isinstance(other, Node):
+            return NotImplemented
+        return kinds()["Compose"](self, other)
+
+    def __mul__(self, count: Any) -> Node:
+        """The mechanism run `count` times."""
+        if isinstance(count, Node):
+            return NotImplemented
+        return kinds()["Compose"]({self: count})
+
+    __rmul__ = __mul__
+
+    # What follows asks layers above this one, so each imports its layer when called.
+
+    def rdp(self, alpha: Any, digits: int = 30, by: str | None = None, engine: str = "ball") -> Any:
+        """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
+
+        `by` pins a theorem ("ZW19-T5"); `engine` is "ball" (certified), "mpmath" or "float64".
+        With engine="float64", `alpha` may be an array of orders, and an array comes back.
+        Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
+
+        >>> from symacct import Gaussian
+        >>> print(Gaussian(5).rdp(8))
+        0.16
+        """
+        from symacct.accountant import default_accountant
+
+        return default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
+
+    def cgf(self, lam: Any, digits: int = 30, by: str | None = None, engine: str = "ball") -> Any:
+        """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0."""
+        from symacct.accountant import default_accountant
+
+        return default_accountant(engine).cgf(self, lam, by=by, digits=digits)
+
+    def lower_bound(self, alpha: Any, digits: int = 30, engine: str = "ball") -> Any:
+        """The best known lower bound of ε(α); never a guarantee."""
+        from symacct.accountant import default_accountant
+
+        return default_accountant(engine).lower_bound(self, alpha, digits=digits)
+
+    def epsilon(
+        self,
+        delta: Any,
+        digits: int = 30,
+        conversion: str = "improved",
+        orders: Any = None,
+        by: str | None = None,
+    ) -> Any:
+        """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
+
+        `orders`: "integer", or an iterable of orders. Raises DomainError for δ outside [0, 1),
+        SoundnessError if only a lower bound is known.
+        """
+        from symacct.accountant import default_accountant
+
+        return default_accountant("ball").epsilon(
+            self, delta, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    def delta(
+        self,
+        epsilon: Any,
+        digits: int = 30,
+        conversion: str = "improved",
+        orders: Any = None,
+        by: str | None = None,
+    ) -> Any:
+        """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
+        from symacct.accountant import default_accountant
+
+        return default_accountant("ball").delta(
+            self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    def formula(self, alpha: Any = None) -> sympy.Expr:
+        """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
+        from symacct.export.formula import formula
+
+        return formula(self, alpha)
+
+    def explain(self, alpha: Any = None) -> Any:
+        """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
+        from symacct.export.explanation import explain
+
+        return explain(self, alpha)
+
+    def to_json(self) -> str:
+        """The expression as JSON text, shared nodes written once; `symacct.from_json` reads it."""
+        from symacct.notation import to_json
+
+        return to_json(self)
+
+    def __repr__(self) -> str:
+        from symacct.notation import to_text
+
+        return to_text(self)
+
+
+def kinds() -> dict[str, Callable[..., Any]]:
+    """The constructor of every kind of node by its name: the only names a text may use."""
+    return dict(Node._kinds)
+
+
+def as_node(value: Any, what: str) -> Node:
+    """`value` if it is a Node; DomainError otherwise."""
+    if not isinstance(value, Node):
+        raise DomainError(
+            f"{what}: found {value!r}, needed a mechanism such as Gaussian(5); "
+            "symacct.parse() turns text into one"
+        )
+    return value

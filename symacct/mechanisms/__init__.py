@@ -1,0 +1,19 @@
+"""Leaves: what a mechanism is and its curve, a file per family."""
+
+from symacct.mechanisms.concentrated import TCDP, ZCDP
+from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.response import PureDP, RandomizedResponse
+
+__all__ = [
+    "TCDP",
+    "ZCDP",
+    "Curve",
+    "Gaussian",
+    "Laplace",
+    "Mechanism",
+    "PureDP",
+    "RandomizedResponse",
+]

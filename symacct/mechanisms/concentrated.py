@@ -1,0 +1,98 @@
+"""Zero-concentrated and truncated concentrated differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.claims import Adjacency, Kind
+from symacct.claims import adjacency as named_adjacency
+from symacct.domains import above_one, nonnegative
+from symacct.exact import INFINITY, Exact
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.sources import BDRS18, BS16
+
+
+class ZCDP(Mechanism):
+    """A (ξ, ρ)-zCDP mechanism: ε(α) <= ξ + ρα for every α > 1.
+
+    `rho` and `xi` are >= 0, in nats; DomainError otherwise.
+
+    >>> print(ZCDP("1/50").rdp(8))
+    0.16
+    """
+
+    rho: Exact
+    xi: Exact
+    adjacency: Adjacency
+    kind = Kind.UPPER
+    convex = True  # K(λ) = λξ + λ(λ+1)ρ
+    source = BS16.at("Definition 1.1")
+
+    def __new__(cls, rho: Any, xi: Any = 0, adjacency: Any = "either") -> ZCDP:
+        return cls._intern(
+            rho=nonnegative(rho, "ZCDP, rho"),
+            xi=nonnegative(xi, "ZCDP, xi"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        xi, rho = ctx.number(self.xi), ctx.number(self.rho)
+        return lambda alpha: xi + rho * ctx.number(alpha)
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.number(self.xi) + ctx.number(self.rho)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.number(self.xi if self.rho == 0 else INFINITY)
+
+
+class TCDP(Mechanism):
+    """A ρ-tCDP mechanism up to ω: ε(α) <= ρα for 1 < α < ω, and no finite bound beyond.
+
+    `rho` >= 0 in nats, `omega` > 1; DomainError otherwise.
+
+    >>> print(TCDP("1/50", 10).rdp(8))
+    0.16
+    """
+
+    rho: Exact
+    omega: Exact
+    adjacency: Adjacency
+    kind = Kind.UPPER
+    convex = True  # K(λ) = λ(λ+1)ρ below ω − 1, ∞ from there on
+    source = BDRS18.at("Definition 1")
+
+    def __new__(cls, rho: Any, omega: Any, adjacency: Any = "either") -> TCDP:
+        return cls._intern(
+            rho=nonnegative(rho, "TCDP, rho"),
+            omega=above_one(omega, "TCDP, omega"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        rho = ctx.number(self.rho)
+
+        def rdp(alpha: Any) -> Any:
+            return ctx.number(INFINITY) if self._beyond(alpha) else rho * ctx.number(alpha)
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.number(self.rho)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.number(INFINITY)
+
+    def _beyond(self, alpha: Any) -> bool:
+        """Is α >= ω? A symbolic order or ω is taken to lie below."""
+        try:
+            return bool(alpha >= self.omega)
+        except (TypeError, ValueError):
+            return False

@@ -1,0 +1,161 @@
+"""Curve: a curve of the user's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from symacct.arithmetic.expression import evaluate
+from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.claims import Adjacency, Claim, Kind, Source
+from symacct.claims import adjacency as named_adjacency
+from symacct.claims import kind as named_kind
+from symacct.domains import nonnegative
+from symacct.errors import AdjacencyError, DomainError, OrderError
+from symacct.exact import INFINITY, exact, expression, is_infinite
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.symbols import alpha as ALPHA
+
+
+class Curve(Mechanism):
+    """A curve that the user states, in one of three forms:
+
+    - a SymPy expression in the symbol `alpha` (or its text, "alpha/50");
+    - a function of (ctx, alpha), written with the functions of `ctx`: certified like our own;
+    - a plain mpmath callable of alpha: its digits are taken on trust, `certified` is False.
+
+    `kind` ("exact", "upper", "lower"), `adjacency` ("add_remove", "replace_one", "either") and a
+    finite `at_infinity` where one is known are the user's to state. An exact curve is one that a
+    mechanism attains, so its CGF is convex. Raises DomainError, AdjacencyError.
+
+    >>> print(Curve("alpha/50", kind="upper", adjacency="add_remove").rdp(8))
+    0.16
+    """
+
+    f: Any
+    adjacency: Adjacency
+    source = Source("user", "")
+
+    def __new__(
+        cls, f: Any, kind: Any = "upper", adjacency: Any = None, at_infinity: Any = None
+    ) -> Curve:
+        if adjacency is None:
+            raise AdjacencyError(
+                "Curve: found no adjacency, needed the neighbouring relation it is stated for; "
+                'pass adjacency="add_remove", "replace_one" or "either"'
+            )
+        if at_infinity is not None:
+            at_infinity = (
+                INFINITY
+                if is_infinite(at_infinity)
+                else nonnegative(at_infinity, "Curve, at_infinity")
+            )
+        return cls._intern(
+            f=_form(f),
+            kind=named_kind(kind),
+            adjacency=named_adjacency(adjacency),
+            at_infinity=at_infinity,
+        )
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    def _infer(self) -> Claim:
+        return Claim(
+            self._fields["kind"],
+            self.adjacency,
+            sources=(self.source,),
+            certified=not self.is_mpmath_callable,
+        )
+
+    @property
+    def is_formula(self) -> bool:
+        """Was the curve given as a SymPy expression?"""
+        return isinstance(self.f, sympy.Expr)
+
+    @property
+    def is_mpmath_callable(self) -> bool:
+        """Was the curve given as a function of alpha alone?"""
+        return not self.is_formula and _arity(self.f) == 1
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        if self.is_formula:
+            return lambda alpha: self._formula_at(ctx, ctx.number(alpha))
+        if self.is_mpmath_callable:
+            return lambda alpha: _trusted(ctx, self.f, alpha)
+        return lambda alpha: self.f(ctx, ctx.number(alpha))
+
+    def at_one(self, ctx: Any) -> Any:
+        return self.curve(ctx)(1)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        stated = self._fields["at_infinity"]
+        if stated is not None:
+            return ctx.number(stated)
+        if self._fields["kind"] is Kind.UPPER:
+            return ctx.number(INFINITY)
+        raise OrderError(
+            f"Curve: its value at alpha = ∞ was not stated, and a curve of kind "
+            f"{self._fields['kind']} needs one there; pass at_infinity=..."
+        )
+
+    def _formula_at(self, ctx: Any, alpha: Any) -> Any:
+        if isinstance(ctx, SymbolicArithmetic):
+            return self.f.xreplace({ALPHA: alpha})
+        return evaluate(ctx, self.f, {ALPHA: alpha})
+
+
+def _form(f: Any) -> Any:
+    """The SymPy expression or the function that states a curve."""
+    if isinstance(f, str):
+        from symacct.notation import parse_formula
+
+        f = parse_formula(f, ALPHA)
+    if isinstance(f, sympy.Basic | int | float):
+        f = expression(exact(f, "Curve"))
+        named = {s: ALPHA for s in f.free_symbols if s.name == ALPHA.name}
+        return f.xreplace(named)
+    if not callable(f) or _arity(f) not in (1, 2):
+        raise DomainError(
+            f"Curve: found {f!r}, needed a SymPy expression in alpha, a function of (ctx, alpha), "
+            "or an mpmath function of alpha"
+        )
+    return f
+
+
+def _arity(f: Any) -> int:
+    """The number of positional arguments that f requires; 1 where it cannot be told."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in parameters)
+
+
+def _trusted(ctx: Any, f: Callable[[Any], Any], alpha: Any) -> Any:
+    """The value of a plain mpmath callable, at the precision of `ctx` and without a certificate.
+
+    Such a function computes in mpmath's global context, so that one is set, and put back.
+    """
+    if isinstance(ctx, SymbolicArithmetic):
+        raise DomainError(
+            "Curve: found a Python function, which has no formula; "
+            "state the curve as a SymPy expression in alpha"
+        )
+    if isinstance(ctx, Float64Arithmetic):
+        orders = alpha.value() if isinstance(alpha, LogNumber) else np.asarray(alpha, dtype=float)
+        values = [float(f(mpmath.mpf(float(a)))) for a in np.atleast_1d(orders)]
+        return LogNumber.of(np.reshape(values, np.shape(orders)))
+    with mpmath.workprec(ctx.bits):
+        numerator, denominator = exact(alpha).as_integer_ratio()
+        value = f(mpmath.mpf(numerator) / denominator)
+        if is_infinite(value):
+            return ctx.number(INFINITY)
+        return ctx.number(exact(value, f"Curve, value at order {alpha}"))

@@ -1,0 +1,42 @@
+"""The Gaussian mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.domains import positive
+from symacct.exact import INFINITY, Exact
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.sources import MIR17
+
+
+class Gaussian(Mechanism):
+    """A query of the given sensitivity Δ plus N(0, σ²): ε(α) = αΔ²/(2σ²).
+
+    `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+
+    >>> print(Gaussian(5).rdp(2))
+    0.04
+    """
+
+    sigma: Exact
+    sensitivity: Exact
+    source = MIR17.at("Table II")
+    swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
+
+    def __new__(cls, sigma: Any, sensitivity: Any = 1) -> Gaussian:
+        return cls._intern(
+            sigma=positive(sigma, "Gaussian, sigma"),
+            sensitivity=positive(sensitivity, "Gaussian, sensitivity"),
+        )
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        rate = self.at_one(ctx)
+        return lambda alpha: ctx.number(alpha) * rate
+
+    def at_one(self, ctx: Any) -> Any:
+        return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.number(INFINITY)

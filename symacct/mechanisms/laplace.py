@@ -1,0 +1,56 @@
+"""The Laplace mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.domains import positive
+from symacct.exact import Exact
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.sources import MIR17
+
+
+class Laplace(Mechanism):
+    """A query of sensitivity Δ plus Laplace noise of scale b; with s = Δ/b,
+
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1).
+
+    `b` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+
+    >>> print(Laplace(2).rdp("inf"))
+    0.5
+    """
+
+    b: Exact
+    sensitivity: Exact
+    source = MIR17.at("Table II")
+    swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
+
+    def __new__(cls, b: Any, sensitivity: Any = 1) -> Laplace:
+        return cls._intern(
+            b=positive(b, "Laplace, b"),
+            sensitivity=positive(sensitivity, "Laplace, sensitivity"),
+        )
+
+    def shift(self, ctx: Any) -> Any:
+        """s = Δ/b."""
+        return ctx.number(self.sensitivity) / ctx.number(self.b)
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        s = self.shift(ctx)
+
+        def rdp(alpha: Any) -> Any:
+            alpha = ctx.number(alpha)
+            # The weights α/(2α−1) and (α−1)/(2α−1) sum to 1: log1p of the excess is exact near 0.
+            excess = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
+            return ctx.log1p(excess / (2 * alpha - 1)) / (alpha - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        s = self.shift(ctx)
+        return s + ctx.expm1(-s)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return self.shift(ctx)

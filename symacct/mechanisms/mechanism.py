@@ -1,0 +1,38 @@
+"""Mechanism: a leaf of the expression, with a curve of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.expr import Node
+
+
+class Mechanism(Node):
+    """A leaf. A subclass gives its kind, its source and the three parts of its curve."""
+
+    kind: Kind = Kind.EXACT
+    source: Source
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
+
+        It is given exact orders; `ctx.number(alpha)` brings one in.
+        """
+        raise NotImplementedError
+
+    def at_one(self, ctx: Any) -> Any:
+        """ε(1), the Kullback–Leibler bound."""
+        raise NotImplementedError
+
+    def at_infinity(self, ctx: Any) -> Any:
+        """ε(∞), the pure-DP bound."""
+        raise NotImplementedError
+
+    def stated_adjacency(self) -> Adjacency:
+        """The neighbouring relation the curve is stated for; open unless the leaf fixes it."""
+        return EITHER
+
+    def _infer(self) -> Claim:
+        return Claim(self.kind, self.stated_adjacency(), sources=(self.source,))

@@ -1,0 +1,102 @@
+"""Randomized response, and pure differential privacy through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.claims import Adjacency
+from symacct.claims import adjacency as named_adjacency
+from symacct.domains import nonnegative, probability
+from symacct.exact import Exact
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.sources import KOV15, MIR17
+
+
+class ResponsePair(Mechanism):
+    """A curve attained by the laws (p, 1−p) and (1−p, p), in terms of p and t = log(p/(1−p))."""
+
+    swap_symmetric = True  # swapping the two answers swaps the two laws
+
+    def truth_probability(self, ctx: Any) -> Any:
+        """The probability p of the first answer under the first law."""
+        raise NotImplementedError
+
+    def log_odds(self, ctx: Any) -> Any:
+        """t = log(p/(1−p)), of either sign."""
+        raise NotImplementedError
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        p, t = self.truth_probability(ctx), self.log_odds(ctx)
+
+        def rdp(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            # p^α(1−p)^{1−α} = p e^{λt}; the weights p and 1−p sum to 1.
+            return ctx.log1p(p * ctx.expm1(lam * t) + (1 - p) * ctx.expm1(-lam * t)) / lam
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.maximum(self.log_odds(ctx), -self.log_odds(ctx))
+
+
+class RandomizedResponse(ResponsePair):
+    """One bit, told truly with probability p:
+
+    ε(α) = log( p^α(1−p)^{1−α} + (1−p)^α p^{1−α} ) / (α−1).
+
+    `p` lies strictly between 0 and 1; DomainError otherwise.
+
+    >>> print(RandomizedResponse("3/4").rdp("inf", digits=10))
+    1.098612288
+    """
+
+    p: Exact
+    source = MIR17.at("Table II")
+
+    def __new__(cls, p: Any) -> RandomizedResponse:
+        return cls._intern(p=probability(p, "RandomizedResponse, p"))
+
+    def truth_probability(self, ctx: Any) -> Any:
+        """The probability p with which one law gives the first answer."""
+        return ctx.number(self.p)
+
+    def log_odds(self, ctx: Any) -> Any:
+        """log(p/(1−p)), of either sign."""
+        p = ctx.number(self.p)
+        return ctx.log(p / (1 - p))
+
+
+class PureDP(ResponsePair):
+    """Any ε₀-DP mechanism: the curve of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})).
+
+    Every ε₀-DP mechanism is a post-processing of that one, subsampled too, so the curve is the
+    exact worst case of the class. `epsilon` >= 0, in nats; `adjacency` says for which
+    neighbours it holds, and is left open by default. DomainError otherwise.
+
+    >>> print(PureDP("1/2").rdp("inf"))
+    0.5
+    """
+
+    adjacency: Adjacency
+    source = KOV15.at("every ε-DP mechanism is a post-processing of randomized response")
+
+    def __new__(cls, epsilon: Any, adjacency: Any = "either") -> PureDP:
+        return cls._intern(
+            epsilon=nonnegative(epsilon, "PureDP, epsilon"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    def truth_probability(self, ctx: Any) -> Any:
+        """p = e^{ε₀}/(1+e^{ε₀})."""
+        return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))
+
+    def log_odds(self, ctx: Any) -> Any:
+        """log(p/(1−p)) = ε₀."""
+        return ctx.number(self._fields["epsilon"])

@@ -1,0 +1,16 @@
+"""Operations: what was done to mechanisms. No bounds here; those are in amplification/."""
+
+from symacct.operations.compose import Compose
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.scale import Scale
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+__all__ = [
+    "Compose",
+    "GroupPrivacy",
+    "PoissonSubsample",
+    "PostProcess",
+    "Scale",
+    "SubsampleWithoutReplacement",
+]

@@ -1,0 +1,122 @@
+"""Composition: a multiset of mechanisms run on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from symacct import sizes
+from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
+from symacct.domains import whole
+from symacct.errors import DomainError
+from symacct.expr import Node, _interning, as_node
+from symacct.operations.operation import Operation
+
+_MASK = (1 << 61) - 1
+
+
+class Compose(Operation):
+    """Mechanisms run one after the other, adaptively, on the same data: their curves add.
+
+    `Compose(m1, m2, ...)`, `Compose({m: count, ...})`, `m1 + m2` and `n * m` build one; equal
+    parts are counted, not repeated, so a million runs of a thousand mechanisms are a thousand
+    entries. Raises DomainError, AdjacencyError, and SoundnessError for an upper with a lower.
+
+    >>> from symacct import Gaussian, Laplace
+    >>> Compose(Gaussian(5), Laplace(2), Gaussian(5))
+    2*Gaussian(5) + Laplace(2)
+    """
+
+    terms: Mapping[Node, int]
+
+    def __new__(cls, *parts: Any) -> Node:  # type: ignore[misc]
+        counts: dict[Node, int] = {}
+        for part in parts:
+            _count(counts, part, 1)
+        return cls._of(counts)
+
+    @classmethod
+    def _of(cls, counts: dict[Node, int]) -> Node:
+        """The interned composition; one part run once is that part."""
+        if len(counts) == 1:
+            ((part, count),) = counts.items()
+            if count == 1:
+                return part
+        # A sum of hashes does not depend on the order, and one more part changes it in O(1).
+        key = (cls, sum(hash((part, count)) for part, count in counts.items()) & _MASK)
+        with _interning:
+            return cls._lookup(key, counts)
+
+    @classmethod
+    def _lookup(cls, key: Any, counts: dict[Node, int]) -> Node:
+        probe = 0
+        while (node := Node._nodes.get((*key, probe))) is not None:
+            if node.terms == counts:  # type: ignore[attr-defined]
+                return node
+            probe += 1
+        node = object.__new__(cls)
+        node._settle({"terms": MappingProxyType(counts)})
+        Node._nodes[(*key, probe)] = node
+        return node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.terms)
+
+    @property
+    def runs(self) -> int:
+        """How many mechanisms are run in all."""
+        return sum(self.terms.values())
+
+    @property
+    def swap_symmetric(self) -> bool:  # type: ignore[override]
+        """The product of dominating pairs dominates, and the involutions act side by side."""
+        return all(part.swap_symmetric for part in self.terms)
+
+    @property
+    def convex(self) -> bool:
+        return all(part.convex for part in self.terms)
+
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
+        counts: dict[Node, int] = {}
+        for part, count in self.terms.items():
+            _count(counts, nodes[part], count)
+        return type(self)._of(counts)
+
+    def _infer(self) -> Claim:
+        what = "Compose"
+        kind = combine((part.claim.kind for part in self.terms), what)
+        adjacency: Adjacency = EITHER
+        if self.terms:
+            adjacency, *rest = {part.claim.adjacency for part in self.terms}
+            for other in rest:
+                adjacency = adjacency.meet(other, what)
+        certified = all(part.claim.certified for part in self.terms)
+        return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
+
+
+def _count(counts: dict[Node, int], part: Any, times: int) -> None:
+    """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
+    if isinstance(part, Compose):
+        for node, count in part.terms.items():
+            counts[node] = counts.get(node, 0) + times * count
+    elif isinstance(part, Node):
+        if times:
+            counts[part] = counts.get(part, 0) + times
+    elif isinstance(part, Mapping):
+        for node, count in part.items():
+            _count(counts, as_node(node, "Compose"), times * _runs(count))
+    elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
+        for one in part:
+            _count(counts, one, times)
+    else:
+        raise DomainError(f"Compose: found {part!r}, needed mechanisms such as Gaussian(5)")
+    sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
+
+
+def _runs(count: Any) -> int:
+    try:
+        return whole(count, "Compose, number of runs")
+    except DomainError as error:
+        raise DomainError(f"{error}; Scale(m, c) multiplies a curve by any c >= 0") from None

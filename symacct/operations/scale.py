@@ -1,0 +1,43 @@
+"""Scaling a curve by a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.claims import Claim, Kind
+from symacct.domains import nonnegative
+from symacct.exact import Exact
+from symacct.expr import Node, as_node
+from symacct.operations.compose import Compose
+from symacct.operations.operation import Operation
+
+
+class Scale(Operation):
+    """The curve c·ε(α), which the user states of a mechanism at hand; c >= 0.
+
+    A whole c is c runs of the mechanism and gives that composition. Any other scaled curve need
+    not be attained by a mechanism, so an exact one becomes an upper bound.
+
+    >>> from symacct import Gaussian
+    >>> print(Scale(Gaussian(5), "1/2").rdp(8))
+    0.08
+    """
+
+    mechanism: Node
+    c: Exact
+
+    def __new__(cls, mechanism: Any, c: Any) -> Node:  # type: ignore[misc]
+        mechanism = as_node(mechanism, "Scale, mechanism")
+        factor = nonnegative(c, "Scale, c")
+        if getattr(factor, "denominator", None) == 1:
+            return Compose({mechanism: factor})
+        return cls._intern(mechanism=mechanism, c=factor)
+
+    @property
+    def convex(self) -> bool:
+        return self.mechanism.convex
+
+    def _infer(self) -> Claim:
+        claim = self.mechanism.claim
+        kind = Kind.LOWER if claim.kind is Kind.LOWER else Kind.UPPER
+        return Claim(kind, claim.adjacency, claim.orders, certified=claim.certified)

@@ -1,0 +1,55 @@
+"""Subsampling: each record kept with probability γ, or a fixed share of the records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.claims import ADD_REMOVE, REPLACE_ONE
+from symacct.domains import rate
+from symacct.exact import Exact
+from symacct.expr import Node, as_node
+from symacct.operations.operation import Operation
+
+
+class PoissonSubsample(Operation):
+    """The mechanism on a sample that keeps each record with probability γ, independently.
+
+    The result is about add/remove neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
+    AdjacencyError over a replace-one curve.
+
+    >>> from symacct import Gaussian
+    >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
+    4.081077333e-8
+    """
+
+    mechanism: Node
+    gamma: Exact
+    fixed_adjacency = ADD_REMOVE
+
+    def __new__(cls, mechanism: Any, gamma: Any) -> PoissonSubsample:
+        return cls._intern(
+            mechanism=as_node(mechanism, "PoissonSubsample, mechanism"),
+            gamma=rate(gamma, "PoissonSubsample, gamma"),
+        )
+
+
+class SubsampleWithoutReplacement(Operation):
+    """The mechanism on a uniformly chosen subset of m = γn of the n records.
+
+    The result is about replace-one neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
+    AdjacencyError over an add/remove curve.
+
+    >>> from symacct import Gaussian
+    >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
+    1.632429604e-7
+    """
+
+    mechanism: Node
+    gamma: Exact
+    fixed_adjacency = REPLACE_ONE
+
+    def __new__(cls, mechanism: Any, gamma: Any) -> SubsampleWithoutReplacement:
+        return cls._intern(
+            mechanism=as_node(mechanism, "SubsampleWithoutReplacement, mechanism"),
+            gamma=rate(gamma, "SubsampleWithoutReplacement, gamma"),
+        )

@@ -1,0 +1,198 @@
+"""Theorem: what is proved about an operation; the register of all, and which one applies."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.expr import Node
+
+# A condition gives back None where it is proved to hold, else the reason why it is not.
+Condition = Callable[[Node], str | None]
+
+
+def always(node: Node) -> str | None:
+    """The condition of a theorem about every mechanism."""
+    return None
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One statement about one operation.
+
+    `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
+    operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
+    "itself"), `alpha` the exact order, and the rest the operation's parameters by name.
+    """
+
+    name: str
+    about: str
+    kind: Kind
+    source: Source
+    orders: Orders
+    adjacency: Adjacency
+    bound: Callable[..., Any]
+    assumes: str = "nothing further"
+    applies: Condition = always
+    monotone: bool = True
+    reads: str = "mechanism"
+    #: Takes part in the default answer.
+    default: bool = True
+    #: Where it applies no other upper bound is smaller.
+    tight: bool = False
+    options: tuple[tuple[str, int], ...] = field(default=())
+
+    @property
+    def statement(self) -> str:
+        """The formula, as the docstring of the bound gives it."""
+        return inspect.getdoc(self.bound) or ""
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What the theorem yields for exact premises."""
+        return Claim(
+            self.kind, self.adjacency, self.orders, theorems=(self.name,), sources=(self.source,)
+        )
+
+    def why_not(self, node: Node, alpha: Any) -> str | None:
+        """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
+        if not is_about(self, node):
+            return f"{self.name} is about {self.about}, got {type(node).__name__}"
+        if not covers(self.orders, alpha):
+            return _order_message(self, alpha)
+        return self.applies(node)
+
+    def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
+        """The claim for this node, given what is claimed of the curves that are read."""
+        what = f"{self.name} on {type(node).__name__}"
+        return infer(what, self.claim, premises, self.monotone)
+
+
+_register: dict[str, Theorem] = {}
+
+
+def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+
+    def register(bound: Callable[..., Any]) -> Callable[..., Any]:
+        if name in _register:
+            raise DomainError(f"theorem {name}: already registered, needed a new name")
+        _register[name] = Theorem(name=name, bound=bound, **statement)
+        return bound
+
+    return register
+
+
+def theorems() -> list[Theorem]:
+    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders."""
+    return list(_register.values())
+
+
+def named(name: str) -> Theorem:
+    """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
+    key, _, options = str(name).partition(":")
+    found = _register.get(key)
+    if found is None:
+        raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
+    return _with_options(found, options) if options else found
+
+
+def covers(orders: Orders, alpha: Any) -> bool:
+    """Does a statement for these orders speak of `alpha` (symbolic orders stand for whole ones)?"""
+    if isinstance(alpha, sympy.Expr):
+        return orders.first < np.inf
+    if isinstance(alpha, np.ndarray):
+        return all(covers(orders, a) for a in alpha)
+    return alpha in orders
+
+
+def bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
+    """The theorems that give the default answer: a tight one alone, else all whose best counts.
+
+    `goal` is UPPER or LOWER. Raises OrderError or SoundnessError where there is none.
+    """
+    about = [t for t in _register.values() if t.default and is_about(t, node)]
+    wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
+    # A theorem that reads the node's own curve derives other orders from the whole ones.
+    whole = isinstance(alpha, sympy.Expr) or covers(INTEGER_ORDERS, alpha)
+    found = [
+        t for t in wanted if t.why_not(node, alpha) is None and not (whole and t.reads == "itself")
+    ]
+    if not found:
+        _raise_unanswered(node, alpha, goal, wanted)
+    tight = [t for t in found if t.tight]
+    return tight[:1] or found
+
+
+def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
+    """The theorem named by the user, if its assumptions are proved for `node` at `alpha`."""
+    theorem = named(by)
+    if not covers(theorem.orders, alpha):
+        raise OrderError(_order_message(theorem, alpha))
+    reason = theorem.why_not(node, alpha)
+    if reason is not None:
+        raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")
+    return [theorem]
+
+
+def is_about(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind the theorem is about?"""
+    return type(node).__name__ in theorem.about.split()
+
+
+def floor_order(alpha: Any) -> Any:
+    """⌊α⌋ for an exact order, a symbol, or an array of orders."""
+    if isinstance(alpha, np.ndarray):
+        return np.floor(alpha)
+    return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
+
+
+def larger_order(alpha: Any, least: int) -> Any:
+    """max(α, least); a symbolic order is taken to be the larger."""
+    if isinstance(alpha, np.ndarray):
+        return np.maximum(alpha, least)
+    return alpha if isinstance(alpha, sympy.Expr) else max(alpha, least)
+
+
+def _order_message(theorem: Theorem, alpha: Any) -> str:
+    remedy = ""
+    if theorem.orders.whole:
+        remedy = "; use .convexify() for an upper bound"
+        if theorem.kind is Kind.LOWER:
+            remedy = "; ask for a whole order"
+    return f"{theorem.name} holds at {theorem.orders}, got {alpha}{remedy}."
+
+
+def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem]) -> None:
+    """Say why there is no bound of this kind: the order, or nothing is proved at all."""
+    if not wanted:
+        raise SoundnessError(
+            f"{type(node).__name__}: no {goal} bound is proved; ask for .rdp(alpha) instead"
+        )
+    reasons = [t.why_not(node, alpha) or "" for t in wanted]
+    if all(not covers(t.orders, alpha) for t in wanted):
+        raise OrderError(reasons[0])
+    raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
+
+
+def _with_options(theorem: Theorem, text: str) -> Theorem:
+    """The theorem with its options set from "tau=50"; DomainError for an unknown option."""
+    known = dict(theorem.options)
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part)
+        if match is None or match[1] not in known:
+            needed = ", ".join(f"{key}=<whole number>" for key in known) or "no option"
+            raise DomainError(f"by: found option {part!r} of {theorem.name}, needed {needed}")
+        known[match[1]] = int(match[2])
+    label = ",".join(f"{key}={value}" for key, value in known.items())
+    return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(known.items()))
