@@ -1,0 +1,78 @@
+"""symacct: a symbolic, lazy privacy accountant in which every printed digit is proven."""
+
+from symacct import amplification, symbols
+from symacct.accountant import Accountant
+from symacct.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.conversion import conversions
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.errors import (
+    AdjacencyError,
+    AssumptionError,
+    DomainError,
+    LimitError,
+    OrderError,
+    OrderGridWarning,
+    ParseError,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+)
+from symacct.expr import Node
+from symacct.mechanisms import TCDP, ZCDP, Curve, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.notation import from_json, parse
+from symacct.operations import (
+    Compose,
+    GroupPrivacy,
+    PoissonSubsample,
+    PostProcess,
+    Scale,
+    SubsampleWithoutReplacement,
+)
+from symacct.sizes import limits
+from symacct.theory import Theorem, theorem, theorems
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "TCDP",
+    "ZCDP",
+    "Accountant",
+    "Adjacency",
+    "AdjacencyError",
+    "AssumptionError",
+    "Claim",
+    "Compose",
+    "Curve",
+    "DomainError",
+    "Enclosure",
+    "Gaussian",
+    "GroupPrivacy",
+    "Guarantee",
+    "Kind",
+    "Laplace",
+    "LimitError",
+    "Node",
+    "OrderError",
+    "OrderGridWarning",
+    "Orders",
+    "ParseError",
+    "PoissonSubsample",
+    "PostProcess",
+    "PrecisionError",
+    "PureDP",
+    "RandomizedResponse",
+    "Scale",
+    "SoundnessError",
+    "Source",
+    "SubsampleWithoutReplacement",
+    "SymacctError",
+    "Theorem",
+    "amplification",
+    "conversions",
+    "from_json",
+    "limits",
+    "parse",
+    "symbols",
+    "theorem",
+    "theorems",
+]

@@ -1,0 +1,539 @@
+"""Accountant: remembers curve values, finds the precision, and the order that answers best."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import mpmath
+import numpy as np
+from flint import arb
+
+from symacct import search, sizes
+from symacct import theory as register
+from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.conversion import named as named_conversion
+from symacct.conversion.conversion import Conversion
+from symacct.domains import nonnegative
+from symacct.enclosure import Enclosure, Guarantee, from_ball, relative_digits
+from symacct.errors import (
+    DomainError,
+    OrderError,
+    OrderGridWarning,
+    PrecisionError,
+    SoundnessError,
+)
+from symacct.evaluation import Evaluation, NodeCurve
+from symacct.exact import INFINITY, order
+from symacct.expr import Node, as_node
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+ENGINES = ("ball", "mpmath", "float64")
+_SEARCH_BITS = 80
+_GUARD_BITS = 32
+
+
+class Accountant:
+    """Answers questions about expressions and remembers every curve value it has computed.
+
+    `digits` is the default number of significant digits; `engine` is "ball" (certified),
+    "mpmath" (independent, not certified) or "float64". What is remembered is keyed by all that
+    changes a value, so an answer never depends on what was asked before.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> accountant = Accountant(digits=12)
+    >>> print(accountant.rdp(PoissonSubsample(Gaussian(5), "1/1000"), 100))
+    0.00000217577892609
+    """
+
+    def __init__(self, digits: int = 30, engine: str = "ball") -> None:
+        if engine not in ENGINES:
+            raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
+        self.digits = _checked_digits(digits)
+        self.engine = engine
+        self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
+        self._lock = threading.RLock()
+
+    # --- remembering
+
+    def oracle_calls(self, m: Node) -> int:
+        """The number of distinct orders at which m's curve was evaluated."""
+        with self._lock:
+            tables = self._memo.get(m, {}).values()
+            return len({alpha for table in tables for alpha in table})
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._memo.clear()
+
+    def _evaluation(self, ctx: Any, goal: Kind, by: str | None) -> Evaluation:
+        key = (type(ctx).__name__, ctx.bits, goal)
+
+        def table(node: Node, pinned: str | None) -> dict[Any, Any]:
+            tables = self._memo.get(node)
+            if tables is None:
+                tables = self._memo[node] = {}
+            return tables.setdefault((*key, pinned), {})
+
+        return Evaluation(ctx, goal, by, table)
+
+    # --- questions about the curve
+
+    def rdp(self, m: Node, alpha: Any, by: str | None = None, digits: int | None = None) -> Any:
+        """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
+        goal = _goal(m, by)
+        if self.engine == "float64" and isinstance(alpha, np.ndarray | list | tuple | range):
+            return self._array(m, alpha, goal, by)
+        return self._enclose(m, order(alpha), goal, by, digits)
+
+    def cgf(self, m: Node, lam: Any, by: str | None = None, digits: int | None = None) -> Enclosure:
+        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0."""
+        lam = nonnegative(lam, "lam")
+        if not isinstance(lam, Fraction):
+            raise DomainError(f"lam: found {lam}, needed a rational number")
+        return self._enclose(m, order(lam + 1), _goal(m, by), by, digits, factor=lam)
+
+    def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
+        """The largest proved lower bound of ε(α)."""
+        as_node(m, "lower_bound")
+        return self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+
+    def _enclose(
+        self,
+        m: Node,
+        alpha: Any,
+        goal: Kind,
+        by: str | None,
+        digits: int | None,
+        factor: Fraction | int = 1,
+    ) -> Enclosure:
+        """factor · ε(α), at a precision that is doubled until the digits are there."""
+        _refuse_symbols(m, alpha)
+        digits = self.digits if digits is None else _checked_digits(digits)
+        ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
+        with self._lock:
+            return ask[self.engine](m, alpha, goal, by, digits, factor)
+
+    def _by_balls(
+        self, m: Node, alpha: Any, goal: Kind, by: str | None, digits: int, factor: Any
+    ) -> Enclosure:
+        def value() -> tuple[arb, Claim]:
+            curve = self._evaluation(BALL, goal, by).curve(m)
+            ball = curve(alpha)
+            return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
+
+        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {alpha}")
+        return from_ball(ball, claim, digits, claim.certified)
+
+    def _by_mpmath(
+        self, m: Node, alpha: Any, goal: Kind, by: str | None, digits: int, factor: Any
+    ) -> Enclosure:
+        """Two precisions that agree to the digits asked; not a proof."""
+        bits = _first_bits(digits)
+        coarse: Any = None
+        while bits <= sizes.current().bits:
+            ctx = MpmathArithmetic(bits)
+            curve = self._evaluation(ctx, goal, by).curve(m)
+            fine = curve(alpha) * ctx.number(factor)
+            if coarse is not None:
+                error = abs(fine - coarse)
+                if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
+                    claim = curve.claim(alpha)
+                    return _uncertified(fine, error, claim, digits)
+            coarse = fine
+            bits *= 2
+        raise _undecided(f"{_name(m)} at order {alpha}", digits)
+
+    def _by_float64(
+        self, m: Node, alpha: Any, goal: Kind, by: str | None, digits: int, factor: Any
+    ) -> Enclosure:
+        """About 12 digits, whatever was asked; not a proof."""
+        curve = self._evaluation(FLOAT64, goal, by).curve(m)
+        value = mpmath.mpf(float(curve(alpha).value()) * float(factor))
+        return _uncertified(value, abs(value) * mpmath.mpf(2) ** -40, curve.claim(alpha), digits)
+
+    def _array(self, m: Node, alphas: Any, goal: Kind, by: str | None) -> np.ndarray:
+        _refuse_symbols(m, 2)
+        orders = np.asarray(alphas, dtype=np.float64)
+        if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
+            raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
+        with self._lock:
+            curve = self._evaluation(FLOAT64, goal, by).curve(m)
+            return np.asarray(curve(orders.ravel()).value()).reshape(orders.shape)
+
+    # --- (ε, δ)
+
+    def epsilon(
+        self,
+        m: Node,
+        delta: Any,
+        conversion: str = "improved",
+        orders: Any = None,
+        by: str | None = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
+        converter = named_conversion(conversion)
+        given = nonnegative(delta, "delta")
+        if not isinstance(given, Fraction) or given >= 1:
+            raise DomainError(f"delta: found {delta}, needed 0 <= delta < 1")
+        return self._guarantee(_Question(m, by, converter, "delta", given), orders, digits)
+
+    def delta(
+        self,
+        m: Node,
+        epsilon: Any,
+        conversion: str = "improved",
+        orders: Any = None,
+        by: str | None = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
+        converter = named_conversion(conversion)
+        given = nonnegative(epsilon, "epsilon")
+        if not isinstance(given, Fraction):
+            raise DomainError(f"epsilon: found {epsilon}, needed a rational number >= 0")
+        return self._guarantee(_Question(m, by, converter, "epsilon", given), orders, digits)
+
+    def _guarantee(self, question: _Question, orders: Any, digits: int | None) -> Guarantee:
+        m = as_node(question.m, "epsilon")
+        _refuse_symbols(m, 2)
+        if _goal(m, question.by) is Kind.LOWER:
+            raise SoundnessError(
+                f"{_name(m)}: found only a lower bound, which guarantees nothing; "
+                "needed an exact curve or an upper bound"
+            )
+        if self.engine != "ball":
+            raise DomainError(
+                f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"
+            )
+        digits = self.digits if digits is None else _checked_digits(digits)
+        with self._lock:
+            return _Search(self, question, digits).answer(orders)
+
+
+class _Question:
+    """An (ε, δ) question: the node, how to convert, and the number given."""
+
+    def __init__(
+        self, m: Node, by: str | None, conversion: Conversion, given: str, value: Fraction
+    ) -> None:
+        self.m = m
+        self.by = by
+        self.conversion = conversion
+        self.given = given
+        self.value = value
+        self.asks_epsilon = given == "delta"
+
+    def objective(self, eps: arb, alpha: Any) -> arb:
+        """What the conversion makes of ε(α): an ε, or a log δ."""
+        given = BALL.number(self.value)
+        formula = self.conversion.epsilon if self.asks_epsilon else self.conversion.log_delta
+        return formula(BALL, eps, BALL.number(alpha), given)
+
+    def answer(self, ball: arb) -> arb:
+        """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""
+        if self.asks_epsilon:
+            return arb(0) if ball < 0 else ball
+        return arb(1) if ball > 0 else ball.exp()
+
+
+class _Search:
+    """The order that answers a question best."""
+
+    def __init__(self, accountant: Accountant, question: _Question, digits: int) -> None:
+        self.accountant = accountant
+        self.question = question
+        self.digits = digits
+
+    def answer(self, orders: Any) -> Guarantee:
+        if orders is None:
+            return self._over_all_orders()
+        if isinstance(orders, str):
+            if orders != "integer":
+                raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+            return self._over_whole_orders()
+        return self._over_grid(orders)
+
+    # --- the curve and the objective, at the current precision
+
+    def curve(self) -> NodeCurve:
+        question = self.question
+        return self.accountant._evaluation(BALL, Kind.UPPER, question.by).curve(question.m)
+
+    def objective(self) -> Callable[[Any], arb]:
+        """f(α) at the current precision, for finite α > 1."""
+        curve, question = self.curve(), self.question
+        return lambda alpha: question.objective(curve(alpha), alpha)
+
+    def without_curve(self, alpha: int) -> float:
+        """f(α) if the curve were 0: no curve gives less."""
+        return search.float_or_inf(self.question.objective(arb(0), alpha))
+
+    def at_infinity(self) -> arb | None:
+        """ε(∞) where it is finite."""
+        try:
+            value = self.curve()(INFINITY)
+        except OrderError:
+            return None
+        return value if value.is_finite() else None
+
+    # --- three sets of orders
+
+    def _over_all_orders(self) -> Guarantee:
+        with precision(_SEARCH_BITS):
+            pure = self.at_infinity()
+            if pure is not None and self._pure_suffices(pure):
+                return self._at(INFINITY, optimal=not self.question.asks_epsilon)
+            whole = self._whole_minimum(pure)
+        if whole is None:
+            return self._at(INFINITY, optimal=False)
+        return self._around(whole, pure)
+
+    def _over_whole_orders(self) -> Guarantee:
+        self._refuse_delta_zero()
+        with precision(_SEARCH_BITS):
+            whole = self._whole_minimum(None)
+        assert whole is not None  # noqa: S101  # without ε(∞) every search ends at a whole order
+        return self._at(whole, optimal=self._is_whole_optimum(whole))
+
+    def _over_grid(self, orders: Iterable[Any]) -> Guarantee:
+        grid = sorted({order(alpha) for alpha in orders})
+        finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
+        if not finite and INFINITY not in grid:
+            raise OrderError("orders: found none above 1, needed at least one order > 1")
+        if finite and self.question.value == 0 and self.question.asks_epsilon:
+            self._refuse_delta_zero()
+        answers = [self._at(alpha, optimal=True) for alpha in grid if alpha != 1]
+        best = min(answers, key=lambda g: g.asked.upper)
+        if len(finite) > 1 and best.alpha in (finite[0], finite[-1]):
+            warnings.warn(
+                f"the best order, {best.alpha}, is at the edge of the grid given "
+                f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
+                OrderGridWarning,
+                stacklevel=5,
+            )
+        return best
+
+    def _pure_suffices(self, pure: arb) -> bool:
+        """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
+        if self.question.asks_epsilon:
+            return self.question.value == 0
+        return bool(pure <= BALL.number(self.question.value))
+
+    def _refuse_delta_zero(self) -> None:
+        if self.question.asks_epsilon and self.question.value == 0:
+            raise DomainError(
+                "delta: found 0, needed delta > 0 (only a finite ε(∞) answers delta = 0)"
+            )
+
+    def _whole_minimum(self, pure: arb | None) -> int | None:
+        """The best whole order; None if none beats a finite ε(∞)."""
+        self._refuse_delta_zero()
+        last = sizes.current().search_order
+        first = 2
+        f = self.objective()
+        if pure is not None and self.question.asks_epsilon:
+            # Below some order the conversion alone costs more than ε(∞).
+            ceiling = search.float_or_inf(pure)
+            while first < last and self.without_curve(first) >= ceiling:
+                first = 2 * first - 1
+            first = (first + 1) // 2 if first > 2 else first
+            if self.without_curve(last) >= ceiling:
+                return None
+        best = search.whole_valley(f, first, last)
+        if not f(best).is_finite():
+            raise OrderError(
+                f"{_name(self.question.m)}: its curve is infinite at every whole order tried, "
+                "so no order gives a finite guarantee"
+            )
+        if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            return None
+        return best
+
+    def _is_whole_optimum(self, whole: int) -> bool:
+        """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
+        if not self._convex_at(whole):
+            return False
+        with precision(_first_bits(self.digits)):
+            f = self.objective()
+            middle = f(whole)
+            below = whole == 2 or bool(f(whole - 1) >= middle)
+            return below and bool(f(whole + 1) >= middle)
+
+    def _convex_at(self, alpha: Any) -> bool:
+        """Is the curve around α that of a convex CGF: an exact one, or one stated so?"""
+        if self.curve().claim(alpha).kind is Kind.EXACT:
+            return True
+        sampled = (PoissonSubsample, SubsampleWithoutReplacement)
+        return self.question.m.convex and not any(
+            isinstance(node, sampled) for node in self.question.m.walk()
+        )
+
+    # --- the real orders around the best whole one
+
+    def _around(self, whole: int, pure: arb | None) -> Guarantee:
+        """The best real order next to a whole one; proved optimal where the CGF is convex."""
+        digits = self.digits
+        width = Fraction(whole - 1) / 10 ** (digits // 2 + 2)
+        with precision(2 * math.ceil(1.7 * (digits + 6)) + _GUARD_BITS):
+            f = self.objective()
+            segments = [(Fraction(whole), Fraction(whole + 1))]
+            if whole > 2:
+                segments.insert(0, (Fraction(whole - 1), Fraction(whole)))
+            else:
+                segments.insert(0, (1 + Fraction(1, 2**20), Fraction(2)))
+            if self._convex_at(whole + Fraction(1, 2)):
+                segments = [(segments[0][0], segments[1][1])]
+            found = [search.real_valley(f, low, high, width) for low, high in segments]
+            found_orders = [order(alpha) for alpha in found]
+            best = min([whole, *found_orders], key=lambda alpha: search.float_or_inf(f(alpha)))
+            if pure is not None and self.question.asks_epsilon and pure <= f(best):
+                return self._at(INFINITY, optimal=False)
+            floor = self._floor(f, Fraction(best), width) if len(segments) == 1 else None
+        return self._at(best, optimal=floor is not None, floor=floor)
+
+    def _floor(self, f: Callable[[Any], arb], best: Fraction, width: Fraction) -> arb | None:
+        """A proved lower bound of f over all orders, from three orders around the best."""
+        for spread in (2 * width, 8 * width, 64 * width):
+            orders = (best - spread, best, best + spread)
+            if orders[0] <= 1:
+                return None
+            left, middle, right = (f(alpha) for alpha in orders)
+            if left >= middle and right >= middle:
+                lams = tuple(BALL.number(alpha - 1) for alpha in orders)
+                return search.chord_floor(
+                    (left, middle, right),
+                    lams,
+                    perspective=self.question.asks_epsilon,
+                )
+        return None
+
+    # --- the answer
+
+    def _at(self, alpha: Any, optimal: bool, floor: arb | None = None) -> Guarantee:
+        """The Guarantee at one order, to the digits asked; down to `floor` where it is proved."""
+        question = self.question
+
+        def value() -> tuple[arb, Claim]:
+            curve = self.curve()
+            eps = curve(alpha)
+            if alpha != INFINITY:
+                ball = question.answer(question.objective(eps, alpha))
+            elif question.asks_epsilon:
+                ball = eps
+            else:
+                ball = arb(0 if eps <= BALL.number(question.value) else 1)
+            return ball, curve.claim(alpha)
+
+        def what() -> str:
+            return f"{_name(question.m)} with {question.given} = {question.value}"
+
+        ball, claim, bits = _to_digits(value, self.digits + 1, what)
+        if claim.kind is Kind.LOWER:
+            raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")
+        enclosure = from_ball(ball, claim, self.digits, claim.certified)
+        if floor is not None:
+            with precision(bits):
+                joined = from_ball(question.answer(floor).union(ball), claim, self.digits, True)
+            if joined.digits >= self.digits:
+                enclosure = replace(joined, certified=claim.certified)
+            else:
+                optimal = False
+        return Guarantee(
+            epsilon=enclosure if question.asks_epsilon else question.value,
+            delta=question.value if question.asks_epsilon else enclosure,
+            alpha=alpha,
+            conversion=question.conversion.name,
+            claim=claim,
+            optimal=optimal,
+        )
+
+
+@cache
+def default_accountant(engine: str) -> Accountant:
+    """The accountant that the questions asked of a node go to, one for each engine."""
+    return Accountant(engine=engine)
+
+
+def _goal(m: Node, by: str | None) -> Kind:
+    """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
+    as_node(m, "rdp")
+    if by is not None:
+        theorem = register.named(by)
+        if not any(register.is_about(theorem, node) for node in m.walk()):
+            raise register.AssumptionError(
+                f"{theorem.name} is about {theorem.about}, and {_name(m)} contains none"
+            )
+        if theorem.kind is Kind.LOWER:
+            return Kind.LOWER
+    return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+
+
+def _to_digits(
+    value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str]
+) -> tuple[arb, Claim, int]:
+    """A ball with the digits asked, at a precision doubled until it has them."""
+    bits = _first_bits(digits)
+    while bits <= sizes.current().bits:
+        with precision(bits):
+            ball, claim = value()
+            if ball.is_exact() or relative_digits(ball) >= digits:
+                return ball, claim, bits
+        bits *= 2
+    raise _undecided(what(), digits)
+
+
+def _undecided(what: str, digits: int) -> PrecisionError:
+    return PrecisionError(
+        f"{what}: {digits} digits not reached at {sizes.current().bits:,} bits; "
+        "ask for fewer digits, or raise symacct.limits(bits=...)"
+    )
+
+
+def _first_bits(digits: int) -> int:
+    return math.ceil(digits * math.log2(10)) + _GUARD_BITS
+
+
+def _checked_digits(digits: Any) -> int:
+    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
+        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
+    allowed = sizes.current().digits
+    if digits > allowed:
+        raise PrecisionError(
+            f"digits: found {digits:,}, needed at most {allowed:,}; "
+            "raise the limit with symacct.limits(digits=...)"
+        )
+    return digits
+
+
+def _refuse_symbols(m: Node, alpha: Any) -> None:
+    symbols = sorted(map(str, as_node(m, "expression").free_symbols()))
+    if not isinstance(alpha, int | float | Fraction):
+        symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]
+    if symbols:
+        raise DomainError(
+            f"found the free symbol {', '.join(symbols)}, needed a number; "
+            "replace it with m.subs({...}) or ask for m.formula()"
+        )
+
+
+def _uncertified(value: Any, error: Any, claim: Claim, digits: int) -> Enclosure:
+    make = mpmath.mp.make_mpf
+    low, high = (make(x._mpf_) for x in (value - error, value + error))
+    return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _name(m: Node) -> str:
+    text = repr(m)
+    return text if len(text) <= 80 else f"{text[:77]}…"

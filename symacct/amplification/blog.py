@@ -1,0 +1,28 @@
+"""Pei 2019 (blog): moment subsampling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.sources import BLOG
+from symacct.theory import theorem
+
+
+@theorem(
+    "BLOG-C24",
+    about="SubsampleWithoutReplacement",
+    kind=Kind.UPPER,
+    source=BLOG.at("Claim 24"),
+    orders=FINITE_ORDERS,
+    adjacency=REPLACE_ONE,
+)
+def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), and γ ε(1) at α = 1"""
+    if isinstance(alpha, int) and alpha == 1:
+        return gamma * eps(1)
+    lam = ctx.number(alpha) - 1
+    cgf = lam * eps(alpha)
+    if ctx.is_infinite(cgf):
+        return cgf if not ctx.is_zero(gamma) else ctx.number(0)
+    return ctx.log1p(gamma * ctx.expm1(cgf)) / lam

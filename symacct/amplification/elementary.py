@@ -1,0 +1,55 @@
+"""Composition, scaling and group privacy of RDP curves (Mironov 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
+from symacct.exact import INFINITY
+from symacct.sources import MIR17
+from symacct.theory import larger_order, theorem
+
+
+@theorem(
+    "MIR17-P1",
+    about="Compose",
+    kind=Kind.EXACT,
+    source=MIR17.at("Proposition 1"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any:
+    """ε(α) = Σ n_i ε_i(α)"""
+    return sum(
+        (count * curve(alpha) for curve, count in zip(eps, terms.values(), strict=True)),
+        ctx.number(0),
+    )
+
+
+@theorem(
+    "SCALE",
+    about="Scale",
+    kind=Kind.EXACT,
+    source=Source("user", "a scaled curve, stated by the user"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
+    """ε′(α) = c ε(α)"""
+    return c * eps(alpha)
+
+
+@theorem(
+    "MIR17-P2",
+    about="GroupPrivacy",
+    kind=Kind.UPPER,
+    source=MIR17.at("Proposition 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def group_privacy(ctx: Any, eps: Any, alpha: Any, c: int) -> Any:
+    """ε′(α) <= 3^c ε(2^c α) for α >= 2, its value at 2 below (ε is nondecreasing), 2^c ε(∞) at ∞"""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return 2**c * eps(INFINITY)
+    return 3**c * eps(2**c * larger_order(alpha, 2))

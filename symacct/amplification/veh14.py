@@ -1,0 +1,51 @@
+"""Van Erven, Harremoës 2014: what every Rényi divergence obeys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.claims import ALL_ORDERS, EITHER, Kind, Orders
+from symacct.sources import VEH14
+from symacct.theory import floor_order, theorem
+
+_SUBSAMPLING = "PoissonSubsample SubsampleWithoutReplacement"
+
+
+@theorem(
+    "VEH14-T13",
+    about=_SUBSAMPLING,
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= ε(α)"""
+    return eps(alpha)
+
+
+@theorem(
+    "VEH14-T3",
+    about=_SUBSAMPLING,
+    kind=Kind.LOWER,
+    source=VEH14.at("Theorem 3 (monotone in the order)"),
+    orders=Orders(2, infinite=False),
+    adjacency=EITHER,
+    reads="itself",
+)
+def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε(α) >= ε(⌊α⌋)"""
+    return eps(floor_order(alpha))
+
+
+@theorem(
+    "VEH14-T9",
+    about="PostProcess",
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 9 (data processing)"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def post_processing(ctx: Any, eps: Any, alpha: Any) -> Any:
+    """ε′(α) <= ε(α)"""
+    return eps(alpha)

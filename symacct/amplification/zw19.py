@@ -1,0 +1,106 @@
+"""Zhu, Wang 2019: Poisson subsampling under add/remove adjacency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
+from symacct.exact import INFINITY
+from symacct.expr import Node
+from symacct.sources import ZW19
+from symacct.sums.binomial import binomial_sum
+from symacct.theory import theorem
+
+
+def has_swap_symmetric_pair(node: Node) -> str | None:
+    """Condition (4) is proved: one dominating pair whose likelihood ratio a symmetry inverts."""
+    if node.mechanism.swap_symmetric:  # type: ignore[attr-defined]
+        return None
+    return (
+        "its condition (4), that all odd chi-divergences are nonnegative, is not proved for "
+        f"{type(node.mechanism).__name__}"  # type: ignore[attr-defined]
+    )
+
+
+def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """log A(α), A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}.
+
+    Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
+    """
+    excess = binomial_sum(ctx, alpha, gamma, 1 - gamma, lambda l: ctx.expm1((l - 1) * eps(l)))
+    return ctx.log1p(excess)
+
+
+@theorem(
+    "ZW19-T8",
+    about="PoissonSubsample",
+    kind=Kind.EXACT,
+    source=ZW19.at("Theorem 8 and Proposition 10"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="E_Q[(P/Q − 1)^l] >= 0 for all odd 3 <= l <= α and all adjacent pairs (condition 4)",
+    applies=has_swap_symmetric_pair,
+    tight=True,
+)
+def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) = log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T5",
+    about="PoissonSubsample",
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 5"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+)
+def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}
+    + 3 Σ_{l=3}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)} )/(α−1)"""
+    keep = 1 - gamma
+    second = ctx.binomial(alpha, 2) * gamma**2 * keep ** (alpha - 2) * ctx.expm1(eps(2))
+    # 3e^K − 1 = 3(e^K − 1) + 2, so that nothing cancels where K is small.
+    rest = binomial_sum(
+        ctx, alpha, gamma, keep, lambda l: 3 * ctx.expm1((l - 1) * eps(l)) + 2, first=3
+    )
+    return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T6",
+    about="PoissonSubsample",
+    kind=Kind.LOWER,
+    source=ZW19.at("Theorem 6"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="the mechanism's curve is attained by one pair of distributions",
+)
+def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) >= log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-L4",
+    about="PoissonSubsample",
+    kind=Kind.EXACT,
+    source=ZW19.at("Lemma 4"),
+    orders=INFINITE_ORDER,
+    adjacency=ADD_REMOVE,
+    tight=True,
+)
+def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
+    return sampled_pure(ctx, eps(INFINITY), gamma)
+
+
+def sampled_pure(ctx: Any, epsilon: Any, gamma: Any) -> Any:
+    """log(1 + γ(e^ε − 1)), where γ = 0 wins over ε = ∞."""
+    if ctx.is_zero(gamma):
+        return ctx.number(0)
+    if ctx.is_infinite(epsilon):
+        return ctx.number(INFINITY)
+    return ctx.log1p(gamma * ctx.expm1(epsilon))

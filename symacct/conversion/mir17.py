@@ -1,0 +1,21 @@
+"""Mironov 2017, Proposition 3: the classic conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.conversion.conversion import Conversion, register
+from symacct.sources import MIR17
+
+
+def epsilon(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+    """ε = ε(α) + log(1/δ)/(α−1)"""
+    return eps - ctx.log(delta) / (alpha - 1)
+
+
+def log_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+    """log δ = (α−1)(ε(α) − ε)"""
+    return (alpha - 1) * (eps - epsilon)
+
+
+register(Conversion("classic", MIR17.at("Proposition 3"), epsilon, log_delta))

@@ -1,0 +1,293 @@
+"""Answers: Enclosure, a number between two proven ends, and Guarantee, an (ε, δ) statement."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+from flint import arb, fmpq, fmpz
+
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.errors import PrecisionError
+from symacct.exact import INFINITY, exact, is_infinite
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """lower <= the number <= upper, both mpf, rounded outwards; `claim` says what it is.
+
+    `certified` is False where the ends were not proved (another engine, a trusted callable).
+    `float(x)` rounds upwards, or downwards for a lower bound; `str(x)` prints only digits that
+    both ends share. Comparing with <, <=, >, >= raises PrecisionError where undecided.
+    """
+
+    lower: Any
+    upper: Any
+    claim: Claim
+    certified: bool = True
+    digits_asked: int = field(default=30, compare=False)
+
+    @property
+    def digits(self) -> float:
+        """How many significant decimal digits are proven; ∞ for an exact value."""
+        return _shared_digits(self.lower, self.upper)
+
+    def __float__(self) -> float:
+        if self.claim.kind is Kind.LOWER:
+            return float_below(self.lower)
+        return float_above(self.upper)
+
+    def __str__(self) -> str:
+        return format_shared(self.lower, self.upper, self.digits_asked)
+
+    def __repr__(self) -> str:
+        return f"Enclosure({self}, {self.claim})"
+
+    def __lt__(self, other: Any) -> bool:
+        low, high = _ends(other)
+        return _decided(self.upper < low, self.lower >= high, self, other)
+
+    def __le__(self, other: Any) -> bool:
+        low, high = _ends(other)
+        return _decided(self.upper <= low, self.lower > high, self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    def rounded_up(self, digits: int | None = None) -> str:
+        """The upper end, rounded upwards to `digits` significant digits."""
+        return format_up(self.upper, digits or self.digits_asked)
+
+    def rounded_down(self, digits: int | None = None) -> str:
+        """The lower end, rounded downwards to `digits` significant digits."""
+        return format_down(self.lower, digits or self.digits_asked)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The enclosure for JSON: ends as decimal text rounded outwards, and the claim."""
+        width = self.digits_asked + 5
+        return {
+            "value": str(self),
+            "lower": format_down(self.lower, width),
+            "upper": format_up(self.upper, width),
+            "digits": None if self.digits == INFINITY else self.digits,
+            "certified": self.certified,
+            "claim": claim_as_dict(self.claim),
+        }
+
+
+def claim_as_dict(claim: Claim) -> dict[str, Any]:
+    """A claim for JSON."""
+    return {
+        "kind": str(claim.kind),
+        "adjacency": str(claim.adjacency),
+        "orders": str(claim.orders),
+        "theorems": list(claim.theorems),
+        "sources": [str(source) for source in claim.sources],
+        "certified": claim.certified,
+    }
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ)-DP at the order α: the number asked is an Enclosure, the given one is exact.
+
+    `optimal` says that the enclosure is of the smallest value over all orders allowed; otherwise
+    it is the value at `alpha`, which is a sound guarantee all the same.
+    """
+
+    epsilon: Any
+    delta: Any
+    alpha: Any
+    conversion: str
+    claim: Claim
+    optimal: bool
+
+    @property
+    def asked(self) -> Enclosure:
+        """The number that was asked for."""
+        return self.epsilon if isinstance(self.epsilon, Enclosure) else self.delta
+
+    def __str__(self) -> str:
+        order = "∞" if self.alpha == INFINITY else f"{float(self.alpha):.6g}"
+        return (
+            f"({_plain(self.epsilon)}, {_plain(self.delta)})-DP at order {order} "
+            f"by the {self.conversion} conversion"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The guarantee for JSON."""
+        return {
+            "epsilon": _as_json(self.epsilon),
+            "delta": _as_json(self.delta),
+            "alpha": "inf" if self.alpha == INFINITY else str(self.alpha),
+            "conversion": self.conversion,
+            "optimal": self.optimal,
+            "claim": claim_as_dict(self.claim),
+        }
+
+
+def from_ball(x: arb, claim: Claim, digits_asked: int, certified: bool) -> Enclosure:
+    """The Enclosure of a ball; a value that cannot be negative is not reported below 0."""
+    with precision(int(x.mid().bits()) + 64 if x.is_finite() else 64):
+        low, high = _mpf(x.lower()), _mpf(x.upper())
+    return Enclosure(max(low, mpmath.mpf(0)), high, claim, certified, digits_asked)
+
+
+def relative_digits(x: arb) -> float:
+    """How many significant digits a ball has; ∞ for an exact one, 0 or less for none."""
+    if x.is_exact():
+        return INFINITY
+    if not x.is_finite():
+        return -INFINITY
+    return x.rel_accuracy_bits() * math.log10(2)
+
+
+def float_above(x: Any) -> float:
+    """The smallest float64 >= x."""
+    nearest = float(x)
+    return nearest if mpmath.mpf(nearest) >= x else math.nextafter(nearest, math.inf)
+
+
+def float_below(x: Any) -> float:
+    """The largest float64 <= x."""
+    nearest = float(x)
+    return nearest if mpmath.mpf(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+def to_fraction(x: Any) -> Fraction:
+    """The exact value of a finite mpf."""
+    sign, mantissa, power, _ = x._mpf_
+    value = Fraction(int(mantissa)) * Fraction(2) ** int(power)
+    return -value if sign else value
+
+
+def format_shared(low: Any, high: Any, digits: int) -> str:
+    """The number's leading digits, as far as both ends share them, at most `digits`.
+
+    Where a run of 9s in one end meets a run of 0s in the other, the decimal to which both ends
+    round is printed.
+    """
+    if mpmath.isinf(high):
+        return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
+    ends = to_fraction(low), to_fraction(high)
+    if ends == (0, 0):
+        return "0"
+    for count in range(digits, 0, -1):
+        for rounding in (_truncated, _nearest):
+            a, b = (rounding(end, count) for end in ends)
+            if a == b:
+                return _decimal_text(*a)
+    return f"[{format_down(low, 3)}, {format_up(high, 3)}]"
+
+
+def format_up(x: Any, digits: int) -> str:
+    """x >= 0 rounded upwards to `digits` significant digits."""
+    if mpmath.isinf(x):
+        return "inf"
+    value = to_fraction(x)
+    exponent, leading = _truncated(value, digits)
+    if leading * Fraction(10) ** (exponent - digits + 1) < value:
+        leading += 1
+    return _decimal_text(*_carried(exponent, leading, digits))
+
+
+def format_down(x: Any, digits: int) -> str:
+    """x >= 0 rounded downwards to `digits` significant digits."""
+    return "inf" if mpmath.isinf(x) else _decimal_text(*_truncated(to_fraction(x), digits))
+
+
+def _truncated(value: Fraction, digits: int) -> tuple[int, int]:
+    """(exponent of ten, first `digits` digits as a whole number) of value >= 0."""
+    if value == 0:
+        return 0, 0
+    exponent = _decimal_exponent(value)
+    return exponent, math.floor(value * Fraction(10) ** (digits - 1 - exponent))
+
+
+def _nearest(value: Fraction, digits: int) -> tuple[int, int]:
+    if value == 0:
+        return 0, 0
+    exponent = _decimal_exponent(value)
+    leading = math.floor(value * Fraction(10) ** (digits - 1 - exponent) + Fraction(1, 2))
+    return _carried(exponent, leading, digits)
+
+
+def _carried(exponent: int, leading: int, digits: int) -> tuple[int, int]:
+    return (exponent + 1, leading // 10) if leading == 10**digits else (exponent, leading)
+
+
+def _decimal_exponent(value: Fraction) -> int:
+    """⌊log₁₀ value⌋ for value > 0."""
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    guess = math.floor((bits - 1) * math.log10(2))
+    while Fraction(10) ** (guess + 1) <= value:
+        guess += 1
+    return guess
+
+
+def _decimal_text(exponent: int, leading: int) -> str:
+    """leading digits at a power of ten, as 0.0123, 123.4 or 1.234e-8."""
+    if leading == 0:
+        return "0"
+    text = str(fmpz(leading))  # unlike int, fmpz prints any number of digits
+    if -5 <= exponent < 0:
+        return "0." + "0" * (-exponent - 1) + text
+    if 0 <= exponent < len(text):
+        whole, decimals = text[: exponent + 1], text[exponent + 1 :]
+        return f"{whole}.{decimals}" if decimals else whole
+    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+    return f"{mantissa}e{exponent}"
+
+
+def _shared_digits(low: Any, high: Any) -> float:
+    if low == high:
+        return INFINITY
+    if mpmath.isinf(high) or low <= 0:
+        return 0
+    low, high = to_fraction(low), to_fraction(high)
+    return max(0, _decimal_exponent(low / (high - low))) if high - low < low else 0
+
+
+def _mpf(x: arb) -> Any:
+    if not x.is_finite():
+        return mpmath.inf
+    mantissa, power = x.man_exp()
+    return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(power)))
+
+
+def _ends(other: Any) -> tuple[Any, Any]:
+    if isinstance(other, Enclosure):
+        return other.lower, other.upper
+    if is_infinite(other):
+        return mpmath.inf, mpmath.inf
+    value = exact(other)
+    if not isinstance(value, Fraction):
+        raise PrecisionError(f"found {other}, needed a rational number to compare with")
+    bits = value.numerator.bit_length() + value.denominator.bit_length() + 64
+    with precision(bits):
+        ball = arb(fmpq(value.numerator, value.denominator))
+        return _mpf(ball.lower()), _mpf(ball.upper())
+
+
+def _decided(yes: bool, no: bool, left: Any, right: Any) -> bool:
+    if not yes and not no:
+        raise PrecisionError(
+            f"cannot decide how {left} compares with {right}: the enclosures overlap; "
+            "ask for more digits"
+        )
+    return yes
+
+
+def _plain(x: Any) -> str:
+    return x.rounded_up(10) if isinstance(x, Enclosure) else f"{float(x):.10g}"
+
+
+def _as_json(x: Any) -> Any:
+    return x.as_dict() if isinstance(x, Enclosure) else str(x)

@@ -1,0 +1,256 @@
+"""Evaluation: an expression in one arithmetic, each curve's values remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from symacct import theory as register
+from symacct.claims import Claim, Kind
+from symacct.errors import DomainError, OrderError, SoundnessError
+from symacct.exact import INFINITY
+from symacct.expr import Node
+from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.theory import Theorem
+
+Table = dict[Any, Any]
+
+
+class Evaluation:
+    """One way of evaluating: an arithmetic, the kind of bound wanted, a pinned theorem.
+
+    `table(node)` gives the values already known of a node's curve, and takes the new ones.
+    """
+
+    def __init__(
+        self,
+        ctx: Any,
+        goal: Kind = Kind.UPPER,
+        by: str | None = None,
+        table: Callable[[Node, str | None], Table] | None = None,
+    ) -> None:
+        self.ctx = ctx
+        self.goal = goal
+        self.by = by
+        self._table = table or (lambda node, by: {})
+        self._curves: dict[Node, NodeCurve] = {}
+        self._default: Evaluation | None = None
+
+    def curve(self, node: Node) -> NodeCurve:
+        """The curve of `node`, its values remembered."""
+        found: NodeCurve | None = self._curves.get(node)
+        if found is None:
+            values = self._table(node, self.by)
+            found = self._curves[node] = (
+                LeafCurve(self, node, values)
+                if isinstance(node, Mechanism)
+                else OperationCurve(self, node, values)
+            )
+        return found
+
+    def default(self) -> Evaluation:
+        """The same without a pinned theorem."""
+        if self.by is None:
+            return self
+        if self._default is None:
+            self._default = Evaluation(self.ctx, self.goal, None, self._table)
+        return self._default
+
+
+class NodeCurve:
+    """α ↦ ε(α) of one node in one evaluation."""
+
+    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+        self.evaluation = evaluation
+        self.node = node
+        self.values = values
+
+    def __call__(self, alpha: Any) -> Any:
+        if isinstance(alpha, np.ndarray):
+            return self._array(alpha)
+        value = self.values.get(alpha)
+        if value is None:
+            alpha = _normal(alpha)
+            value = self.values[alpha] = self.compute(alpha)
+        return value
+
+    def compute(self, alpha: Any) -> Any:
+        """ε(α), not looked up."""
+        raise NotImplementedError
+
+    def claim(self, alpha: Any) -> Claim:
+        """What is claimed of ε(α)."""
+        raise NotImplementedError
+
+    def _array(self, alpha: np.ndarray) -> Any:
+        """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
+        ctx = self.evaluation.ctx
+        result = np.empty(alpha.shape)
+        whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
+        for order in (1, INFINITY):
+            if np.any(alpha == order):
+                result[alpha == order] = self(order).value()
+        for chosen in (whole, ~whole & np.isfinite(alpha) & (alpha > 1)):
+            if np.any(chosen):
+                result[chosen] = self.compute(alpha[chosen]).value()
+        return ctx.number(result)
+
+
+class LeafCurve(NodeCurve):
+    """The curve of a mechanism: its own formula."""
+
+    node: Mechanism
+
+    def __init__(self, evaluation: Evaluation, node: Mechanism, values: Table) -> None:
+        super().__init__(evaluation, node, values)
+        opposite = Kind.LOWER if evaluation.goal is Kind.UPPER else Kind.UPPER
+        if node.claim.kind is opposite:
+            raise SoundnessError(
+                f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
+                f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
+            )
+        self._function: Callable[[Any], Any] | None = None
+
+    def compute(self, alpha: Any) -> Any:
+        ctx = self.evaluation.ctx
+        if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+            value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
+        else:
+            if self._function is None:
+                self._function = self.node.curve(ctx)
+            value = self._function(alpha)
+        if isinstance(self.node, Curve):
+            _refuse_impossible(value, alpha)
+        return value
+
+    def claim(self, alpha: Any) -> Claim:
+        return self.node.claim
+
+
+class OperationCurve(NodeCurve):
+    """The curve of an operation: the best of the theorems that apply."""
+
+    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+        super().__init__(evaluation, node, values)
+        self._theorems: dict[Any, list[Theorem]] = {}
+        self._premises: Any = None
+        self._parameters: dict[str, Any] | None = None
+
+    def theorems(self, alpha: Any) -> list[Theorem]:
+        """The theorems whose best value is the answer at α."""
+        key = order_class(alpha)
+        if key not in self._theorems:
+            by = self.evaluation.by
+            if by is not None and register.is_about(register.named(by), self.node):
+                found = register.pinned(by, self.node, alpha)
+            else:
+                found = register.bounding(self.node, alpha, self.evaluation.goal)
+            self._theorems[key] = found
+        return self._theorems[key]
+
+    def compute(self, alpha: Any) -> Any:
+        values = [self.value_by(theorem, alpha) for theorem in self.theorems(alpha)]
+        if len(values) == 1:
+            return values[0]
+        ctx = self.evaluation.ctx
+        best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
+        return best(*values)
+
+    def value_by(self, theorem: Theorem, alpha: Any) -> Any:
+        """The bound of one theorem at α."""
+        ctx = self.evaluation.ctx
+        if self._parameters is None:
+            self._parameters = {
+                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
+                for name, value in self.node.parameters().items()
+            }
+        return theorem.bound(
+            ctx, self._read(theorem), alpha, **self._parameters, **dict(theorem.options)
+        )
+
+    def _read(self, theorem: Theorem) -> Any:
+        """The curve or curves that the theorem reads."""
+        if theorem.reads == "itself":
+            return self.evaluation.default().curve(self.node)
+        if self._premises is None:
+            curves = tuple(self.evaluation.curve(child) for child in self.node.children)
+            single = "mechanism" in self.node.fields()
+            self._premises = curves[0] if single else curves
+        return self._premises
+
+    def best(self, alpha: Any) -> Theorem:
+        """The theorem that gave the value at α."""
+        theorems = self.theorems(alpha)
+        if len(theorems) == 1:
+            return theorems[0]
+        answer = self(alpha)
+        return min(theorems, key=lambda t: _distance(self.value_by(t, alpha), answer))
+
+    def claim(self, alpha: Any) -> Claim:
+        theorem = self.best(alpha)
+        if theorem.reads == "itself":
+            below = max(register.floor_order(alpha), 2)
+            premises = [self.evaluation.default().curve(self.node).claim(below)]
+        else:
+            read = 2 if theorem.orders.whole else alpha
+            premises = [self.evaluation.curve(child).claim(read) for child in self.node.children]
+        claim = theorem.infer(self.node, premises)
+        return replace(
+            claim,
+            adjacency=self.node.claim.adjacency,
+            theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
+            sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
+        )
+
+
+def order_class(alpha: Any) -> Any:
+    """What decides which theorems speak of an order: 1, ∞, whole, fractional, or symbolic."""
+    if isinstance(alpha, np.ndarray):
+        return order_class(_normal(Fraction(float(alpha[0]))))
+    if isinstance(alpha, sympy.Expr):
+        return "symbolic"
+    if alpha in (1, INFINITY):
+        return alpha
+    return "whole" if isinstance(alpha, int) else "fractional"
+
+
+def _normal(alpha: Any) -> Any:
+    """Whole orders as int, so that 5/1 and 5 are one question."""
+    if isinstance(alpha, Fraction) and alpha.denominator == 1:
+        return int(alpha)
+    if isinstance(alpha, sympy.Integer):
+        return int(alpha)
+    return alpha
+
+
+def _distance(a: Any, b: Any) -> Any:
+    """How far a bound is from the best one, for picking its name."""
+    difference = a - b
+    if hasattr(difference, "mid"):
+        return 0 if a is b or difference.is_nan() else float(abs(difference).mid())
+    return difference
+
+
+def _distinct(items: list[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _refuse_impossible(value: Any, alpha: Any) -> None:
+    """A user's curve may be wrong: no Rényi divergence is negative or NaN."""
+    if isinstance(value, sympy.Expr) or isinstance(alpha, np.ndarray):
+        return
+    try:
+        undefined = value != value if not hasattr(value, "is_nan") else value.is_nan()
+        negative = bool(value < 0)
+    except TypeError:
+        return
+    if undefined:
+        raise OrderError(f"Curve: undefined at order {alpha}; ask for another order")
+    if negative:
+        raise DomainError(f"Curve: found the value {value} at order {alpha}, needed >= 0")

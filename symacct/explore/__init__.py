@@ -1,0 +1,1 @@
+"""Looking at bounds: comparison side by side."""

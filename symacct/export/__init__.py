@@ -1,0 +1,1 @@
+"""What leaves symacct: formulas, explanations."""

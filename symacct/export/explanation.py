@@ -1,0 +1,106 @@
+"""Explanations: what was done, and which theorem says what about it, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.enclosure import claim_as_dict
+from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.exact import order
+from symacct.expr import Node
+from symacct.operations.compose import Compose
+
+# Which theorem is best at an order shows at a modest precision.
+_BITS = 128
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One node: what it is, the theorem that bounds it at the order, and its parts."""
+
+    title: str
+    count: int
+    theorem: str
+    statement: str
+    assumes: str
+    claim: Claim
+    parts: tuple[Explanation, ...]
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """What is said of this node, as (label, text)."""
+        if self.theorem:
+            yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
+            yield "says", self.statement
+            yield "assumes", self.assumes
+        else:
+            yield "curve", str(self.claim.sources[0])
+        trust = "" if self.claim.certified else ", not certified"
+        yield "claim", f"{self.claim.kind}, {self.claim.adjacency}{trust}"
+
+    def __str__(self) -> str:
+        return "\n".join(_indented(self, 0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation for JSON."""
+        return {
+            "node": self.title,
+            "count": self.count,
+            "theorem": self.theorem or None,
+            "says": self.statement,
+            "assumes": self.assumes or None,
+            "claim": claim_as_dict(self.claim),
+            "parts": [part.as_dict() for part in self.parts],
+        }
+
+
+def explain(m: Node, alpha: Any = None) -> Explanation:
+    """The explanation of m's curve at an order, by default at whole orders (2)."""
+    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+    with precision(_BITS):
+        evaluation = Evaluation(BALL, goal)
+        return _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
+
+
+def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Any, count: int) -> Explanation:
+    node = curve.node
+    claim = curve.claim(alpha)
+    if isinstance(curve, LeafCurve):
+        statement = (type(node).__doc__ or "").split("\n\n")[0]
+        return Explanation(repr(node), count, "", statement, "", claim, ())
+    assert isinstance(curve, OperationCurve)  # noqa: S101  # there are only these two
+    theorem = curve.best(alpha)
+    read = 2 if theorem.orders.whole or theorem.reads == "itself" else alpha
+    counts = node.terms if isinstance(node, Compose) else dict.fromkeys(node.children, 1)
+    parts = [_explain(evaluation, evaluation.curve(part), read, n) for part, n in counts.items()]
+    return Explanation(
+        _title(node),
+        count,
+        theorem.name,
+        " ".join(theorem.statement.split()),
+        theorem.assumes,
+        claim,
+        tuple(sorted(parts, key=lambda part: part.title)),
+    )
+
+
+def _title(node: Node) -> str:
+    """The operation and its parameters, its parts left to the branches below."""
+    if isinstance(node, Compose):
+        return f"Compose, {node.runs} runs of {len(node.terms)} mechanisms"
+    values = [f"{name}={value}" for name, value in node.parameters().items()]
+    return ", ".join([type(node).__name__, *values])
+
+
+def _indented(explanation: Explanation, depth: int) -> Iterator[str]:
+    margin = "  " * depth
+    times = f"{explanation.count} × " if explanation.count > 1 else ""
+    yield f"{margin}{times}{explanation.title}"
+    for label, text in explanation.lines():
+        yield f"{margin}    {label}: {text}"
+    for part in explanation.parts:
+        yield from _indented(part, depth + 1)
