@@ -4,6 +4,7 @@ from symacct import amplification, symbols
 from symacct.accountant import Accountant
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.conversion import conversions
+from symacct.divergence import chi_divergence, ternary_bound
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import (
     AdjacencyError,
@@ -22,6 +23,7 @@ from symacct.mechanisms import TCDP, ZCDP, Curve, Gaussian, Laplace, PureDP, Ran
 from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
+    Convexify,
     GroupPrivacy,
     PoissonSubsample,
     PostProcess,
@@ -42,6 +44,7 @@ __all__ = [
     "AssumptionError",
     "Claim",
     "Compose",
+    "Convexify",
     "Curve",
     "DomainError",
     "Enclosure",
@@ -68,11 +71,13 @@ __all__ = [
     "SymacctError",
     "Theorem",
     "amplification",
+    "chi_divergence",
     "conversions",
     "from_json",
     "limits",
     "parse",
     "symbols",
+    "ternary_bound",
     "theorem",
     "theorems",
 ]

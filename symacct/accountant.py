@@ -68,8 +68,9 @@ class Accountant:
     def oracle_calls(self, m: Node) -> int:
         """The number of distinct orders at which m's curve was evaluated."""
         with self._lock:
-            tables = self._memo.get(m, {}).values()
-            return len({alpha for table in tables for alpha in table})
+            tables = self._memo.get(m, {}).items()
+            # A key with a fifth part is of what was derived from the curve's values.
+            return len({alpha for key, table in tables if len(key) == 4 for alpha in table})
 
     def clear(self) -> None:
         """Forget everything."""
@@ -77,15 +78,18 @@ class Accountant:
             self._memo.clear()
 
     def _evaluation(self, ctx: Any, goal: Kind, by: str | None) -> Evaluation:
-        key = (type(ctx).__name__, ctx.bits, goal)
+        return Evaluation(ctx, goal, by, self._table)
 
-        def table(node: Node, pinned: str | None) -> dict[Any, Any]:
-            tables = self._memo.get(node)
-            if tables is None:
-                tables = self._memo[node] = {}
-            return tables.setdefault((*key, pinned), {})
+    def _table(self, node: Node, key: Any) -> dict[Any, Any]:
+        """What is remembered of a node's curve under a key of all that changes a value."""
+        tables = self._memo.get(node)
+        if tables is None:
+            tables = self._memo[node] = {}
+        return tables.setdefault(key, {})
 
-        return Evaluation(ctx, goal, by, table)
+    def curve(self, m: Node, by: str | None = None) -> NodeCurve:
+        """m's curve in balls at flint's current precision, its values remembered."""
+        return self._evaluation(BALL, _goal(m, by), by).curve(m)
 
     # --- questions about the curve
 
@@ -458,6 +462,20 @@ class _Search:
             claim=claim,
             optimal=optimal,
         )
+
+
+def certified_number(
+    accountant: Accountant,
+    value: Callable[[Accountant], tuple[arb, Claim]],
+    digits: int,
+    what: str,
+    signed: bool = False,
+) -> Enclosure:
+    """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
+    digits = _checked_digits(digits)
+    with accountant._lock:
+        ball, claim, _ = _to_digits(lambda: value(accountant), digits, lambda: what)
+    return from_ball(ball, claim, digits, claim.certified, signed)
 
 
 @cache

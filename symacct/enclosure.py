@@ -133,11 +133,15 @@ class Guarantee:
         }
 
 
-def from_ball(x: arb, claim: Claim, digits_asked: int, certified: bool) -> Enclosure:
-    """The Enclosure of a ball; a value that cannot be negative is not reported below 0."""
+def from_ball(
+    x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
+) -> Enclosure:
+    """The Enclosure of a ball; unless `signed` the value is known not to be below 0."""
     with precision(int(x.mid().bits()) + 64 if x.is_finite() else 64):
         low, high = _mpf(x.lower()), _mpf(x.upper())
-    return Enclosure(max(low, mpmath.mpf(0)), high, claim, certified, digits_asked)
+    if not signed:
+        low = max(low, mpmath.mpf(0))
+    return Enclosure(low, high, claim, certified, digits_asked)
 
 
 def relative_digits(x: arb) -> float:
@@ -176,6 +180,8 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
     """
     if mpmath.isinf(high):
         return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
+    if high < 0:
+        return "-" + format_shared(-high, -low, digits)
     ends = to_fraction(low), to_fraction(high)
     if ends == (0, 0):
         return "0"
@@ -188,9 +194,11 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
 
 
 def format_up(x: Any, digits: int) -> str:
-    """x >= 0 rounded upwards to `digits` significant digits."""
+    """x rounded upwards to `digits` significant digits."""
     if mpmath.isinf(x):
         return "inf"
+    if x < 0:
+        return "-" + format_down(-x, digits)
     value = to_fraction(x)
     exponent, leading = _truncated(value, digits)
     if leading * Fraction(10) ** (exponent - digits + 1) < value:
@@ -199,7 +207,9 @@ def format_up(x: Any, digits: int) -> str:
 
 
 def format_down(x: Any, digits: int) -> str:
-    """x >= 0 rounded downwards to `digits` significant digits."""
+    """x rounded downwards to `digits` significant digits."""
+    if x < 0:
+        return "-" + format_up(-x, digits)
     return "inf" if mpmath.isinf(x) else _decimal_text(*_truncated(to_fraction(x), digits))
 
 
@@ -249,6 +259,8 @@ def _decimal_text(exponent: int, leading: int) -> str:
 def _shared_digits(low: Any, high: Any) -> float:
     if low == high:
         return INFINITY
+    if high < 0:
+        low, high = -high, -low
     if mpmath.isinf(high) or low <= 0:
         return 0
     low, high = to_fraction(low), to_fraction(high)

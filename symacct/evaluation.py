@@ -25,7 +25,8 @@ Table = dict[Any, Any]
 class Evaluation:
     """One way of evaluating: an arithmetic, the kind of bound wanted, a pinned theorem.
 
-    `table(node)` gives the values already known of a node's curve, and takes the new ones.
+    `memo(node, key)` is the table of what is already known of a node's curve under a key of
+    everything that changes a value; new values are written into it.
     """
 
     def __init__(
@@ -33,12 +34,13 @@ class Evaluation:
         ctx: Any,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
-        table: Callable[[Node, str | None], Table] | None = None,
+        memo: Callable[[Node, Any], Table] | None = None,
     ) -> None:
         self.ctx = ctx
         self.goal = goal
         self.by = by
-        self._table = table or (lambda node, by: {})
+        self._memo = memo or (lambda node, key: {})
+        self._key = (type(ctx).__name__, ctx.bits, goal, by)
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -46,7 +48,7 @@ class Evaluation:
         """The curve of `node`, its values remembered."""
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
-            values = self._table(node, self.by)
+            values = self._memo(node, self._key)
             found = self._curves[node] = (
                 LeafCurve(self, node, values)
                 if isinstance(node, Mechanism)
@@ -59,8 +61,23 @@ class Evaluation:
         if self.by is None:
             return self
         if self._default is None:
-            self._default = Evaluation(self.ctx, self.goal, None, self._table)
+            self._default = Evaluation(self.ctx, self.goal, None, self._memo)
         return self._default
+
+    def using(self, ctx: Any) -> Evaluation:
+        """The same in another arithmetic, or in balls at the precision now current."""
+        return Evaluation(ctx, self.goal, self.by, self._memo)
+
+    def remember(self, node: Node, what: str) -> Table:
+        """A table for what is derived from a node's curve, beside that of its values."""
+        return self._memo(node, (*self._key, what))
+
+    def pins(self, node: Node) -> bool:
+        """Does the pinned theorem replace the default anywhere in `node`?"""
+        if self.by is None:
+            return False
+        theorem = register.named(self.by)
+        return any(register.is_about(theorem, below) for below in node.walk())
 
 
 class NodeCurve:
@@ -79,6 +96,19 @@ class NodeCurve:
             alpha = _normal(alpha)
             value = self.values[alpha] = self.compute(alpha)
         return value
+
+    @property
+    def shape(self) -> str | None:
+        """What is proved of its CGF at whole orders: "convex", or nothing."""
+        return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
+
+    def using(self, ctx: Any) -> NodeCurve:
+        """The same curve in another arithmetic, or in balls at the precision now current."""
+        return self.evaluation.using(ctx).curve(self.node)
+
+    def remember(self, what: str) -> Table:
+        """A table for what else is computed from this curve, kept as long as its values."""
+        return self.evaluation.remember(self.node, what)
 
     def compute(self, alpha: Any) -> Any:
         """ε(α), not looked up."""

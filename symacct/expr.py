@@ -169,6 +169,10 @@ class Node:
 
     __rmul__ = __mul__
 
+    def convexify(self, max_order: int) -> Node:
+        """The lower convex hull of this bound's CGF up to `max_order`: see `Convexify`."""
+        return kinds()["Convexify"](self, max_order)
+
     # What follows asks layers above this one, so each imports its layer when called.
 
     def rdp(self, alpha: Any, digits: int = 30, by: str | None = None, engine: str = "ball") -> Any:

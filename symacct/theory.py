@@ -112,7 +112,7 @@ def covers(orders: Orders, alpha: Any) -> bool:
     if isinstance(alpha, sympy.Expr):
         return orders.first < np.inf
     if isinstance(alpha, np.ndarray):
-        return all(covers(orders, a) for a in alpha)
+        return all(covers(orders, int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
     return alpha in orders
 
 
@@ -139,6 +139,7 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
     theorem = named(by)
     if not covers(theorem.orders, alpha):
         raise OrderError(_order_message(theorem, alpha))
+    theorem.infer(node, [child.claim for child in node.children])
     reason = theorem.why_not(node, alpha)
     if reason is not None:
         raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")

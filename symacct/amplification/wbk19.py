@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
+import numpy as np
+from flint import arb
+
+from symacct.amplification.ternary import differences, loss_spread, ternary_power
 from symacct.amplification.zw19 import log_moment, sampled_pure
-from symacct.claims import EITHER, FINITE_ORDERS, INFINITE_ORDER, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.arithmetic import BallArithmetic, SymbolicArithmetic
+from symacct.claims import (
+    ALL_ORDERS,
+    EITHER,
+    FINITE_ORDERS,
+    INFINITE_ORDER,
+    INTEGER_ORDERS,
+    REPLACE_ONE,
+    Kind,
+)
+from symacct.convexity import chord_at, lower_hull
 from symacct.exact import INFINITY
+from symacct.expr import Node
 from symacct.sources import WBK19
-from symacct.sums.binomial import binomial_sum
+from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import floor_order, larger_order, theorem
+
+_FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
+
+
+def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
+    """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
+    spread = loss_spread(ctx, eps)
+    terms = Terms(
+        lambda j: (j - 1) * eps(j), lambda j, k: ctx.exp(k) * spread(j), 2, None, eps.shape
+    )
+    return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
 
 
 @theorem(
@@ -23,26 +50,99 @@ from symacct.theory import floor_order, larger_order, theorem
 def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( 1 + γ²C(α,2) min{4(e^{ε(2)}−1), e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
     + Σ_{j=3}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} )/(α−1)"""
-    pure = eps(INFINITY)
-    if ctx.is_infinite(pure):
+    second = ctx.minimum(4 * ctx.expm1(eps(2)), ctx.exp(eps(2)) * loss_spread(ctx, eps)(2))
+    rest = renyi_sum(ctx, eps, alpha, gamma, first=3)
+    return ctx.log1p(gamma**2 * ctx.binomial(alpha, 2) * second + rest) / (ctx.number(alpha) - 1)
 
-        def spread(j: Any) -> Any:
-            return ctx.number(2)
-    else:
 
-        def spread(j: Any) -> Any:
-            return ctx.minimum(ctx.number(2), ctx.expm1(pure) ** j)
+def has_dominating_pair(node: Node) -> str | None:
+    """The curve is that of one pair that dominates: tight, and self-consistent (Def. 26).
 
-    second = ctx.minimum(4 * ctx.expm1(eps(2)), ctx.exp(eps(2)) * spread(2))
-    total = gamma**2 * ctx.binomial(alpha, 2) * second + binomial_sum(
-        ctx,
-        alpha,
-        gamma,
-        ctx.number(1),
-        lambda j: ctx.exp((j - 1) * eps(j)) * spread(j),
-        first=3,
-    )
-    return ctx.log1p(total) / (ctx.number(alpha) - 1)
+    Of such a pair every convex divergence is the largest, |χ|^l for even l among them: Gaussian
+    (Lemma 30), Laplace (ZW19 Thm 18), randomized response (it has one pair), pure DP as its
+    post-processing, and compositions of these (the product pair dominates).
+    """
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if mechanism.swap_symmetric and mechanism.claim.kind is Kind.EXACT:
+        return None
+    return f"that one pair attains and dominates is not proved for {type(mechanism).__name__}"
+
+
+@theorem(
+    "WBK19-T27",
+    about="SubsampleWithoutReplacement",
+    kind=Kind.UPPER,
+    source=WBK19.at("Theorem 27"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    applies=has_dominating_pair,
+    monotone=False,
+)
+def difference_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
+    ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} },
+    B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}"""
+    return ctx.log1p(ternary_sum(ctx, eps, alpha, gamma)) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def ternary_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
+    largest = alpha if isinstance(alpha, int) else int(np.max(alpha))
+    return ternary_head(ctx, eps, alpha, gamma, largest)
+
+
+@ternary_sum.register
+def _(ctx: SymbolicArithmetic, eps: Any, alpha: Any, gamma: Any) -> Any:
+    spread, difference = loss_spread(ctx, eps), differences(ctx, eps, ())
+
+    def term(j: Any) -> Any:
+        power = ternary_power(ctx, eps, spread, difference, j)
+        return ctx.binomial(alpha, j) * gamma**j * power
+
+    return ctx.sum(term, 2, alpha)
+
+
+@ternary_sum.register
+def _(ctx: BallArithmetic, eps: Any, alpha: int, gamma: Any) -> Any:
+    """The first terms with differences; past them Theorem 9's branch, where it is known to be
+
+    the smaller one, or adds nothing that shows at this precision.
+    """
+    last = min(alpha, _FIRST_HEAD)
+    while True:
+        head = ternary_head(ctx, eps, alpha, gamma, last)
+        if last == alpha:
+            return head
+        tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
+        if tail * arb(2) ** ctx.bits <= head:
+            return head + arb(0).union(tail)
+        # (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
+        # B(l) >= e^{K_l}/2, and 4√(B B) is no smaller than the other branch.
+        steep = last * eps(last + 1) - (last - 1) * eps(last) >= arb(2 * (alpha + 1)).log()
+        if steep and eps.shape == "convex":
+            before = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
+            if before >= arb(2 * (alpha + 1)).log():
+                return head + tail
+        last = min(alpha, 2 * last)
+
+
+def ternary_head(ctx: Any, eps: Any, alpha: Any, gamma: Any, last: int) -> Any:
+    """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at the even orders up to last + 1."""
+    spread = loss_spread(ctx, eps)
+    difference = differences(ctx, eps, range(2, last + 2, 2))
+    orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
+    total, weight = ctx.number(0), orders * gamma
+    for j in range(2, last + 1):
+        weight = weight * gamma * positive_part(orders - j + 1) / j
+        total = total + weight * ternary_power(ctx, eps, spread, difference, j)
+    return total
+
+
+def positive_part(count: Any) -> Any:
+    """max(count, 0), for one order or an array of them."""
+    return np.maximum(count, 0.0) if isinstance(count, np.ndarray) else max(count, 0)
 
 
 @theorem(
@@ -94,3 +194,28 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     if isinstance(alpha, int) and alpha == 1:
         return high  # the limit of K(λ)/λ <= K(1) at λ = 0
     return ((1 - share) * low + share * high) / ctx.number(alpha - 1)
+
+
+@theorem(
+    "WBK19-P35",
+    about="Convexify",
+    kind=Kind.UPPER,
+    source=WBK19.at("Proposition 35"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+)
+def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
+    """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
+    if alpha > max_order:
+        return eps(alpha)
+    known = eps.remember("hull")
+    if max_order not in known:
+        points = [(l - 1, (l - 1) * eps(l)) for l in range(2, max_order + 1)]
+        finite = [point for point in points if not ctx.is_infinite(point[1])]
+        known[max_order] = lower_hull([(0, ctx.number(0)), *finite])
+    hull = known[max_order]
+    if alpha - 1 > hull[-1][0]:
+        return eps(alpha)
+    if alpha == 1:
+        return hull[1][1] / hull[1][0]
+    return chord_at(hull, alpha - 1, ctx.number) / ctx.number(alpha - 1)

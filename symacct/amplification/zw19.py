@@ -8,7 +8,7 @@ from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.sources import ZW19
-from symacct.sums.binomial import binomial_sum
+from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import theorem
 
 
@@ -22,13 +22,17 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
     )
 
 
+def moments(ctx: Any, eps: Any) -> Terms:
+    """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
+    return Terms(lambda l: (l - 1) * eps(l), lambda l, k: ctx.expm1(k), 1, 1, eps.shape)
+
+
 def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """log A(α), A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}.
 
     Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
     """
-    excess = binomial_sum(ctx, alpha, gamma, 1 - gamma, lambda l: ctx.expm1((l - 1) * eps(l)))
-    return ctx.log1p(excess)
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, moments(ctx, eps)))
 
 
 @theorem(
@@ -62,9 +66,8 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     keep = 1 - gamma
     second = ctx.binomial(alpha, 2) * gamma**2 * keep ** (alpha - 2) * ctx.expm1(eps(2))
     # 3e^K − 1 = 3(e^K − 1) + 2, so that nothing cancels where K is small.
-    rest = binomial_sum(
-        ctx, alpha, gamma, keep, lambda l: 3 * ctx.expm1((l - 1) * eps(l)) + 2, first=3
-    )
+    tripled = Terms(lambda l: (l - 1) * eps(l), lambda l, k: 3 * ctx.expm1(k) + 2, 3, 1, eps.shape)
+    rest = binomial_sum(ctx, alpha, gamma, keep, tripled, first=3)
     return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
 
 

@@ -17,6 +17,7 @@ class SymbolicArithmetic:
     """SymPy expressions; nothing is evaluated, so nothing is rounded."""
 
     certified = True
+    bits = 0  # nothing is rounded
 
     def __init__(self) -> None:
         self._depth = 0

@@ -1,6 +1,7 @@
 """Operations: what was done to mechanisms. No bounds here; those are in amplification/."""
 
 from symacct.operations.compose import Compose
+from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.scale import Scale
@@ -8,6 +9,7 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 __all__ = [
     "Compose",
+    "Convexify",
     "GroupPrivacy",
     "PoissonSubsample",
     "PostProcess",

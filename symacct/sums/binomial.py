@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
@@ -17,55 +18,80 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     SymbolicArithmetic,
 )
+from symacct.sums.mixture import certified_binomial_sum
 
-Term = Callable[[Any], Any]
+
+@dataclass(frozen=True)
+class Terms:
+    """t_l = term(l, K_l), K_l = log_moment(l) >= 0, with 0 <= term(l, K) <= factor·e^K.
+
+    If `shift` is not None the term is factor·e^K − shift. `shape` is what is proved of K:
+    "convex" in l with K_1 = 0, or None.
+    """
+
+    log_moment: Callable[[Any], Any]
+    term: Callable[[Any, Any], Any]
+    factor: int
+    shift: int | None
+    shape: str | None
+
+    def __call__(self, l: Any) -> Any:
+        return self.term(l, self.log_moment(l))
 
 
 @singledispatch
-def binomial_sum(ctx: Any, alpha: Any, u: Any, v: Any, term: Term, first: int = 2) -> Any:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), for whole α and u, v >= 0."""
+def binomial_sum(ctx: Any, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole α and u, v >= 0."""
     raise TypeError(f"no binomial sum for {type(ctx).__name__}")
 
 
 @binomial_sum.register
-def _(ctx: SymbolicArithmetic, alpha: Any, u: Any, v: Any, term: Term, first: int = 2) -> Any:
+def _(ctx: SymbolicArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
     if isinstance(alpha, int) and alpha < first:
         return sympy.Integer(0)
     return ctx.sum(
-        lambda l: ctx.binomial(alpha, l) * u**l * v ** (alpha - l) * term(l), first, alpha
+        lambda l: ctx.binomial(alpha, l) * u**l * v ** (alpha - l) * terms(l), first, alpha
     )
 
 
-@binomial_sum.register(BallArithmetic)
-@binomial_sum.register(MpmathArithmetic)
-def _(ctx: Any, alpha: int, u: Any, v: Any, term: Term, first: int = 2) -> Any:
+@binomial_sum.register
+def _(ctx: BallArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+    """The terms that matter at this precision, and a proved bound on all the others."""
+    sizes.check("order", alpha, "order alpha")
+    return certified_binomial_sum(
+        alpha, u, v, terms.log_moment, terms.term, terms.factor, first, terms.shape, terms.shift
+    )
+
+
+@binomial_sum.register
+def _(ctx: MpmathArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
     sizes.check("order", alpha, "order alpha")
     if alpha < first:
         return ctx.number(0)
     if ctx.is_zero(v):
-        return u**alpha * term(alpha)
+        return u**alpha * terms(alpha)
     weight = ctx.binomial(alpha, first) * u**first * v ** (alpha - first)
     odds = u / v
-    total = weight * term(first)
+    total = weight * terms(first)
     for l in range(first + 1, alpha + 1):
         weight = weight * odds * (alpha - l + 1) / l
-        total += weight * term(l)
+        total += weight * terms(l)
     return total
 
 
 @binomial_sum.register
-def _(ctx: Float64Arithmetic, alpha: Any, u: Any, v: Any, term: Term, first: int = 2) -> Any:
+def _(ctx: Float64Arithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
     """The same recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
     orders = np.asarray(alpha, dtype=np.float64)
     sizes.check("order", int(orders.max()), "order alpha")
     if ctx.is_zero(v):
         inside = np.where(orders >= first, 1.0, 0.0)
-        return u**orders * term(alpha) * inside
+        return u**orders * terms(alpha) * inside
     powers = v ** np.maximum(orders - first, 0.0)
     weight = ctx.binomial(orders, first) * u**first * powers
     odds = u / v
     total = LogNumber.of(np.zeros_like(orders))
     for l in range(first, int(orders.max()) + 1):
-        total = total + weight * term(l)
+        total = total + weight * terms(l)
         weight = weight * odds * (np.maximum(orders - l, 0.0) / (l + 1))
     return total

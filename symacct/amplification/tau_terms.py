@@ -1,0 +1,110 @@
+"""Zhu, Wang 2019, Theorems 11 and 20: bounds from the first and the last τ terms.
+
+The middle ε(l) are replaced by one value E of the curve, which is nondecreasing: from above for
+a bound on A(α). What is left of the sum is a binomial theorem, so 2τ values of ε are enough.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
+from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.expr import Node
+from symacct.sources import ZW19
+from symacct.theory import theorem
+
+
+def is_nondecreasing(node: Node) -> str | None:
+    """ε is proved nondecreasing: that of a convex CGF which is 0 at 0 is."""
+    if node.mechanism.convex:  # type: ignore[attr-defined]
+        return None
+    return "that the mechanism's curve is nondecreasing is not proved"
+
+
+def tight_and_nondecreasing(node: Node) -> str | None:
+    """What Theorem 8 needs, and what the replacement of the middle terms needs."""
+    return has_swap_symmetric_pair(node) or is_nondecreasing(node)
+
+
+@theorem(
+    "ZW19-T11",
+    about="PoissonSubsample",
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 11"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="condition (4), and a nondecreasing ε; 2τ <= α, else Theorem 8 itself",
+    applies=tight_and_nondecreasing,
+    default=False,
+    options=(("tau", 0), ("sides", 2)),
+)
+def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
+    """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
+    − Σ_{l=2}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)})
+    + Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) )/(α−1), E = ε(α−τ);
+    with sides=1 the last sum is left out and E = ε(α). With no tau the terms that the digits
+    asked for need are found, and the value is enclosed from both sides."""
+    if tau == 0 or 2 * tau > alpha:
+        # Which terms matter is found out, and the rest bounded on both sides: sums/mixture.py.
+        return tight_bound(ctx, eps, alpha, gamma)
+    top = eps(alpha - tau if sides == 2 else alpha)
+    excess = middle_excess(ctx, alpha, gamma, top)
+    for l in _orders_of(alpha, tau, sides):
+        excess += _weight(ctx, alpha, gamma, l) * (
+            ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top)
+        )
+    return ctx.log1p(excess) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T20",
+    about="PoissonSubsample",
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 20 (supplement)"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="a nondecreasing ε; 2τ <= α, else Theorem 5 itself",
+    applies=is_nondecreasing,
+    default=False,
+    options=(("tau", 50), ("sides", 1)),
+)
+def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
+    """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
+    − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
+    + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
+    with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E})"""
+    if 2 * tau > alpha or tau < 2:
+        return general_bound(ctx, eps, alpha, gamma)
+    top = eps(alpha - tau if sides == 2 else alpha)
+    keep = 1 - gamma
+    # Three times the whole sum with E, less two thirds of its terms l = 0 and 1: A − 1 of it.
+    excess = 3 * middle_excess(ctx, alpha, gamma, top)
+    excess += 2 * (1 - keep**alpha - alpha * gamma * keep ** (alpha - 1))
+    excess += _weight(ctx, alpha, gamma, 2) * (ctx.exp(eps(2)) - 3 * ctx.exp(top))
+    for l in _orders_of(alpha, tau, sides):
+        if l > 2:
+            excess += (
+                3
+                * _weight(ctx, alpha, gamma, l)
+                * (ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top))
+            )
+    return ctx.log1p(excess) / (ctx.number(alpha) - 1)
+
+
+def middle_excess(ctx: Any, alpha: Any, gamma: Any, top: Any) -> Any:
+    """(1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α − 1: A(α) − 1 if every ε(l) were E."""
+    keep = 1 - gamma
+    powers = (keep + gamma * ctx.exp(top)) ** alpha
+    return ctx.exp(-top) * (powers - keep**alpha) + keep**alpha - 1
+
+
+def _orders_of(alpha: int, tau: int, sides: int) -> list[int]:
+    """The orders whose terms are summed as they are."""
+    last = range(alpha - tau + 1, alpha + 1) if sides == 2 else range(0)
+    return [*range(2, tau + 1), *last]
+
+
+def _weight(ctx: Any, alpha: int, gamma: Any, l: int) -> Any:
+    """b_l = C(α,l)(1−γ)^{α−l}γ^l."""
+    return ctx.binomial(alpha, l) * gamma**l * (1 - gamma) ** (alpha - l)

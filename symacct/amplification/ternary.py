@@ -1,0 +1,113 @@
+"""χ- and ternary |χ|-divergences of a mechanism: what sampling without replacement rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import singledispatch
+from typing import Any
+
+from symacct import sizes
+from symacct.arithmetic import (
+    BALL,
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    SymbolicArithmetic,
+)
+from symacct.arithmetic.ball import precision
+from symacct.errors import PrecisionError
+from symacct.exact import INFINITY
+from symacct.sums.differences import GUARD_BITS, differences_at
+
+Differences = Callable[[Any], Any]
+
+
+def loss_spread(ctx: Any, eps: Any) -> Callable[[Any], Any]:
+    """j ↦ min{2, (e^{ε(∞)} − 1)^j}, which is 2 where ε(∞) = ∞ (WBK19 Lemmas 18 and 19)."""
+    pure = eps(INFINITY)
+    if ctx.is_infinite(pure):
+        return lambda j: ctx.number(2)
+    excess = ctx.expm1(pure)
+    return lambda j: ctx.minimum(ctx.number(2), excess**j)
+
+
+def ternary_power(ctx: Any, eps: Any, spread: Any, difference: Differences, j: Any) -> Any:
+    """ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} }."""
+    half = j // 2
+    product = difference(2 * half) * difference(2 * (j - half))
+    return ctx.minimum(4 * ctx.sqrt(product), ctx.exp((j - 1) * eps(j)) * spread(j))
+
+
+@singledispatch
+def differences(ctx: Any, eps: Any, orders: Iterable[int]) -> Differences:
+    """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given."""
+    raise TypeError(f"no differences for {type(ctx).__name__}")
+
+
+@differences.register
+def _(ctx: SymbolicArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+    """The sum itself, at even orders: the terms i = 0 and 1 are 1 and −l."""
+
+    def difference(l: Any) -> Any:
+        rest = ctx.sum(
+            lambda i: ctx.number(-1) ** i * ctx.binomial(l, i) * ctx.exp((i - 1) * eps(i)), 2, l
+        )
+        return 1 - l + rest
+
+    return difference
+
+
+@differences.register
+def _(ctx: BallArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+    """Balls nearly as narrow as the working precision, from oracle values at the one needed."""
+    bits = ctx.bits
+    known = eps.remember("differences")
+    curves: dict[int, Any] = {}
+
+    def log_moment_at(bits: int, i: int) -> Any:
+        if bits not in curves:
+            curves[bits] = eps.using(BALL)
+        return (i - 1) * curves[bits](i)
+
+    missing = [l for l in orders if l not in known]
+    if missing:
+        known |= differences_at(log_moment_at, missing, bits)
+    return known.__getitem__
+
+
+@differences.register
+def _(ctx: MpmathArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+    """Plain alternating sums, at precisions that are doubled until two agree."""
+    known = eps.remember("differences")
+    for l in orders:
+        if l not in known:
+            known[l] = ctx.number(_agreeing(ctx, eps, l))
+    return known.__getitem__
+
+
+@differences.register
+def _(ctx: Float64Arithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+    """float64 cannot form these differences: certified ones, rounded."""
+    with precision(ctx.bits + GUARD_BITS):
+        balls = differences(BALL, eps.using(BALL), orders)
+        logs = {l: float(balls(l).log().mid()) for l in orders}
+    return lambda l: LogNumber(1.0, logs[l])
+
+
+def _agreeing(ctx: MpmathArithmetic, eps: Any, l: int) -> Any:
+    coarse: Any = None
+    bits = ctx.bits + GUARD_BITS
+    while bits <= sizes.current().bits:
+        finer = MpmathArithmetic(bits)
+        curve = eps.using(finer)
+        moments = [finer.exp((i - 1) * curve(i)) for i in range(2, l + 1)]
+        total, coefficient = finer.number((-1) ** l * (1 - l)), -l
+        for i, moment in enumerate(moments, start=2):
+            coefficient = -coefficient * (l - i + 1) // i
+            total += (-1) ** l * coefficient * moment
+        if coarse is not None and abs(total - coarse) <= abs(total) * finer.mp.mpf(2) ** -ctx.bits:
+            return total
+        coarse = total
+        bits *= 2
+    raise PrecisionError(f"B({l}): two precisions did not agree within {sizes.current().bits} bits")

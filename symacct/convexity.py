@@ -1,0 +1,36 @@
+"""Lower convex hulls of points, from balls."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+Point = tuple[int, Any]
+
+
+def lower_hull(points: Sequence[Point]) -> list[Point]:
+    """The corners of the lower convex hull of points with rising abscissae.
+
+    Where balls do not decide whether a point is a corner it is left out: the chord past it is a
+    bound all the same.
+    """
+    hull: list[Point] = []
+    for point in points:
+        while len(hull) > 1 and not _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def chord_at(hull: Sequence[Point], place: Any, number: Any) -> Any:
+    """The hull's value at `place`, an exact number; `number` brings one into the arithmetic."""
+    index = min(max(bisect_left([x for x, _ in hull], place), 1), len(hull) - 1)
+    (left, low), (right, high) = hull[index - 1], hull[index]
+    share = number(place - left) / (right - left)
+    return low * (1 - share) + high * share
+
+
+def _turns_up(a: Point, b: Point, c: Point) -> bool:
+    """Does the hull bend upwards at b on the way from a to c?"""
+    return bool((b[1] - a[1]) * (c[0] - b[0]) < (c[1] - b[1]) * (b[0] - a[0]))

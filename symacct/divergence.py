@@ -1,0 +1,82 @@
+"""χ-divergences of a mechanism's worst pair, and the bound on its ternary |χ|-divergence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant import certified_number, default_accountant
+from symacct.amplification.ternary import differences, loss_spread, ternary_power
+from symacct.arithmetic import BALL
+from symacct.claims import Claim, Kind
+from symacct.domains import whole
+from symacct.enclosure import Enclosure
+from symacct.errors import SoundnessError
+from symacct.expr import Node, as_node
+from symacct.sources import WBK19
+
+
+def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
+    """χ^l = E_Q[(P/Q − 1)^l] = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}, signed; l >= 0.
+
+    P and Q are the pair that attains m's curve, so the curve has to be exact: SoundnessError
+    otherwise. PrecisionError where χ^l is 0 and its terms are not exact numbers.
+
+    >>> from symacct import RandomizedResponse
+    >>> print(chi_divergence(RandomizedResponse("3/4"), 3, digits=10))
+    1.777777778
+    """
+    m, l = as_node(m, "chi_divergence"), whole(l, "chi_divergence, l")
+    if m.claim.kind is not Kind.EXACT:
+        raise SoundnessError(
+            f"chi_divergence: found a curve of kind {m.claim.kind}, needed an exact one: "
+            "differences of bounds bound nothing"
+        )
+
+    def value(accountant: Any) -> tuple[arb, Claim]:
+        curve = accountant.curve(m)
+        claim = curve.claim(2)
+        if l < 2:
+            return arb(1 - l), claim
+        return differences(BALL, curve, [l])(l), claim
+
+    return certified_number(default_accountant("ball"), value, digits, f"chi^{l}", signed=True)
+
+
+def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
+    """ζ(l), an upper bound of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R; l >= 2.
+
+    ζ(l)^l is the smallest of WBK19's bounds that is proved for m: e^{(l−1)ε(l)}·2,
+    e^{(l−1)ε(l)}(e^{ε(∞)}−1)^l, 4(e^{ε(2)}−1) at l = 2, and for a curve that one dominating pair
+    attains 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)). Raises SoundnessError for a lower bound.
+
+    >>> from symacct import Gaussian
+    >>> print(ternary_bound(Gaussian(5), 2, digits=10))
+    0.4040268037
+    """
+    m, l = as_node(m, "ternary_bound"), whole(l, "ternary_bound, l", least=2)
+    if m.claim.kind is Kind.LOWER:
+        raise SoundnessError("ternary_bound: found a lower bound, needed an exact or upper curve")
+    paired = m.swap_symmetric and m.claim.kind is Kind.EXACT
+
+    def value(accountant: Any) -> tuple[arb, Claim]:
+        curve = accountant.curve(m)
+        spread = loss_spread(BALL, curve)
+        if paired or l == 2:
+            orders = [2 * (l // 2), 2 * (l - l // 2)]
+            difference = differences(BALL, curve, orders) if paired else _second(curve)
+            power = ternary_power(BALL, curve, spread, difference, l)
+        else:
+            power = ((l - 1) * curve(l)).exp() * spread(l)
+        claim = Claim(
+            Kind.UPPER, m.claim.adjacency, sources=(WBK19.at("Definition 14, Theorems 9 and 27"),)
+        )
+        return power ** (arb(1) / l), claim
+
+    return certified_number(default_accountant("ball"), value, digits, f"zeta({l})")
+
+
+def _second(curve: Any) -> Any:
+    """B(ε,2) = e^{ε(2)} − 1, which no dominating pair is needed for."""
+    return lambda order: curve(2).expm1()

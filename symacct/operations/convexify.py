@@ -1,0 +1,39 @@
+"""Projection of a bound onto the curves that a CGF can have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct import sizes
+from symacct.claims import Kind
+from symacct.domains import whole
+from symacct.errors import SoundnessError
+from symacct.expr import Node, as_node
+from symacct.operations.operation import Operation
+
+
+class Convexify(Operation):
+    """The lower convex hull of m's CGF at (0, 0) and the whole orders 2 … max_order.
+
+    A true CGF is convex, so every chord of an upper bound is one too: this holds at every real
+    order up to `max_order`, and is never above m. Beyond, m's own curve stands. Raises
+    SoundnessError for a lower bound, whose chords bound nothing.
+
+    >>> from symacct import Gaussian, SubsampleWithoutReplacement
+    >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64).rdp("7/2", digits=9))
+    2.99278885e-7
+    """
+
+    mechanism: Node
+    max_order: int
+
+    def __new__(cls, mechanism: Any, max_order: Any) -> Convexify:
+        mechanism = as_node(mechanism, "Convexify, mechanism")
+        last = whole(max_order, "Convexify, max_order", least=2)
+        sizes.check("order", last, "Convexify, max_order")
+        if mechanism.claim.kind is Kind.LOWER:
+            raise SoundnessError(
+                "Convexify: found a lower bound, needed an exact or upper one: "
+                "chords of a lower bound bound nothing"
+            )
+        return cls._intern(mechanism=mechanism, max_order=last)
