@@ -223,7 +223,13 @@ class Accountant:
             )
         digits = self.digits if digits is None else _checked_digits(digits)
         with self._lock:
-            return _Search(self, question, digits).answer(orders)
+            if orders is not None and orders != "integer":
+                return _Search(self, question, digits).answer(orders)
+            answers = self._table(m, ("guarantees", sizes.current()))
+            key = (*question.key, orders, digits)
+            if key not in answers:
+                answers[key] = _Search(self, question, digits).answer(orders)
+            return answers[key]
 
 
 class _Question:
@@ -238,6 +244,11 @@ class _Question:
         self.given = given
         self.value = value
         self.asks_epsilon = given == "delta"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All that the answer depends on, beside the node, the orders and the digits."""
+        return self.by, self.conversion, self.given, self.value
 
     def objective(self, eps: arb, alpha: Any) -> arb:
         """What the conversion makes of ε(α): an ε, or a log δ."""

@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from symacct import theory as register
+from symacct.arithmetic.float64 import LogNumber
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
@@ -89,13 +90,15 @@ class NodeCurve:
         self.values = values
 
     def __call__(self, alpha: Any) -> Any:
-        if isinstance(alpha, np.ndarray):
-            return self._array(alpha)
-        value = self.values.get(alpha)
-        if value is None:
-            alpha = _normal(alpha)
+        try:
+            return self.values[alpha]
+        except KeyError:
+            if type(alpha) is not int:
+                alpha = _normal(alpha)
             value = self.values[alpha] = self.compute(alpha)
-        return value
+            return value
+        except TypeError:  # arrays of orders have no hash, and are not remembered
+            return self._array(alpha)
 
     @property
     def shape(self) -> str | None:
@@ -145,19 +148,26 @@ class LeafCurve(NodeCurve):
                 f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
                 f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
             )
-        self._function: Callable[[Any], Any] | None = None
+        self._inner: Callable[[Any], Any] = self._start
 
     def compute(self, alpha: Any) -> Any:
-        ctx = self.evaluation.ctx
+        if type(alpha) is int and alpha > 1:
+            return self._inner(alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+            ctx = self.evaluation.ctx
             value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
-        else:
-            if self._function is None:
-                self._function = self.node.curve(ctx)
-            value = self._function(alpha)
+            return _possible(value, alpha) if isinstance(self.node, Curve) else value
+        return self._inner(alpha)
+
+    def _start(self, alpha: Any) -> Any:
+        """The first value at an order inside (1, ∞); the constants are computed only then."""
+        function = self.node.curve(self.evaluation.ctx)
         if isinstance(self.node, Curve):
-            _refuse_impossible(value, alpha)
-        return value
+            # What a user's function gives back is looked at each time.
+            self._inner = lambda alpha: _possible(function(alpha), alpha)
+        else:
+            self._inner = function
+        return self._inner(alpha)
 
     def claim(self, alpha: Any) -> Claim:
         return self.node.claim
@@ -271,16 +281,20 @@ def _distinct(items: list[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _refuse_impossible(value: Any, alpha: Any) -> None:
-    """A user's curve may be wrong: no Rényi divergence is negative or NaN."""
-    if isinstance(value, sympy.Expr) or isinstance(alpha, np.ndarray):
-        return
+def _possible(value: Any, alpha: Any) -> Any:
+    """The value of a user's curve, unless it is wrong: no Rényi divergence is negative or NaN."""
+    if isinstance(value, sympy.Expr | LogNumber):
+        return value
     try:
-        undefined = value != value if not hasattr(value, "is_nan") else value.is_nan()
+        undefined = value.is_nan() if hasattr(value, "is_nan") else value != value
         negative = bool(value < 0)
     except TypeError:
-        return
+        raise DomainError(
+            f"Curve: found a value of type {type(value).__name__} at order {alpha}, needed a "
+            "number of the arithmetic that was given; write the curve with ctx's functions"
+        ) from None
     if undefined:
         raise OrderError(f"Curve: undefined at order {alpha}; ask for another order")
     if negative:
         raise DomainError(f"Curve: found the value {value} at order {alpha}, needed >= 0")
+    return value

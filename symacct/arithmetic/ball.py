@@ -39,12 +39,12 @@ class BallArithmetic:
     def number(self, value: Any) -> arb:
         if isinstance(value, int):
             return arb(value)
+        if isinstance(value, Fraction):
+            return arb(fmpq(value.numerator, value.denominator))
         if value == INFINITY:
             return arb("inf")
         value = exact(value)
-        if isinstance(value, Fraction):
-            return arb(fmpq(value.numerator, value.denominator))
-        return evaluate(self, value)
+        return self.number(value) if isinstance(value, Fraction) else evaluate(self, value)
 
     def pi(self) -> arb:
         return arb.pi()

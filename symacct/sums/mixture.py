@@ -33,6 +33,7 @@ GAIN = 5  # a cut must spare more terms than this to pay for itself
 LINE_BITS = 32  # guard bits of lines through large K, whose exponentials are taken
 NEWTON_STEPS = 12
 SAMPLES = 9  # points at which the gap of a block is estimated
+STEP = 2.0**-10  # of a secant, against the range of slopes
 WIDE = 1 << 14  # an enclosure leaves wider windows to the block bound
 
 
@@ -81,10 +82,8 @@ class _Weights:
         return min(slope, most)
 
     def edge(self, order: float, slope: float, floor: float) -> float:
-        """Return where log_peak + d·l meets the floor, by Newton steps from below the floor.
-
-        The function is concave, so that the steps come nearer without passing the root.
-        """
+        """Return about where log_peak + d·l meets the floor, by Newton steps from below it."""
+        # The function is concave: the steps come nearer without passing the root.
         odds = self.log_odds + slope
         for _ in range(NEWTON_STEPS):
             rest = self.alpha - order
@@ -197,7 +196,7 @@ class _Curve:
         """Return floats c, d of the lines below K on the block."""
         before, after = self.neighbours(left, right)
         lines = [self.float_chord(before, left)]
-        return lines + [self.float_chord(right, after)] if after else lines
+        return [*lines, self.float_chord(right, after)] if after else lines
 
     def slope(self, left: int, right: int) -> arb:
         """Return the slope of the chord of K between two orders, 0 where both are 1."""
@@ -389,7 +388,8 @@ def _run_sums(
         for low, high in runs
     ]
     with ctx.workprec(ctx.prec + alpha.bit_length() + 8):
-        return sum((_run_sum(alpha, rates, r[0], t) for r, t in zip(runs, values)), arb(0))
+        parts = zip(runs, values, strict=True)
+        return sum((_run_sum(alpha, rates, run[0], terms) for run, terms in parts), arb(0))
 
 
 def _outside(curve: _Curve, weights: _Weights, rates: Rates, runs: list[Span]) -> arb:
@@ -442,16 +442,17 @@ def enclose_binomial_sum(
     shift: int | None = None,
     gap: float = 0.0,
 ) -> arb:
-    """Return a ball around the same sum from at most max(calls, 2) oracle calls.
+    """Return a ball around the same sum from at most max(calls, 1) oracle calls.
 
     It stops early once the ball's width is at most gap·(1 + sum), about the gap of log(1 + sum).
+    Besides what certified_binomial_sum asks, the term must not decrease in K and be convex in K.
     """
     if shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
     curve = _Curve(log_moment, term, factor, shift, shape, first)
 
     def value(rates: Rates) -> arb:
-        return _Enclosure(curve, _Weights(alpha, rates), rates, first).refined(calls, gap)
+        return _Enclosure(curve, _Weights(alpha, rates), rates).refined(calls, gap)
 
     return _at_rates(curve, alpha, (u, v), first, value)
 
@@ -493,7 +494,8 @@ def _truncated(curve: _Curve, weights: _Weights, rates: Rates, first: int) -> ar
         total = _sum_of_runs(curve, weights, rates, runs, plan.dense)
         rest = _outside(curve, weights, rates, runs)
         goal = (total * arb(2) ** (SLACK_BITS - ctx.prec)).max(total.rad())
-        if rest <= goal or plan.drop == math.inf:
+        # Nothing is left to refine at an infinite drop, nor where a moment is no number.
+        if rest <= goal or not plan.drop < math.inf:
             return total + rest
         plan.drop += _float_log(rest) - _float_log(goal) + 1.0
 
@@ -514,11 +516,7 @@ def _sum_of_runs(
 
 
 def _affine_sum(curve: _Curve, weights: _Weights, rates: Rates, run: Span) -> arb | None:
-    """Return Σ b_l (F e^{K_l} − s) over a run with K_l − dl constant, if its ends do not count.
-
-    Σ_{all l} b_l e^{dl} = (v + u e^d)^α, and what the orders outside the run add is bounded.
-    Between two cuts K − dl leaves the range of its ends by the gap of the lines at the most.
-    """
+    """Return F e^c (v + u e^d)^α for a run where K_l = c + dl, if its ends do not count."""
     low, high = run
     if high - low <= LONG or low <= curve.first or curve.shift is None:
         return None
@@ -528,15 +526,17 @@ def _affine_sum(curve: _Curve, weights: _Weights, rates: Rates, run: Span) -> ar
     alpha, moments = weights.alpha, curve.moments
     error = moments[high].rad() * 16 + arb(2) ** (SLACK_BITS + 1 - ctx.prec)
     with ctx.workprec(ctx.prec + alpha.bit_length() + LINE_BITS):
+        # Between two cuts K − dl leaves the range of its ends by the gap of the lines at most.
         slope = curve.slope(low, high).mid()
         level = moments[low] - slope * low
-        for left, right in blocks:
+        for _, right in blocks:
             level = level.union(moments[right] - slope * right)
         level += arb(0, max(curve.gap(*block) for block in blocks))
         outside = _tilted_bound(weights, rates, (0, low - 1), level, slope)
         if high < alpha:
             outside += _tilted_bound(weights, rates, (high + 1, alpha), level, slope)
         mass = (rates[1] + rates[0] * slope.exp()) ** alpha * level.exp()
+        # The terms are F e^{K_l} − s, and K_l is at least K_low.
         least = 1 - (-moments[low]).exp() * curve.shift / curve.factor
         total = curve.factor * (mass - arb(0).union(outside)) * least.union(arb(1))
         return total if total.rad() <= error * total else None
@@ -545,14 +545,15 @@ def _affine_sum(curve: _Curve, weights: _Weights, rates: Rates, run: Span) -> ar
 class _Enclosure:
     """Blocks between cuts, of which the one with the largest gap is split next."""
 
-    def __init__(self, curve: _Curve, weights: _Weights, rates: Rates, first: int) -> None:
+    def __init__(self, curve: _Curve, weights: _Weights, rates: Rates) -> None:
         self.curve = curve
         self.weights = weights
         self.rates = rates
         self.heights: dict[int, float] = {}
         self.gaps: dict[Span, tuple[float, int]] = {}
         curve.cuts = [1]
-        self.add(weights.alpha)
+        for order in sorted(curve.moments)[1:]:
+            self.add(order)
 
     def add(self, order: int) -> None:
         """Cut at the order, and measure the blocks whose lines change."""
@@ -646,32 +647,30 @@ class _Enclosure:
         runs = _merged([*cuts, *windows.values()])
         total = _run_sums(curve, balls, self.weights.alpha, self.rates, runs)
         ball = total + _outside(curve, self.weights, self.rates, runs)
-        if not curve.convex:
-            return ball
-        known = _run_sums(curve, {}, self.weights.alpha, self.rates, cuts)
-        lower = known + sum((self.share(k, windows) for k in curve.cuts[:-1]), arb(0))
-        return lower.lower().max(ball.lower()).union(ball.upper())
+        lower = ball.lower().max(arb(0))
+        if curve.convex:
+            known = _run_sums(curve, {}, self.weights.alpha, self.rates, cuts)
+            shares = sum((self.share(k, windows) for k in curve.cuts[:-1]), arb(0))
+            lower = lower.max((known + shares).lower())
+        return lower.union(ball.upper())
 
     def share(self, cut: int, windows: dict[Span, Span]) -> arb:
-        """Return a lower bound of the sum of the terms nearer to the cut than to another.
-
-        With slope s of K at the cut, G(s) = Σ w_l term(l, K_cut + s(l − cut)) bounds it.  s lies
-        between the chords' slopes, and G is convex: secants beyond three points bound its minimum.
-        """
+        """Return a lower bound of min_s G(s), G(s) = Σ w_l term(l, K_cut + s(l − cut))."""
         sides = self.sides(cut, windows)
-        if not any(sides):
+        if not sides:
             return arb(0)
+        # A slope s of K at the cut lies between those of the chords, and G is convex: the secants
+        # at a point of the interval, prolonged away from it, stay below G.
         curve = self.curve
         before, after = self.around(cut)
         least = curve.slope(before, cut)
         range_ = curve.slope(cut, after) - least
         at = self.balance(cut, sides, float(least), float(range_))
-        step = 2.0**-10
         low, mid, high = (
-            self.slope_sum(cut, sides, least + range_ * (at + k * step)) for k in (-1, 0, 1)
+            self.slope_sum(cut, sides, least + range_ * (at + k * STEP)) for k in (-1, 0, 1)
         )
-        rising = ((mid - low) / step * (1.0 - at)).min(arb(0))
-        falling = ((mid - high) / step * at).min(arb(0))
+        rising = ((mid - low) / STEP * (1.0 - at)).min(arb(0))
+        falling = ((mid - high) / STEP * at).min(arb(0))
         return (mid + rising.min(falling)).max(arb(0))
 
     def around(self, cut: int) -> Span:
@@ -680,25 +679,21 @@ class _Enclosure:
         return self.curve.cuts[max(index - 1, 0)], self.curve.cuts[index + 1]
 
     def sides(self, cut: int, windows: dict[Span, Span]) -> list[tuple[range, int]]:
-        """Return the orders that the cut bounds in the two blocks at it, and a tie or 0."""
+        """Return the orders nearer to the cut than to the next one, each side with a tie or 0."""
         before, after = self.around(cut)
-        last = self.curve.cuts[-1]
         sides = []
-        for block in ((before, cut), (cut, after)):
-            if block not in windows:
-                continue
-            low, high = windows[block]
-            middle, tie = divmod(block[0] + block[1], 2)
-            if block[1] == last:
-                middle, tie = last, 1
-            shared = middle if not tie else 0
-            if block[1] == cut:
-                low = max(low, middle + 1 - (not tie))
-            else:
-                high = min(high, middle)
-            if low <= high:
-                sides.append((range(low, high + 1), shared))
-        return sides
+        if (before, cut) in windows:
+            low, high = windows[before, cut]
+            middle, odd = divmod(before + cut, 2)
+            sides.append((range(max(low, middle + odd), high + 1), 0 if odd else middle))
+        if (cut, after) in windows:
+            low, high = windows[cut, after]
+            middle, odd = divmod(cut + after, 2)
+            # The slope at the last cut has no upper bound, so the cut before it takes all.
+            if after == self.curve.cuts[-1]:
+                middle, odd = high, 1
+            sides.append((range(low, min(high, middle) + 1), 0 if odd else middle))
+        return [(orders, tie) for orders, tie in sides if orders]
 
     def balance(
         self, cut: int, sides: list[tuple[range, int]], least: float, width: float
