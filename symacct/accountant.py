@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -287,9 +288,9 @@ class _Search:
         return self.accountant._evaluation(BALL, Kind.UPPER, question.by).curve(question.m)
 
     def objective(self) -> Callable[[Any], arb]:
-        """f(α) at the current precision, for finite α > 1."""
+        """f(α) at the current precision, for finite α > 1; each order is asked once."""
         curve, question = self.curve(), self.question
-        return lambda alpha: question.objective(curve(alpha), alpha)
+        return functools.cache(lambda alpha: question.objective(curve(alpha), alpha))
 
     def without_curve(self, alpha: int) -> float:
         """f(α) if the curve were 0: no curve gives less."""
@@ -366,7 +367,7 @@ class _Search:
             first = (first + 1) // 2 if first > 2 else first
             if self.without_curve(last) >= ceiling:
                 return None
-        best = search.whole_valley(f, first, last)
+        best = search.whole_valley(f, first, last, max(first, self._guess(f)))
         if not f(best).is_finite():
             raise OrderError(
                 f"{_name(self.question.m)}: its curve is infinite at every whole order tried, "
@@ -376,15 +377,28 @@ class _Search:
             return None
         return best
 
+    def _guess(self, f: Callable[[Any], arb]) -> int:
+        """The best order if K were quadratic and the conversion the classic one, from ε(2)."""
+        with contextlib.suppress(OrderError, ZeroDivisionError, OverflowError):
+            eps = float(self.curve()(2))
+            if self.question.asks_epsilon:
+                return 1 + round(math.sqrt(-2 * math.log(self.question.value) / eps))
+            return 1 + round(float(self.question.value) / eps)
+        return 2
+
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if not self._convex_at(whole):
+        if self.curve().shape is None:
             return False
-        with precision(_first_bits(self.digits)):
-            f = self.objective()
-            middle = f(whole)
-            below = whole == 2 or bool(f(whole - 1) >= middle)
-            return below and bool(f(whole + 1) >= middle)
+        # The search has been at the neighbours: its balls usually decide.
+        for bits in (_SEARCH_BITS, _first_bits(self.digits + 1)):
+            with precision(bits):
+                f = self.objective()
+                middle = f(whole)
+                below = whole == 2 or bool(f(whole - 1) >= middle)
+                if below and bool(f(whole + 1) >= middle):
+                    return True
+        return False
 
     def _convex_at(self, alpha: Any) -> bool:
         """Is the curve around α that of a convex CGF: an exact one, or one stated so?"""
@@ -489,7 +503,7 @@ def certified_number(
     return from_ball(ball, claim, digits, claim.certified, signed)
 
 
-@cache
+@functools.cache
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
     return Accountant(engine=engine)
@@ -547,7 +561,7 @@ def _checked_digits(digits: Any) -> int:
 
 
 def _refuse_symbols(m: Node, alpha: Any) -> None:
-    symbols = sorted(map(str, as_node(m, "expression").free_symbols()))
+    symbols = sorted(map(str, as_node(m, "expression").free_symbols))
     if not isinstance(alpha, int | float | Fraction):
         symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]
     if symbols:

@@ -184,7 +184,7 @@ class OperationCurve(NodeCurve):
 
     def theorems(self, alpha: Any) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = order_class(alpha)
+        key = register.order_class(alpha)
         if key not in self._theorems:
             by = self.evaluation.by
             if by is not None and register.is_about(register.named(by), self.node):
@@ -210,9 +210,8 @@ class OperationCurve(NodeCurve):
                 name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
                 for name, value in self.node.parameters().items()
             }
-        return theorem.bound(
-            ctx, self._read(theorem), alpha, **self._parameters, **dict(theorem.options)
-        )
+        parameters = self.node.parameters() if theorem.takes_exact else self._parameters
+        return theorem.bound(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
 
     def _read(self, theorem: Theorem) -> Any:
         """The curve or curves that the theorem reads."""
@@ -247,17 +246,6 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
-
-
-def order_class(alpha: Any) -> Any:
-    """What decides which theorems speak of an order: 1, ∞, whole, fractional, or symbolic."""
-    if isinstance(alpha, np.ndarray):
-        return order_class(_normal(Fraction(float(alpha[0]))))
-    if isinstance(alpha, sympy.Expr):
-        return "symbolic"
-    if alpha in (1, INFINITY):
-        return alpha
-    return "whole" if isinstance(alpha, int) else "fractional"
 
 
 def _normal(alpha: Any) -> Any:

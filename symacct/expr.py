@@ -116,14 +116,15 @@ class Node:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node.children))
 
-    def free_symbols(self) -> set[sympy.Symbol]:
+    @property
+    def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The SymPy symbols left open in any parameter below."""
-        return {
-            symbol
-            for node in self.walk()
-            for value in node.symbolic_parameters()
-            for symbol in value.free_symbols
-        }
+        known = self.__dict__.get("_free_symbols")
+        if known is None:
+            own = [value.free_symbols for value in self.symbolic_parameters()]
+            below = [child.free_symbols for child in self.children]
+            known = self.__dict__["_free_symbols"] = frozenset().union(*own, *below)
+        return known
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""

@@ -1,4 +1,4 @@
-"""Where a function of the order is smallest: doubling, then golden sections and parabolas.
+"""Where a function of the order is smallest: growing steps, then hyperbolas and parabolas.
 
 The functions searched have one valley where the CGF is convex. Nothing here proves a minimum
 (`chord_floor` does, from three values); every order found gives a sound guarantee.
@@ -6,6 +6,7 @@ The functions searched have one valley where the CGF is convex. Nothing here pro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,12 +19,20 @@ Objective = Callable[[Any], arb]
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
-def whole_valley(f: Objective, first: int, last: int) -> int:
-    """The whole order in [first, last] at the bottom of f's valley."""
-    low, middle, high = _bracket(f, first, last)
+def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
+    """The whole order in [first, last] at the bottom of f's valley; the search starts at `guess`.
+
+    f is asked at the result and at its neighbours, so that they can prove the minimum.
+    """
+    low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
+    probes = 0
     while high - low > 2:
-        wide = high - middle if high - middle > middle - low else low - middle
-        probe = middle + (max(1, int(wide * _GOLDEN)) if wide > 0 else min(-1, int(wide * _GOLDEN)))
+        probes += 1
+        # Every third probe is a golden section, so that a bad fit cannot hold up the search.
+        bottom = None if probes % 3 == 0 else _hyperbola_bottom(f, low, middle, high)
+        probe = _golden_probe(low, middle, high) if bottom is None else bottom
+        if probe == middle:
+            probe += 1 if high - middle > 1 else -1
         if _below(f(probe), f(middle)):
             low, high = (middle, high) if probe > middle else (low, middle)
             middle = probe
@@ -34,15 +43,42 @@ def whole_valley(f: Objective, first: int, last: int) -> int:
     return min({low, middle, high}, key=lambda n: float_or_inf(f(n)))
 
 
-def _bracket(f: Objective, first: int, last: int) -> tuple[int, int, int]:
-    """Orders low <= middle <= high with f(middle) no larger than at both, by doubling α − 1."""
-    low = middle = first
-    while middle < last:
-        high = min(2 * middle - 1, last)
-        if not _below(f(high), f(middle)):
-            return low, middle, high
-        low, middle = middle, high
-    return low, middle, middle
+def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int, int]:
+    """Orders low <= middle <= high with f(middle) no larger than at both, by growing steps."""
+    low, middle, high = first, guess, guess
+    if _below(f(first), f(middle)):
+        low, middle, high = first, first, guess
+    step = max(1, guess // 4)
+    while high == middle < last:
+        high = min(middle + step, last)
+        if _below(f(high), f(middle)):
+            low, middle = middle, high
+            step *= 2
+    return low, middle, high
+
+
+def _hyperbola_bottom(f: Objective, low: int, middle: int, high: int) -> int | None:
+    """The bottom of aλ + b + c/λ through three orders, the shape where K is nearly quadratic."""
+    places = [order - 1 for order in (low, middle, high)]
+    values = [float_or_inf(f(order)) for order in (low, middle, high)]
+    if not low < middle < high or not all(map(math.isfinite, values)):
+        return None
+    (x, y, z), (p, q, r) = places, values
+    # Divided differences of λ·f = aλ² + bλ + c give a, and then c.
+    first, second = (q * y - p * x) / (y - x), (r * z - q * y) / (z - y)
+    a = (second - first) / (z - x)
+    c = p * x - first * x + a * x * y
+    if a <= 0 or c <= 0:
+        return None
+    bottom = 1 + round(math.sqrt(c / a))
+    return bottom if low < bottom < high else None
+
+
+def _golden_probe(low: int, middle: int, high: int) -> int:
+    """An order inside the wider part of a bracket."""
+    wide = high - middle if high - middle >= middle - low else low - middle
+    step = int(wide * _GOLDEN)
+    return middle + (step or (1 if wide > 0 else -1))
 
 
 def real_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:

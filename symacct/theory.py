@@ -15,6 +15,7 @@ import sympy
 
 from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.exact import INFINITY
 from symacct.expr import Node
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -50,6 +51,8 @@ class Theorem:
     default: bool = True
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
+    #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
+    takes_exact: bool = False
     options: tuple[tuple[str, int], ...] = field(default=())
 
     @property
@@ -121,6 +124,14 @@ def bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
 
     `goal` is UPPER or LOWER. Raises OrderError or SoundnessError where there is none.
     """
+    key = (order_class(alpha), goal, len(_register))
+    known = node.__dict__.setdefault("_bounding", {})
+    if key not in known:
+        known[key] = _find_bounding(node, alpha, goal)
+    return known[key]
+
+
+def _find_bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
     about = [t for t in _register.values() if t.default and is_about(t, node)]
     wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
@@ -130,7 +141,8 @@ def bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
     ]
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
-    tight = [t for t in found if t.tight]
+    # Among theorems that give the same value, the one stated for whole orders goes first.
+    tight = sorted((t for t in found if t.tight), key=lambda t: not t.orders.whole)
     return tight[:1] or found
 
 
@@ -149,6 +161,17 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
 def is_about(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation of the kind the theorem is about?"""
     return type(node).__name__ in theorem.about.split()
+
+
+def order_class(alpha: Any) -> Any:
+    """What decides which theorems speak of an order: 1, ∞, whole, fractional, or symbolic."""
+    if isinstance(alpha, int):
+        return 1 if alpha == 1 else "whole"
+    if isinstance(alpha, np.ndarray):
+        return "whole" if alpha[0] == np.floor(alpha[0]) else "fractional"
+    if isinstance(alpha, sympy.Expr):
+        return "symbolic"
+    return INFINITY if alpha == INFINITY else "fractional"
 
 
 def floor_order(alpha: Any) -> Any:

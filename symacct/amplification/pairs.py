@@ -1,42 +1,89 @@
-"""Mechanisms whose worst pair is known: the sampled curve itself, at every real order."""
+"""Mechanisms whose worst pair is known: the sampled curve itself, at every real order.
+
+If one pair (P, Q) dominates and an involution that preserves the measure swaps P and Q, then
+E_Q[m^α], m = (1−γ) + γP/Q, is at least the other direction (MTZ19 Theorem 5), so
+ε′(α) = log E_Q[m^α]/(α−1) for every real α > 1, and ε′(1) = E_Q[m log m].
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from symacct.amplification.sampled_pairs import excess, relative_entropy
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
+from symacct.exact import Exact
 from symacct.expr import Node
+from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
+_ASSUMES = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
 
-def is_response_pair(node: Node) -> str | None:
-    """The worst pair is (p, 1−p) against (1−p, p)."""
-    if isinstance(node.mechanism, ResponsePair):  # type: ignore[attr-defined]
-        return None
-    return "no closed form is known for the worst pair of this mechanism"
+
+def is_gaussian(node: Node) -> str | None:
+    """The worst pair is N(Δ, σ²) against N(0, σ²), in rational numbers."""
+    return _has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
+
+
+def has_closed_form(node: Node) -> str | None:
+    """The worst pair is that of randomized response or of Laplace noise, in rational numbers."""
+    return _has_rational_pair(
+        node, (ResponsePair, Laplace), "no closed form is known for the mechanism's worst pair"
+    )
+
+
+def _has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if not isinstance(mechanism, kinds):
+        return otherwise
+    numbers = [*node.symbolic_parameters(), *mechanism.symbolic_parameters()]
+    if any(not number.free_symbols for number in numbers):
+        return "found a parameter that is no rational number, needed rational ones"
+    return None
+
+
+@theorem(
+    "MTZ19-EXACT",
+    about="PoissonSubsample",
+    kind=Kind.EXACT,
+    source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
+    orders=FINITE_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes=_ASSUMES,
+    applies=is_gaussian,
+    tight=True,
+    takes_exact=True,
+)
+def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
+    return _from_pair(ctx, eps, alpha, gamma)
 
 
 @theorem(
     "PAIR-EXACT",
     about="PoissonSubsample",
     kind=Kind.EXACT,
-    source=MTZ19.at("Theorem 5, for the pair of randomized response"),
+    source=MTZ19.at("Theorem 5, for the pairs of randomized response and Laplace noise"),
     orders=FINITE_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="one pair (P, Q) dominates and an involution that preserves the measure swaps it",
-    applies=is_response_pair,
+    assumes=_ASSUMES,
+    applies=has_closed_form,
     tight=True,
+    takes_exact=True,
 )
-def sampled_response(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
-    """ε′(α) = log( (1−p)(1−γ+γp/(1−p))^α + p(1−γ+γ(1−p)/p)^α )/(α−1), its limit at α = 1"""
-    p, log_odds = eps.node.truth_probability(ctx), eps.node.log_odds(ctx)
-    # log of the mixture's likelihood ratio, for the two answers, whose laws are 1−p and p.
-    first = ctx.log1p(gamma * ctx.expm1(log_odds))
-    second = ctx.log1p(gamma * ctx.expm1(-log_odds))
+def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1, in closed form"""
+    return _from_pair(ctx, eps, alpha, gamma)
+
+
+def _from_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return eps(alpha)
+    mechanism: Mechanism = eps.node
     if isinstance(alpha, int) and alpha == 1:
-        return (1 - p) * ctx.exp(first) * first + p * ctx.exp(second) * second
-    alpha = ctx.number(alpha)
-    excess = (1 - p) * ctx.expm1(alpha * first) + p * ctx.expm1(alpha * second)
-    return ctx.log1p(excess) / (alpha - 1)
+        return relative_entropy(ctx, mechanism, gamma)
+    return ctx.log1p(excess(ctx, mechanism, alpha, gamma)) / (ctx.number(alpha) - 1)

@@ -1,0 +1,103 @@
+"""The peers' own float64 queries, timed in their own environment; prints one JSON object.
+
+Run by run.py with the interpreter of that environment: it must not import symacct.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SIGMA, RATE, STEPS, DELTA = 5.0, 1e-3, 600_000, 1e-8
+
+
+def median_ms(call: Callable[[], Any], repeats: int) -> float:
+    """The median time of a call in milliseconds, after one to warm up."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1e3 * statistics.median(times)
+
+
+def dp_accounting() -> tuple[float, float]:
+    from dp_accounting import dp_event
+    from dp_accounting.rdp import RdpAccountant
+
+    step = dp_event.PoissonSampledDpEvent(RATE, dp_event.GaussianDpEvent(SIGMA))
+    event = dp_event.SelfComposedDpEvent(step, STEPS)
+
+    def query() -> float:
+        return float(RdpAccountant().compose(event).get_epsilon(DELTA))
+
+    return median_ms(query, 20), query()
+
+
+def opacus() -> tuple[float, float]:
+    """Opacus's accountant module by itself: the package as a whole would want PyTorch."""
+    places = [Path(path) / "opacus/accountants/analysis/rdp.py" for path in sys.path]
+    place = next(path for path in places if path.exists())
+    spec = importlib.util.spec_from_file_location("opacus_rdp", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    orders = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))  # its default
+
+    def query() -> float:
+        rdp = module.compute_rdp(
+            q=RATE, noise_multiplier=SIGMA, steps=STEPS, orders=orders
+        )
+        return float(module.get_privacy_spent(orders=orders, rdp=rdp, delta=DELTA)[0])
+
+    return median_ms(query, 20), query()
+
+
+def dp_accelerator() -> tuple[float, float]:
+    from dp_accelerator import DPSGDAccountant
+
+    accountant = DPSGDAccountant(noise_multiplier=SIGMA, batch_size=1, dataset_size=1000)
+
+    def query() -> float:
+        return float(accountant.get_epsilon(steps=STEPS, delta=DELTA))
+
+    return median_ms(query, 50), query()
+
+
+def autodp() -> tuple[float, float]:
+    """Its subsampling without replacement with the improved bound, a fresh accountant each time."""
+    from autodp import rdp_acct, rdp_bank
+
+    def query() -> float:
+        accountant = rdp_acct.anaRDPacct(m=300)
+        accountant.compose_subsampled_mechanism(
+            lambda alpha: rdp_bank.RDP_gaussian({"sigma": SIGMA}, alpha),
+            RATE,
+            coeff=STEPS,
+            improved_bound_flag=True,
+        )
+        return float(accountant.get_eps(DELTA))
+
+    return median_ms(query, 3), query()
+
+
+def main() -> None:
+    found: dict[str, Any] = {}
+    for peer in (dp_accounting, opacus, dp_accelerator, autodp):
+        try:
+            milliseconds, epsilon = peer()
+            found[peer.__name__] = {"ms": milliseconds, "epsilon": epsilon}
+        except Exception as error:  # a peer that fails is reported, not hidden
+            found[peer.__name__] = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""A_α − 1 of the sampled Gaussian by the trapezoidal rule, with a proved error (NOTES.md, 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture
+from symacct.sums.refine import ball, within
+
+_BOUND_BITS = 64
+_WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes jh, first ≤ j < last, and the height θσ² of the strip that bounds the error."""
+
+    step: float
+    angle: float
+    first: int
+    last: int
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes before negligible ones are left out."""
+        return self.last - self.first
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The parameters in float64, and the logarithms that steer step, window and precision."""
+
+    lam: float
+    rate: float
+    rest: float
+    sigma: float
+    log_excess: float
+    log_tolerance: float
+
+    def log_weight(self, z: float) -> float:
+        """log of m(z)^α e^{−z²/(2σ²)}."""
+        return self.log_power(z) - z * z / (2 * self.sigma**2)
+
+    def log_power(self, z: float) -> float:
+        """log of m(z)^α, a convex function of z."""
+        log_ratio = (z - 0.5) / self.sigma**2
+        return (1 + self.lam) * log_mixture(log_ratio, self.rate, self.rest)
+
+
+def guess(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> Guess:
+    """float64 parameters with the error aimed at, 2^(−bits−3)(A_α − 1)."""
+    log_excess = log_gaussian_excess(alpha, q, sigma)
+    lam, rate, rest = cgf_order(alpha), float(q), float(1 - q)
+    return Guess(lam, rate, rest, float(sigma), log_excess, log_excess - (bits + 3) * LOG2)
+
+
+def plan(guessed: Guess) -> Grid:
+    """The widest step whose strip bound meets the tolerance, and the nodes that matter."""
+    angle_limit, need = _strip_need(guessed)
+    sigma = guessed.sigma
+    if 2 * (math.pi * sigma) ** 2 >= need * (2 * math.pi / angle_limit) ** 2:
+        step = math.pi * sigma * math.sqrt(2 / need)
+        angle = 2 * math.pi / step
+    else:
+        angle = angle_limit
+        step = 2 * math.pi * angle * sigma**2 / (need + (angle * sigma) ** 2 / 2)
+    left = sigma * _reach(guessed.log_power(0.0) - guessed.log_tolerance)
+    peak = 1 + guessed.lam
+    right = peak + sigma * _reach(guessed.log_weight(peak) - guessed.log_tolerance)
+    return Grid(step, angle, math.floor(-left / step), math.ceil(right / step) + 1)
+
+
+def _reach(drop: float) -> float:
+    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
+    return math.sqrt(2 * max(drop, 0.5))
+
+
+def _strip_need(guessed: Guess) -> tuple[float, float]:
+    """The widest angle, and −log of the e^{…} that has to multiply the strip bound."""
+    lam, rate = guessed.lam, guessed.rate
+    alpha = 1 + lam
+    pole_free = guessed.log_excess - guessed.log_tolerance
+    product = alpha * lam * rate
+    constant = math.log(4 * product) + math.log(rate) - guessed.log_excess
+    need = pole_free + LOG2 + _log_sum(math.log1p(2 * product), constant)
+    if alpha >= 2:
+        return _WIDEST_ANGLE, need
+    slack = min(1.0, 2 / need)
+    return _WIDEST_ANGLE - slack, need - (1 - lam) * math.log(slack / 2)
+
+
+def _log_sum(a: float, b: float) -> float:
+    """log(e^a + e^b)."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+def excess_by_trapezoid(
+    alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess, grid: Grid
+) -> arb:
+    """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius; m = 1−q+q e^{(2z−1)/(2σ²)}."""
+    kept, dropped = split(guessed, grid)
+    with ctx.workprec(_working_bits(guessed, grid)):
+        total = arb(0)
+        for first, last in kept:
+            total += _weighted_sum(alpha, q, sigma, grid.step, first, last)
+        total *= grid.step / (ball(sigma) * (2 * arb.pi()).sqrt())
+        constant, shift = _theta_excess(grid.step, ball(sigma))
+        excess = total - 1 - constant - ball(alpha * q) * (shift - constant)
+    with ctx.workprec(_BOUND_BITS):
+        rim = Rim(ball(alpha), ball(q), ball(sigma))
+        left_out = rim.outside(grid)
+        for first, last in dropped:
+            left_out += rim.block(grid.step, first, last)
+        factor, constant = strip_bound(alpha, q, ball(sigma), grid)
+        if not factor < 1:
+            return arb.nan()
+        error = (left_out + factor * excess.abs_upper() + constant) / (1 - factor)
+    return excess + within(error)
+
+
+def _working_bits(guessed: Guess, grid: Grid) -> int:
+    """Bits for an absolute error of the sum at the tolerance."""
+    top = max(guessed.log_weight(grid.first * grid.step), guessed.log_weight(1 + guessed.lam), 0)
+    exponent = (abs(guessed.log_weight(grid.last * grid.step)) + abs(top) + 1) * 4
+    growth = math.log2((1 + guessed.lam) * (grid.nodes + 4) + exponent)
+    scale = _log_sum(max(guessed.log_excess, 0.0), 0.0)
+    return int((scale - guessed.log_tolerance) / LOG2 + growth) + 4
+
+
+def _weighted_sum(
+    alpha: Fraction, q: Fraction, sigma: Fraction, step: float, first: int, last: int
+) -> arb:
+    """Σ m(jh)^α e^{−(jh)²/(2σ²)} over first ≤ j < last."""
+    h, variance, power, rest = Fraction(step), sigma * sigma, ball(alpha), ball(1 - q)
+    weighed = ball(q) * ball((2 * first * h - 1) / (2 * variance)).exp()
+    ratio = ball(h / variance).exp()
+    decay = ball(h * h / (2 * variance))
+    total = arb(0)
+    for j in range(first, last):
+        total += ((weighed + rest).log() * power - decay * (j * j)).exp()
+        weighed *= ratio
+    return total
+
+
+def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
+    """h Σ φ(jh) − 1 and h Σ φ(jh−1) − 1, by Poisson's summation formula."""
+    h = arb(step)
+    exponent = -2 * (arb.pi() * sigma / h) ** 2
+    constant, shift = arb(0), arb(0)
+    k = 1
+    while (term := 2 * (exponent * k * k).exp()) > arb(2) ** (-ctx.prec):
+        constant += term
+        shift += term * (2 * k / h).cos_pi()
+        k += 1
+    rest = within(term / (1 - exponent.exp()))
+    return constant + rest, shift + rest
+
+
+def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: Grid) -> tuple[arb, arb]:
+    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1))."""
+    angle = arb(grid.angle)
+    period = (2 * arb.pi() * angle * sigma**2 / arb(grid.step)).expm1()
+    scale = 2 * ((angle * sigma) ** 2 / 2).exp() / period
+    if alpha >= 2:
+        return scale * (1 + ball(2 * alpha * (alpha - 1) * q)), scale * ball(
+            4 * alpha * (alpha - 1) * q * q
+        )
+    scale *= (angle / 2).cos() ** ball(alpha - 2)
+    return scale, scale * ball(4 * (alpha - 1) * q * q)
+
+
+def split(guessed: Guess, grid: Grid) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Index ranges to sum, and ranges whose terms are all negligible by a chord bound."""
+    if 1 + guessed.lam < 8 * guessed.sigma:
+        return [(grid.first, grid.last)], []
+    kept: list[tuple[int, int]] = []
+    dropped: list[tuple[int, int]] = []
+    for first, last, negligible in _blocks(guessed, grid, grid.first, grid.last):
+        if negligible:
+            dropped.append((first, last))
+        elif kept and kept[-1][1] == first:
+            kept[-1] = (kept[-1][0], last)
+        else:
+            kept.append((first, last))
+    return kept, dropped
+
+
+def _blocks(guessed: Guess, grid: Grid, first: int, last: int) -> Iterator[tuple[int, int, bool]]:
+    """Blocks from left to right, each negligible, or short and not shown to be."""
+    left, right = first * grid.step, last * grid.step
+    threshold = guessed.log_tolerance - math.log(64 * grid.nodes * grid.step / guessed.sigma)
+    if _log_chord_bound(guessed, left, right) < threshold:
+        yield first, last, True
+    elif right - left < guessed.sigma or last - first < 16:
+        yield first, last, False
+    else:
+        middle = (first + last) // 2
+        yield from _blocks(guessed, grid, first, middle)
+        yield from _blocks(guessed, grid, middle, last)
+
+
+def _log_chord_bound(guessed: Guess, left: float, right: float) -> float:
+    """Maximum over [left, right] of (chord of log m^α) − z²/(2σ²)."""
+    variance = guessed.sigma**2
+    start = guessed.log_power(left)
+    slope = (guessed.log_power(right) - start) / (right - left)
+    z = min(max(slope * variance, left), right)
+    return start + slope * (z - left) - z * z / (2 * variance)
+
+
+class Rim:
+    """Bounds in balls on the nodes that are not summed."""
+
+    def __init__(self, alpha: arb, q: arb, sigma: arb) -> None:
+        self.alpha, self.q, self.sigma = alpha, q, sigma
+        self.density = 1 / (sigma * (2 * arb.pi()).sqrt())
+
+    def log_power(self, z: arb) -> arb:
+        """log of m(z)^α."""
+        return self.alpha * (1 - self.q + self.q * ((z - 0.5) / self.sigma**2).exp()).log()
+
+    def outside(self, grid: Grid) -> arb:
+        """h Σ φ m^α over j < first and j ≥ last: Mills' ratio at 0 and, tilted, at α."""
+        left, right = arb(grid.step) * grid.first, arb(grid.step) * (grid.last - 1)
+        return self._mills(left, -left) + self._mills(right, right - self.alpha)
+
+    def _mills(self, z: arb, distance: arb) -> arb:
+        """m(z)^α φ(z) σ²/distance, for a distance > 0."""
+        if not distance > 0:
+            return arb.pos_inf()
+        exponent = self.log_power(z) - (z / self.sigma) ** 2 / 2
+        return exponent.exp() * self.density * self.sigma**2 / distance
+
+    def block(self, step: float, first: int, last: int) -> arb:
+        """h Σ φ m^α over first ≤ j < last, with log m^α replaced by its chord."""
+        left, right = arb(step) * first, arb(step) * last
+        variance = self.sigma**2
+        start, end = self.log_power(left), self.log_power(right)
+        slope = (end - start) / (right - left)
+        if slope * variance <= left:
+            top = start - left**2 / (2 * variance)
+        elif slope * variance >= right:
+            top = end - right**2 / (2 * variance)
+        else:
+            top = start - slope * left + slope**2 * variance / 2
+        return (last - first) * arb(step) * self.density * top.exp()

@@ -1,0 +1,38 @@
+"""Exact rationals into balls, and results to a stated relative accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+from symacct.errors import PrecisionError
+
+_ROUNDS = 12
+
+
+def ball(x: Fraction) -> arb:
+    """The rational x as a ball at the current precision."""
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def within(error: arb) -> arb:
+    """The ball [−error, error] for a bound error ≥ 0."""
+    return arb(0, error.abs_upper())
+
+
+def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
+    """evaluate(bits) with bits raised until the ball's relative radius is ≤ 2^(2−prec)."""
+    wanted = ctx.prec - 2
+    extra = 6
+    for _ in range(_ROUNDS):
+        value = +evaluate(wanted + extra)
+        missing = wanted - value.rel_accuracy_bits()
+        if missing <= 0:
+            return value
+        extra = 2 * extra + min(missing, wanted)
+    raise PrecisionError(
+        f"{wanted} bits wanted, {wanted - missing} reached with {wanted + extra} asked for; "
+        "the value may be 0 or the parameters beyond the float64 range of the estimates"
+    )
