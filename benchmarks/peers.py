@@ -52,9 +52,7 @@ def opacus() -> tuple[float, float]:
     orders = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))  # its default
 
     def query() -> float:
-        rdp = module.compute_rdp(
-            q=RATE, noise_multiplier=SIGMA, steps=STEPS, orders=orders
-        )
+        rdp = module.compute_rdp(q=RATE, noise_multiplier=SIGMA, steps=STEPS, orders=orders)
         return float(module.get_privacy_spent(orders=orders, rdp=rdp, delta=DELTA)[0])
 
     return median_ms(query, 20), query()

@@ -70,8 +70,9 @@ class Accountant:
         """The number of distinct orders at which m's curve was evaluated."""
         with self._lock:
             tables = self._memo.get(m, {}).items()
-            # A key with a fifth part is of what was derived from the curve's values.
-            return len({alpha for key, table in tables if len(key) == 4 for alpha in table})
+            # Values of the curve and of its moments count; what was derived from them does not.
+            asked = [table for key, table in tables if len(key) == 4 or key[4:] == ("excess",)]
+            return len({alpha for table in asked for alpha in table})
 
     def clear(self) -> None:
         """Forget everything."""
@@ -413,24 +414,32 @@ class _Search:
 
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
-        digits = self.digits
-        width = Fraction(whole - 1) / 10 ** (digits // 2 + 2)
-        with precision(2 * math.ceil(1.7 * (digits + 6)) + _GUARD_BITS):
+        width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 2)
+        smooth = self._convex_at(whole + Fraction(1, 2))
+        floor = None
+        bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
+        with precision(bits):
             f = self.objective()
-            segments = [(Fraction(whole), Fraction(whole + 1))]
-            if whole > 2:
-                segments.insert(0, (Fraction(whole - 1), Fraction(whole)))
+            if smooth:
+                below = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
+                places = (below, Fraction(whole), Fraction(whole + 1))
+                best = search.real_valley(f, places, width, self.question.asks_epsilon)
+                floor = self._floor(f, best, width)
             else:
-                segments.insert(0, (1 + Fraction(1, 2**20), Fraction(2)))
-            if self._convex_at(whole + Fraction(1, 2)):
-                segments = [(segments[0][0], segments[1][1])]
-            found = [search.real_valley(f, low, high, width) for low, high in segments]
-            found_orders = [order(alpha) for alpha in found]
-            best = min([whole, *found_orders], key=lambda alpha: search.float_or_inf(f(alpha)))
+                best = self._best_in_segments(f, whole)
             if pure is not None and self.question.asks_epsilon and pure <= f(best):
                 return self._at(INFINITY, optimal=False)
-            floor = self._floor(f, Fraction(best), width) if len(segments) == 1 else None
-        return self._at(best, optimal=floor is not None, floor=floor)
+        return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _best_in_segments(self, f: Callable[[Any], arb], whole: int) -> Any:
+        """The best order in the two unit segments at a whole one; the curve may have kinks."""
+        width = Fraction(1, 2**30)
+        start = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
+        found = [
+            search.golden_valley(f, start, Fraction(whole), width),
+            search.golden_valley(f, Fraction(whole), Fraction(whole + 1), width),
+        ]
+        return min([whole, *found], key=lambda alpha: search.float_or_inf(f(alpha)))
 
     def _floor(self, f: Callable[[Any], arb], best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
@@ -450,8 +459,11 @@ class _Search:
 
     # --- the answer
 
-    def _at(self, alpha: Any, optimal: bool, floor: arb | None = None) -> Guarantee:
-        """The Guarantee at one order, to the digits asked; down to `floor` where it is proved."""
+    def _at(self, alpha: Any, optimal: bool, floor: arb | None = None, bits: int = 0) -> Guarantee:
+        """The Guarantee at one order, to the digits asked; down to `floor` where it is proved.
+
+        `bits` is a precision at which the curve is known there already.
+        """
         question = self.question
 
         def value() -> tuple[arb, Claim]:
@@ -468,7 +480,7 @@ class _Search:
         def what() -> str:
             return f"{_name(question.m)} with {question.given} = {question.value}"
 
-        ball, claim, bits = _to_digits(value, self.digits + 1, what)
+        ball, claim, bits = _to_digits(value, self.digits + 1, what, bits)
         if claim.kind is Kind.LOWER:
             raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")
         enclosure = from_ball(ball, claim, self.digits, claim.certified)
@@ -524,10 +536,10 @@ def _goal(m: Node, by: str | None) -> Kind:
 
 
 def _to_digits(
-    value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str]
+    value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str], bits: int = 0
 ) -> tuple[arb, Claim, int]:
     """A ball with the digits asked, at a precision doubled until it has them."""
-    bits = _first_bits(digits)
+    bits = bits or _first_bits(digits)
     while bits <= sizes.current().bits:
         with precision(bits):
             ball, claim = value()

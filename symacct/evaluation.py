@@ -113,6 +113,25 @@ class NodeCurve:
         """A table for what else is computed from this curve, kept as long as its values."""
         return self.evaluation.remember(self.node, what)
 
+    def moments(self) -> Callable[[int], Any]:
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
+        ctx, values = self.evaluation.ctx, self.remember("excess")
+        mechanism = self.node
+        direct = mechanism.excess(ctx) if isinstance(mechanism, Mechanism) else None
+
+        compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
+
+        def moment(l: Any) -> Any:
+            try:
+                return values[l]
+            except KeyError:
+                value = values[l] = compute(l)
+                return value
+            except TypeError:  # an array of orders
+                return compute(l)
+
+        return moment
+
     def compute(self, alpha: Any) -> Any:
         """ε(α), not looked up."""
         raise NotImplementedError

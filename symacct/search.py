@@ -1,4 +1,4 @@
-"""Where a function of the order is smallest: growing steps, then hyperbolas and parabolas.
+"""Where a function of the order is smallest: growing steps, then fits of its shape.
 
 The functions searched have one valley where the CGF is convex. Nothing here proves a minimum
 (`chord_floor` does, from three values); every order found gives a sound guarantee.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -28,8 +28,8 @@ def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     probes = 0
     while high - low > 2:
         probes += 1
-        # Every third probe is a golden section, so that a bad fit cannot hold up the search.
-        bottom = None if probes % 3 == 0 else _hyperbola_bottom(f, low, middle, high)
+        # Now and then a golden section, so that a bad fit cannot hold up the search.
+        bottom = None if probes % 6 == 0 else _hyperbola_bottom(f, low, middle, high)
         probe = _golden_probe(low, middle, high) if bottom is None else bottom
         if probe == middle:
             probe += 1 if high - middle > 1 else -1
@@ -81,50 +81,66 @@ def _golden_probe(low: int, middle: int, high: int) -> int:
     return middle + (step or (1 if wide > 0 else -1))
 
 
-def real_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
-    """An order in [low, high] within about `width` of the bottom of f's valley (Brent's method).
+def real_valley(
+    f: Objective, places: tuple[Fraction, Fraction, Fraction], width: Fraction, perspective: bool
+) -> Fraction:
+    """An order within about `width` of the bottom of a smooth valley, by successive fits.
 
-    Orders are rounded to a power of two well below `width`.
+    `places` are three orders, the middle one no higher than the others. With `perspective` the
+    fit is aλ + b + c/λ (an ε), else a parabola (a log δ). Orders are rounded well below `width`.
     """
-    grid = Fraction(1, 1 << (width.denominator // width.numerator).bit_length() + 4)
-    best = second = third = _on_grid(low + _GOLDEN * (high - low), grid)
-    values = {best: _middle(f(best))}
-    step = before = high - low
-    while max(best - low, high - best) > width:
-        centre = (low + high) / 2
-        before, step = step, _parabola_step(best, second, third, values)
-        inside = low < best + step < high
-        if not inside or abs(step) >= abs(before) / 2:
-            before = (low if best >= centre else high) - best
-            step = _GOLDEN * before
-        if abs(step) < width / 4:
-            step = width / 4 if step > 0 or (step == 0 and best < centre) else -width / 4
-        probe = _on_grid(best + step, grid)
+    low, best, high = places
+    values = {order: _middle(f(order)) for order in places}
+    grid = _grid(width)
+    for turn in range(200):
+        nearest = sorted(values, key=values.__getitem__)[:3]
+        probe = _fitted(nearest, values, perspective)
+        if probe is None or not low < probe < high or turn % 16 == 15:
+            probe = best + _GOLDEN * (high - best if high - best > best - low else low - best)
+        probe = _on_grid(probe, grid)
+        if abs(probe - best) < width or probe in values:
+            return best
         values[probe] = _middle(f(probe))
-        if values[probe] <= values[best]:
+        if values[probe] < values[best]:
             low, high = (best, high) if probe > best else (low, best)
-            best, second, third = probe, best, second
+            best = probe
         else:
-            low, high = (probe, high) if probe < best else (low, probe)
-            if second == best or values[probe] <= values[second]:
-                second, third = probe, second
-            elif third in (best, second) or values[probe] <= values[third]:
-                third = probe
+            low, high = (low, probe) if probe > best else (probe, high)
     return best
 
 
-def _parabola_step(
-    a: Fraction, b: Fraction, c: Fraction, values: dict[Fraction, Fraction]
-) -> Fraction:
-    """The step from a to the bottom of the parabola through three points; 0 if there is none."""
-    if len({a, b, c}) < 3:
-        return Fraction(0)
-    r = (a - b) * (values[a] - values[c])
-    q = (a - c) * (values[a] - values[b])
-    curvature = 2 * (q - r)
-    if curvature == 0:
-        return Fraction(0)
-    return _short((((a - b) * r) - ((a - c) * q)) / curvature)
+def _fitted(
+    orders: list[Fraction], values: dict[Fraction, arb], perspective: bool
+) -> Fraction | None:
+    """The bottom of the fit through three orders; None if it has none."""
+    (x, p), (y, q), (z, r) = ((_exact(order - 1), values[order]) for order in orders)
+    if perspective:
+        p, q, r = p * x, q * y, r * z
+    first, second = (q - p) / (y - x), (r - q) / (z - y)
+    a = ((second - first) / (z - x)).mid()
+    if not a > 0:
+        return None
+    if perspective:
+        square = (p - first * x + a * x * y).mid() / a
+        bottom = square.sqrt() if square > 0 else None
+    else:
+        bottom = (x + y - first / a) / 2
+    return None if bottom is None or not bottom.is_finite() else 1 + _fraction(bottom.mid())
+
+
+def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
+    """An order within about `width` of the bottom of any valley in [low, high]."""
+    grid = _grid(width)
+    left = _on_grid(low + _GOLDEN * (high - low), grid)
+    right = _on_grid(high - _GOLDEN * (high - low), grid)
+    while high - low > width and left < right:
+        if _below(f(right), f(left)):
+            low, left = left, right
+            right = _on_grid(high - _GOLDEN * (high - low), grid)
+        else:
+            high, right = right, left
+            left = _on_grid(low + _GOLDEN * (high - low), grid)
+    return min(left, right, key=lambda order: float_or_inf(f(order)))
 
 
 def chord_floor(
@@ -161,22 +177,23 @@ def _below(a: arb, b: arb) -> bool:
     return not b.is_finite() or bool(a.mid() < b.mid())
 
 
-def _middle(x: arb) -> Fraction:
-    """The exact midpoint; a huge number where there is no finite value."""
-    if not x.is_finite():
-        return Fraction(1 << 4096)
-    mantissa, power = x.mid().man_exp()
+def _middle(x: arb) -> arb:
+    """The midpoint; a huge number where there is no finite value."""
+    return x.mid() if x.is_finite() else arb(2) ** 4096
+
+
+def _exact(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator)).mid()
+
+
+def _fraction(x: arb) -> Fraction:
+    mantissa, power = x.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+
+
+def _grid(width: Fraction) -> Fraction:
+    return Fraction(1, 1 << (width.denominator // width.numerator).bit_length() + 4)
 
 
 def _on_grid(x: Fraction, grid: Fraction) -> Fraction:
     return round(x / grid) * grid
-
-
-def _short(x: Fraction) -> Fraction:
-    """x to about 200 bits: a step need not carry the values' full fractions."""
-    excess = x.denominator.bit_length() - 200 + max(0, x.numerator.bit_length() - 200)
-    if excess <= 0:
-        return x
-    scale = 1 << max(0, x.denominator.bit_length() - x.numerator.bit_length() + 200)
-    return Fraction(x.numerator * scale // x.denominator, scale)

@@ -33,8 +33,14 @@ _FIRST_HEAD = 64  # orders whose differences are formed before asking whether th
 def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
     spread = loss_spread(ctx, eps)
+    moment = eps.moments()
     terms = Terms(
-        lambda j: (j - 1) * eps(j), lambda j, k: ctx.exp(k) * spread(j), 2, None, eps.shape
+        lambda j: (j - 1) * eps(j),
+        lambda j, k: ctx.exp(k) * spread(j),
+        2,
+        None,
+        eps.shape,
+        lambda j: (1 + moment(j)) * spread(j),
     )
     return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
 

@@ -24,7 +24,9 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
 
 def moments(ctx: Any, eps: Any) -> Terms:
     """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
-    return Terms(lambda l: (l - 1) * eps(l), lambda l, k: ctx.expm1(k), 1, 1, eps.shape)
+    return Terms(
+        lambda l: (l - 1) * eps(l), lambda l, k: ctx.expm1(k), 1, 1, eps.shape, eps.moments()
+    )
 
 
 def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
@@ -66,7 +68,15 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     keep = 1 - gamma
     second = ctx.binomial(alpha, 2) * gamma**2 * keep ** (alpha - 2) * ctx.expm1(eps(2))
     # 3e^K − 1 = 3(e^K − 1) + 2, so that nothing cancels where K is small.
-    tripled = Terms(lambda l: (l - 1) * eps(l), lambda l, k: 3 * ctx.expm1(k) + 2, 3, 1, eps.shape)
+    moment = eps.moments()
+    tripled = Terms(
+        lambda l: (l - 1) * eps(l),
+        lambda l, k: 3 * ctx.expm1(k) + 2,
+        3,
+        1,
+        eps.shape,
+        lambda l: 3 * moment(l) + 2,
+    )
     rest = binomial_sum(ctx, alpha, gamma, keep, tripled, first=3)
     return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
 

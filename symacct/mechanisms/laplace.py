@@ -37,16 +37,16 @@ class Laplace(Mechanism):
         """s = Δ/b."""
         return ctx.number(self.sensitivity) / ctx.number(self.b)
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def excess(self, ctx: Any) -> Callable[[Any], Any]:
         s = self.shift(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def excess(alpha: Any) -> Any:
             alpha = ctx.number(alpha)
-            # The weights α/(2α−1) and (α−1)/(2α−1) sum to 1: log1p of the excess is exact near 0.
-            excess = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
-            return ctx.log1p(excess / (2 * alpha - 1)) / (alpha - 1)
+            # The weights α/(2α−1) and (α−1)/(2α−1) sum to 1: expm1 keeps what exceeds 1.
+            rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
+            return rise / (2 * alpha - 1)
 
-        return rdp
+        return excess
 
     def at_one(self, ctx: Any) -> Any:
         s = self.shift(ctx)

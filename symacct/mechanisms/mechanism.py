@@ -18,9 +18,17 @@ class Mechanism(Node):
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
         """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
 
-        It is given exact orders; `ctx.number(alpha)` brings one in.
+        It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
+        `excess` where the moment has a closed form.
         """
-        raise NotImplementedError
+        excess = self.excess(ctx)
+        if excess is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
+        return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
+
+    def excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+        """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
+        return None
 
     def at_one(self, ctx: Any) -> Any:
         """ε(1), the Kullback–Leibler bound."""

@@ -26,15 +26,15 @@ class ResponsePair(Mechanism):
         """t = log(p/(1−p)), of either sign."""
         raise NotImplementedError
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def excess(self, ctx: Any) -> Callable[[Any], Any]:
         p, t = self.truth_probability(ctx), self.log_odds(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def excess(alpha: Any) -> Any:
             lam = ctx.number(alpha) - 1
             # p^α(1−p)^{1−α} = p e^{λt}; the weights p and 1−p sum to 1.
-            return ctx.log1p(p * ctx.expm1(lam * t) + (1 - p) * ctx.expm1(-lam * t)) / lam
+            return p * ctx.expm1(lam * t) + (1 - p) * ctx.expm1(-lam * t)
 
-        return rdp
+        return excess
 
     def at_one(self, ctx: Any) -> Any:
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)

@@ -34,9 +34,11 @@ class Terms:
     factor: int
     shift: int | None
     shape: str | None
+    #: term(l, K_l) where it is had without K_l.
+    direct: Callable[[Any], Any]
 
     def __call__(self, l: Any) -> Any:
-        return self.term(l, self.log_moment(l))
+        return self.direct(l)
 
 
 @singledispatch
@@ -59,7 +61,16 @@ def _(ctx: BallArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int 
     """The terms that matter at this precision, and a proved bound on all the others."""
     sizes.check("order", alpha, "order alpha")
     return certified_binomial_sum(
-        alpha, u, v, terms.log_moment, terms.term, terms.factor, first, terms.shape, terms.shift
+        alpha,
+        u,
+        v,
+        terms.log_moment,
+        terms.term,
+        terms.factor,
+        first,
+        terms.shape,
+        terms.shift,
+        terms.direct,
     )
 
 

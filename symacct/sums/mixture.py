@@ -133,8 +133,10 @@ class _Curve:
         shift: int | None,
         shape: str | None,
         first: int,
+        direct: Callable[[int], arb] | None = None,
     ) -> None:
         self.log_moment = log_moment
+        self.known_term = direct or (lambda order: term(order, self.moment(order)))
         self.term = term
         self.factor = factor
         self.log_factor = math.log(factor)
@@ -382,9 +384,9 @@ def _run_sums(
     curve: _Curve, balls: dict[int, arb], alpha: int, rates: Rates, runs: list[Span]
 ) -> arb:
     """Return the sum of all terms in the runs, K taken from the balls or else from the oracle."""
-    term, moment = curve.term, curve.moment
+    term, known = curve.term, curve.known_term
     values = [
-        [term(k, balls[k] if k in balls else moment(k)) for k in range(low, high + 1)]
+        [term(k, balls[k]) if k in balls else known(k) for k in range(low, high + 1)]
         for low, high in runs
     ]
     with ctx.workprec(ctx.prec + alpha.bit_length() + 8):
@@ -410,16 +412,18 @@ def certified_binomial_sum(
     first: int = 2,
     shape: str | None = "convex",
     shift: int | None = None,
+    direct: Callable[[int], arb] | None = None,
 ) -> arb:
     """Return Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l, K_l), 0 ≤ term(l, K) ≤ factor·e^K.
 
     K_l = log_moment(l) ≥ 0.  The shape says what is known of K besides: "convex" (in l, with
     K_1 = 0), "nondecreasing" (ε(l) = K_l/(l−1)), or None, and then every term is summed.
     A shift says that term(l, K) = factor·e^K − shift, or at l = first no more than that.
+    direct(l) is term(l, K_l) where that is had without K_l.
     """
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
-    curve = _Curve(log_moment, term, factor, shift, shape, first)
+    curve = _Curve(log_moment, term, factor, shift, shape, first, direct)
 
     def value(rates: Rates) -> arb:
         if shape is None or alpha - first < SHORT:

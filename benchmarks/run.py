@@ -1,0 +1,519 @@
+"""Measure symacct against named alternatives: ratios within one run, a table, a JSON file, a plot.
+
+`make bench` runs it. The peers live in an environment of their own (out/peers), made on first use;
+without it their rows say so. Nothing here is an absolute target: every row is a ratio or a count.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+from flint import arb, ctx, fmpq
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import symacct as sa
+from symacct.sums.differences import differences_at, forward_differences
+from symacct.sums.mixture import enclose_binomial_sum
+
+HERE = Path(__file__).parent
+OUT = Path("out")
+PEERS = ("dp-accounting", "autodp", "dp-accelerator==0.1.0", "scipy", "opacus")
+GAMMA = "1/1000"
+SEEDS = (
+    sa.Gaussian(5),
+    sa.Gaussian(1),
+    sa.Laplace(2),
+    sa.Laplace("1/2"),
+    sa.RandomizedResponse("0.6"),
+    sa.RandomizedResponse("0.9"),
+    sa.Gaussian(50),
+)
+
+
+@dataclass
+class Row:
+    """One comparison: what was measured, against what, the figure and the target."""
+
+    work: str
+    against: str
+    figure: float
+    unit: str
+    target: float
+    at_least: bool
+    note: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.figure >= self.target if self.at_least else self.figure <= self.target
+
+
+def seconds(call: Callable[[], Any], least: float = 0.2, most: int = 200) -> float:
+    """The median time of a call, repeated until `least` seconds have been spent."""
+    times: list[float] = []
+    while len(times) < 3 or (sum(times) < least and len(times) < most):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+        if times[0] > 5:
+            break
+    return statistics.median(times)
+
+
+def cold_rdp(m: sa.Node, alpha: Any, digits: int) -> sa.Accountant:
+    accountant = sa.Accountant(digits=digits)
+    accountant.rdp(m, alpha)
+    return accountant
+
+
+# --- the alternatives
+
+
+def plain_moment(mp: Any, mechanism: sa.Node) -> Callable[[int], Any]:
+    """e^{(l−1)ε(l)} in mpmath, by the textbook formula."""
+    values = [mp.mpf(x.numerator) / x.denominator for x in mechanism.fields().values()]
+    if isinstance(mechanism, sa.Gaussian):
+        return lambda l: mp.exp(l * (l - 1) / (2 * values[0] ** 2))
+    if isinstance(mechanism, sa.Laplace):
+        s = 1 / values[0]
+        return lambda l: (l * mp.exp((l - 1) * s) + (l - 1) * mp.exp(-l * s)) / (2 * l - 1)
+    p = values[0]
+    return lambda l: p**l * (1 - p) ** (1 - l) + (1 - p) ** l * p ** (1 - l)
+
+
+def mpmath_loop(mechanism: sa.Node, alpha: int, digits: int) -> Any:
+    """Theorem 8 as a plain loop over all terms."""
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    gamma, moment = mp.mpf(1) / 1000, plain_moment(mp, mechanism)
+    total = sum(
+        mp.binomial(alpha, l) * (1 - gamma) ** (alpha - l) * gamma**l * moment(l)
+        for l in range(2, alpha + 1)
+    )
+    total += (1 - gamma) ** (alpha - 1) * (alpha * gamma - gamma + 1)
+    return mp.log(total) / (alpha - 1)
+
+
+def float_log_moment(mechanism: sa.Node, l: np.ndarray) -> np.ndarray:
+    value = float(next(iter(mechanism.fields().values())))
+    if isinstance(mechanism, sa.Gaussian):
+        return l * (l - 1) / (2 * value**2)
+    if isinstance(mechanism, sa.Laplace):
+        weights = np.log(l / (2 * l - 1)), np.log((l - 1) / (2 * l - 1))
+        return np.logaddexp(weights[0] + (l - 1) / value, weights[1] - l / value)
+    odds = math.log(value / (1 - value))
+    return np.logaddexp(math.log(value) + (l - 1) * odds, math.log(1 - value) - (l - 1) * odds)
+
+
+def numpy_log_sum_exp(mechanism: sa.Node, alpha: int) -> float:
+    """Theorem 8 in float64, all terms at once."""
+    l = np.arange(2, alpha + 1, dtype=float)
+    ratios = np.log((alpha - l + 1) / l)
+    log_binomial = math.log(alpha) + np.cumsum(ratios)
+    logs = log_binomial + l * math.log(1e-3) + (alpha - l) * math.log1p(-1e-3)
+    logs += float_log_moment(mechanism, l)
+    top = logs.max()
+    head = (alpha - 1) * math.log1p(-1e-3) + math.log((alpha - 1) * 1e-3 + 1)
+    return float(np.logaddexp(top + math.log(np.exp(logs - top).sum()), head)) / (alpha - 1)
+
+
+def mpmath_difference_table(mechanism: sa.Node, up_to: int) -> int:
+    """All B(ε, l) by a difference table, precision doubled until 30 digits agree; the bits used."""
+    found: list[Any] = []
+    bits = 165
+    while True:
+        mp = mpmath.mp.clone()
+        mp.prec = bits
+        moment = plain_moment(mp, mechanism)
+        row = [mp.mpf(1), mp.mpf(1), *(moment(l) for l in range(2, up_to + 1))]
+        new = [row[0]]
+        for _ in range(up_to):
+            row = [b - a for a, b in zip(row, row[1:], strict=False)]
+            new.append(row[0])
+        if found and all(
+            abs(a - b) <= abs(b) * mp.mpf(10) ** -30 for a, b in zip(found, new, strict=True)
+        ):
+            return bits
+        found, bits = new, 2 * bits
+
+
+def mpmath_series(sigma: float, q: float, alpha: float, terms: int = 2000) -> Any:
+    """The two erfc series of MTZ19, a fixed number of terms at 50 digits."""
+    mp = mpmath.mp.clone()
+    mp.dps = 50
+    s, q, a = mp.mpf(sigma), mp.mpf(q), mp.mpf(alpha)
+    z = mp.mpf(1) / 2 + s**2 * mp.log(1 / q - 1)
+    total, binomial = mp.mpf(0), mp.mpf(1)
+    for i in range(terms):
+        left = (1 - q) ** (a - i) * q**i * mp.exp((i * i - i) / (2 * s**2))
+        right = (1 - q) ** i * q ** (a - i) * mp.exp(((a - i) ** 2 - (a - i)) / (2 * s**2))
+        left *= mp.erfc((i - z) / (mp.sqrt(2) * s))
+        right *= mp.erfc((z - a + i) / (mp.sqrt(2) * s))
+        total += binomial * (left + right) / 2
+        binomial *= (a - i) / (i + 1)
+    return mp.log(total) / (a - 1)
+
+
+def tau_term_log(mechanism: sa.Node, alpha: int, tau: int) -> Any:
+    """The logarithm in Theorem 11, two-sided: 2τ oracle calls."""
+    step = sa.PoissonSubsample(mechanism, GAMMA)
+    bound = sa.Accountant(digits=20).rdp(step, alpha, by=f"ZW19-T11:tau={tau}")
+    return bound.upper * (alpha - 1)
+
+
+# --- the rows
+
+
+def poisson_rows() -> Iterator[Row]:
+    for mechanism in SEEDS:
+        step = sa.PoissonSubsample(mechanism, GAMMA)
+        ours = seconds(lambda step=step: cold_rdp(step, 10**4, 50))
+        theirs = seconds(lambda m=mechanism: mpmath_loop(m, 10**4, 50))
+        yield Row(
+            f"{mechanism}: ε(10⁴), 50 certified digits",
+            "mpmath loop, 50 digits",
+            theirs / ours,
+            "× faster",
+            1000,
+            True,
+            f"{1e3 * ours:.3g} ms",
+        )
+    for mechanism in SEEDS:
+        step = sa.PoissonSubsample(mechanism, GAMMA)
+        ours = seconds(lambda step=step: cold_rdp(step, 10**6, 50))
+        theirs = seconds(lambda m=mechanism: numpy_log_sum_exp(m, 10**6))
+        yield Row(
+            f"{mechanism}: ε(10⁶), 50 certified digits",
+            "numpy float64 log-sum-exp",
+            theirs / ours,
+            "× faster",
+            5,
+            True,
+            f"{1e3 * ours:.3g} ms",
+        )
+
+
+def oracle_rows() -> Iterator[Row]:
+    for alpha, most in ((10**4, 300), (10**5, 1000), (10**6, 3000)):
+        calls = {
+            m: cold_rdp(sa.PoissonSubsample(m, GAMMA), alpha, 50).oracle_calls(m) for m in SEEDS
+        }
+        worst = max(calls, key=lambda m: calls[m])
+        yield Row(
+            f"oracle calls at α = {alpha:,}, 50 digits",
+            "–",
+            calls[worst],
+            "calls",
+            most,
+            False,
+            f"worst: {worst}",
+        )
+
+
+def gap_rows() -> Iterator[Row]:
+    cells = (
+        (sa.Gaussian(50), 34540),
+        (sa.Gaussian(5), 346),
+        (sa.Laplace(2), 34540),
+        (sa.Laplace("1/2"), 10**4),
+        (sa.Laplace(2), 10**5),
+    )
+    accountant = sa.Accountant()
+    for mechanism, alpha in cells:
+        with ctx.workprec(200):
+            eps = accountant.curve(mechanism)
+            rate = arb(fmpq(1, 1000))
+            ball = enclose_binomial_sum(
+                alpha,
+                rate,
+                1 - rate,
+                lambda l, eps=eps: (l - 1) * eps(l),
+                lambda l, k: k.expm1(),
+                1,
+                shift=1,
+                calls=32,
+            ).log1p()
+            gap = float(ball.upper() - ball.lower())
+        exact = sa.PoissonSubsample(mechanism, GAMMA).rdp(alpha, digits=40).lower * (alpha - 1)
+        tau = float(tau_term_log(mechanism, alpha, 64) - exact)
+        yield Row(f"{mechanism}, α = {alpha:,}: log-gap, 32 calls", "–", gap, "", 1e-4, False)
+        yield Row(
+            f"{mechanism}, α = {alpha:,}: log-gap, 32 calls",
+            "Theorem 11 with 128 calls",
+            tau / gap,
+            "× smaller",
+            1000,
+            True,
+            f"Theorem 11 off by {tau:.2g}",
+        )
+
+
+def difference_rows() -> Iterator[Row]:
+    curves = (
+        sa.Gaussian(1),
+        sa.Gaussian(5),
+        sa.Gaussian(20),
+        sa.Gaussian(100),
+        sa.Laplace(2),
+        sa.Laplace("1/2"),
+        sa.RandomizedResponse("0.6"),
+        sa.RandomizedResponse("0.9"),
+    )
+    for mechanism in curves:
+
+        def ours(up_to: int, mechanism: sa.Node = mechanism) -> None:
+            table: dict[int, Any] = {}
+
+            def log_moment_at(bits: int, i: int) -> arb:
+                if bits not in table:
+                    table[bits] = sa.Accountant().curve(mechanism)
+                return (i - 1) * table[bits](i)
+
+            if isinstance(mechanism, sa.Gaussian | sa.Laplace):
+                forward_differences(log_moment_at, up_to, 101)
+            else:  # odd χ of a symmetric pair may vanish; even ones are what Theorem 27 reads
+                differences_at(log_moment_at, range(up_to + 1), 101)
+
+        thousand = seconds(lambda: ours(1000), most=3)
+        table = seconds(lambda m=mechanism: mpmath_difference_table(m, 1000), most=1)
+        yield Row(
+            f"{mechanism}: all B(ε,l), l <= 1000, 30 certified digits",
+            "mpmath difference table",
+            table / thousand,
+            "× faster",
+            5,
+            True,
+            f"{1e3 * thousand:.3g} ms",
+        )
+        yield Row(
+            f"{mechanism}: l <= 3000",
+            "l <= 1000 of this run",
+            seconds(lambda: ours(3000), most=1) / thousand,
+            "× its time",
+            20,
+            False,
+        )
+
+
+def fractional_rows() -> Iterator[Row]:
+    ratios = {}
+    for sigma in (0.3, 0.5, 1.0, 4.0):
+        for q, alpha in ((0.01, 1.5), (0.1, 10.9), (0.001, 63.9)):
+            step = sa.PoissonSubsample(sa.Gaussian(sigma), q)
+            ours = seconds(lambda s=step, a=alpha: cold_rdp(s, a, 50), least=0.05)
+            theirs = seconds(lambda s=sigma, q=q, a=alpha: mpmath_series(s, q, a), most=1)
+            ratios[sigma, q, alpha] = theirs / ours
+    worst = min(ratios, key=lambda case: ratios[case])
+    yield Row(
+        "fractional sampled Gaussian, 50 certified digits, 12 cases",
+        "2,000 terms of the series, mpmath",
+        ratios[worst],
+        "× faster",
+        50,
+        True,
+        f"worst: σ, q, α = {worst}",
+    )
+
+
+def query_rows(peers: dict[str, Any]) -> Iterator[Row]:
+    run = 600_000 * sa.PoissonSubsample(sa.Gaussian(5), GAMMA)
+
+    def query(digits: int, orders: Any = None) -> Any:
+        return sa.Accountant(digits=digits).epsilon(run, "1e-8", orders=orders)
+
+    known = {name: peers[name]["ms"] / 1e3 for name in peers if "ms" in peers[name]}
+    float64 = {name: known[name] for name in ("dp_accounting", "opacus") if name in known}
+    cold = seconds(lambda: query(50, "integer"), least=1)
+    what = "ε of 600,000 × Poisson(Gaussian(5)), cold"
+    if float64:
+        best = min(float64, key=lambda name: float64[name])
+        yield Row(
+            f"{what}: whole orders, 50 digits",
+            f"{best}, the faster of {sorted(float64)}",
+            float64[best] / cold,
+            "× faster",
+            8,
+            True,
+            f"{1e3 * cold:.3g} ms",
+        )
+        real = seconds(lambda: query(30), least=1)
+        yield Row(
+            f"{what}: all real orders, optimum to 30 digits",
+            best,
+            float64[best] / real,
+            "× faster",
+            1,
+            True,
+            f"{1e3 * real:.3g} ms",
+        )
+    if "dp_accelerator" in known:
+        thirty = seconds(lambda: query(30, "integer"), least=1)
+        yield Row(
+            f"{what}: whole orders, 30 digits",
+            "dp-accelerator 0.1.0 (Rust, float64)",
+            thirty / known["dp_accelerator"],
+            "× its time",
+            2,
+            False,
+            f"{1e3 * thirty:.3g} ms",
+        )
+    accountant = sa.Accountant(digits=50)
+    accountant.epsilon(run, "1e-8")
+    warm = seconds(lambda: accountant.epsilon(run, "1e-8"))
+    first = seconds(lambda: query(50), least=0.5)
+    yield Row("the same, warm", "cold", first / warm, "× faster", 20, True)
+    if "autodp" in known:
+        wor = 600_000 * sa.SubsampleWithoutReplacement(sa.Gaussian(5), GAMMA)
+        improved = seconds(
+            lambda: sa.Accountant(30).epsilon(
+                wor, "1e-8", by="WBK19-T27", orders="integer", conversion="classic"
+            )
+        )
+        yield Row(
+            "the WBK19-T27 version, 30 certified digits",
+            "autodp's improved bound",
+            known["autodp"] / improved,
+            "× faster",
+            1,
+            True,
+            f"{1e3 * improved:.3g} ms",
+        )
+
+
+def composition_rows() -> Iterator[Row]:
+    steps = [sa.PoissonSubsample(sa.Gaussian(Fraction(1000 + i, 200)), GAMMA) for i in range(1000)]
+    tracemalloc.start()
+    total = sa.Compose(*(steps[i % 1000] for i in range(10**6)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    accountant = sa.Accountant(digits=30)
+    accountant.epsilon(total, "1e-8", orders="integer")
+    asked = accountant.oracle_calls(total)
+    calls = max(accountant.oracle_calls(step) for step in steps)
+    yield Row(
+        "10⁶ compositions of 1,000 mechanisms: curves evaluated for one ε",
+        "orders asked of the whole",
+        calls / asked,
+        "× a mechanism",
+        1,
+        False,
+        f"{len(total.terms):,} entries, {asked} orders, {peak / 1e6:.1f} MB at most",
+    )
+
+
+def peers_answer() -> dict[str, Any]:
+    """The peers' figures from their own environment, made on first use."""
+    home = OUT / "peers"
+    python = home / "bin" / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, *PEERS[:-1]], check=True)  # noqa: S603
+        subprocess.run([*pip, "--no-deps", PEERS[-1]], check=True)  # noqa: S603
+    answer = subprocess.run(  # noqa: S603
+        [str(python), str(HERE / "peers.py")], check=True, capture_output=True, text=True
+    )
+    return dict(json.loads(answer.stdout.splitlines()[-1]))
+
+
+# --- the report
+
+
+def cost_plot(path: Path) -> None:
+    """Time and oracle calls against α, and time against digits."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    orders = [int(10**k) for k in np.arange(1, 7.01, 0.5)]
+    digits = [5, 15, 30, 50, 100, 200, 500, 1000]
+    for mechanism in SEEDS:
+        step = sa.PoissonSubsample(mechanism, GAMMA)
+        times = [1e3 * seconds(lambda s=step, a=a: cold_rdp(s, a, 50), 0.02) for a in orders]
+        axes[0].loglog(orders, times, ".-", label=repr(mechanism))
+        calls = [max(1, cold_rdp(step, a, 50).oracle_calls(mechanism)) for a in orders]
+        axes[1].loglog(orders, calls, ".-")
+        times = [1e3 * seconds(lambda s=step, d=d: cold_rdp(s, 1000, d), 0.02) for d in digits]
+        axes[2].loglog(digits, times, ".-")
+    for axis, title, label in zip(
+        axes,
+        ("time at 50 certified digits", "oracle calls at 50 digits", "time at α = 1000"),
+        ("order α", "order α", "certified digits"),
+        strict=True,
+    ):
+        axis.set_title(title)
+        axis.set_xlabel(label)
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("milliseconds, cold")
+    axes[1].set_ylabel("distinct orders asked of the mechanism")
+    axes[2].set_ylabel("milliseconds, cold")
+    axes[0].legend(fontsize=7)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def show(rows: list[Row], console: Console) -> None:
+    table = Table(title="symacct against named alternatives (ratios within this run)")
+    for name in ("work", "against", "figure", "target", "", "note"):
+        table.add_column(name)
+    for row in rows:
+        sign = ">=" if row.at_least else "<="
+        table.add_row(
+            row.work,
+            row.against,
+            f"{row.figure:.3g} {row.unit}",
+            f"{sign} {row.target:g}",
+            "met" if row.met else "[bold]MISSED[/]",
+            row.note,
+        )
+    console.print(table)
+
+
+def main() -> int:
+    console = Console(width=None if sys.stdout.isatty() else 170)
+    OUT.mkdir(exist_ok=True)
+    rows: list[Row] = []
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("the peers' own queries", total=9)
+        peers = peers_answer()
+        for name, group in (
+            ("queries", query_rows(peers)),
+            ("Poisson sums", poisson_rows()),
+            ("oracle calls", oracle_rows()),
+            ("two-sided enclosures", gap_rows()),
+            ("differences", difference_rows()),
+            ("fractional orders", fractional_rows()),
+            ("composition", composition_rows()),
+        ):
+            progress.update(task, description=name, advance=1)
+            rows.extend(group)
+        progress.update(task, description="plot", advance=1)
+        cost_plot(OUT / "bench.png")
+    show(rows, console)
+    for name, answer in peers.items():
+        console.print(f"{name}: {answer}")
+    report = {"rows": [{**asdict(row), "met": row.met} for row in rows], "peers": peers}
+    (OUT / "bench.json").write_text(json.dumps(report, indent=2, default=str) + "\n")
+    console.print(f"written: {OUT / 'bench.json'}, {OUT / 'bench.png'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
