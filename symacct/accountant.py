@@ -40,6 +40,7 @@ from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutRepla
 
 ENGINES = ("ball", "mpmath", "float64")
 _SEARCH_BITS = 80
+_FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _GUARD_BITS = 32
 
 
@@ -272,6 +273,11 @@ class _Search:
         self.accountant = accountant
         self.question = question
         self.digits = digits
+        self._curves: dict[int, NodeCurve] = {}
+        self._objectives: dict[int, Callable[[Any], arb]] = {}
+        # At few digits the search may as well be at the precision of the answer.
+        final = _first_bits(digits + 1)
+        self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
     def answer(self, orders: Any) -> Guarantee:
         if orders is None:
@@ -285,13 +291,21 @@ class _Search:
     # --- the curve and the objective, at the current precision
 
     def curve(self) -> NodeCurve:
-        question = self.question
-        return self.accountant._evaluation(BALL, Kind.UPPER, question.by).curve(question.m)
+        curve = self._curves.get(BALL.bits)
+        if curve is None:
+            evaluation = self.accountant._evaluation(BALL, Kind.UPPER, self.question.by)
+            curve = self._curves[BALL.bits] = evaluation.curve(self.question.m)
+        return curve
 
     def objective(self) -> Callable[[Any], arb]:
         """f(α) at the current precision, for finite α > 1; each order is asked once."""
-        curve, question = self.curve(), self.question
-        return functools.cache(lambda alpha: question.objective(curve(alpha), alpha))
+        bits = BALL.bits
+        if bits not in self._objectives:
+            curve, question = self.curve(), self.question
+            self._objectives[bits] = functools.cache(
+                lambda alpha: question.objective(curve(alpha), alpha)
+            )
+        return self._objectives[bits]
 
     def without_curve(self, alpha: int) -> float:
         """f(α) if the curve were 0: no curve gives less."""
@@ -308,7 +322,7 @@ class _Search:
     # --- three sets of orders
 
     def _over_all_orders(self) -> Guarantee:
-        with precision(_SEARCH_BITS):
+        with precision(self.search_bits):
             pure = self.at_infinity()
             if pure is not None and self._pure_suffices(pure):
                 return self._at(INFINITY, optimal=not self.question.asks_epsilon)
@@ -319,7 +333,7 @@ class _Search:
 
     def _over_whole_orders(self) -> Guarantee:
         self._refuse_delta_zero()
-        with precision(_SEARCH_BITS):
+        with precision(self.search_bits):
             whole = self._whole_minimum(None)
         assert whole is not None  # noqa: S101  # without ε(∞) every search ends at a whole order
         return self._at(whole, optimal=self._is_whole_optimum(whole))
@@ -392,7 +406,7 @@ class _Search:
         if self.curve().shape is None:
             return False
         # The search has been at the neighbours: its balls usually decide.
-        for bits in (_SEARCH_BITS, _first_bits(self.digits + 1)):
+        for bits in (self.search_bits, _first_bits(self.digits + 1)):
             with precision(bits):
                 f = self.objective()
                 middle = f(whole)
@@ -467,15 +481,13 @@ class _Search:
         question = self.question
 
         def value() -> tuple[arb, Claim]:
-            curve = self.curve()
-            eps = curve(alpha)
             if alpha != INFINITY:
-                ball = question.answer(question.objective(eps, alpha))
+                ball = question.answer(self.objective()(alpha))
             elif question.asks_epsilon:
-                ball = eps
+                ball = self.curve()(alpha)
             else:
-                ball = arb(0 if eps <= BALL.number(question.value) else 1)
-            return ball, curve.claim(alpha)
+                ball = arb(0 if self.curve()(alpha) <= BALL.number(question.value) else 1)
+            return ball, self.curve().claim(alpha)
 
         def what() -> str:
             return f"{_name(question.m)} with {question.given} = {question.value}"

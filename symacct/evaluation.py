@@ -251,13 +251,37 @@ class OperationCurve(NodeCurve):
         return min(theorems, key=lambda t: _distance(self.value_by(t, alpha), answer))
 
     def claim(self, alpha: Any) -> Claim:
-        theorem = self.best(alpha)
+        # Where one theorem answers at every node below, the claim does not depend on values.
+        key = (register.order_class(alpha), self.evaluation.goal, self.evaluation.by)
+        known = self.node.__dict__.setdefault("_claims", {})
+        if key not in known:
+            claim = self._claim(alpha)
+            if not self._is_settled(alpha):
+                return claim
+            known[key] = claim
+        return known[key]
+
+    def _is_settled(self, alpha: Any) -> bool:
+        """Does one theorem answer here, and at every node that its claim is inferred from?"""
+        theorems = self.theorems(alpha)
+        if len(theorems) > 1:
+            return False
+        return all(
+            not isinstance(curve, OperationCurve) or curve._is_settled(at)
+            for curve, at in self._claimed_of(theorems[0], alpha)
+        )
+
+    def _claimed_of(self, theorem: Theorem, alpha: Any) -> list[tuple[NodeCurve, Any]]:
+        """The curves that a theorem reads, each with an order of the kind it is read at."""
         if theorem.reads == "itself":
             below = max(register.floor_order(alpha), 2)
-            premises = [self.evaluation.default().curve(self.node).claim(below)]
-        else:
-            read = 2 if theorem.orders.whole else alpha
-            premises = [self.evaluation.curve(child).claim(read) for child in self.node.children]
+            return [(self.evaluation.default().curve(self.node), below)]
+        read = 2 if theorem.orders.whole else alpha
+        return [(self.evaluation.curve(child), read) for child in self.node.children]
+
+    def _claim(self, alpha: Any) -> Claim:
+        theorem = self.best(alpha)
+        premises = [curve.claim(at) for curve, at in self._claimed_of(theorem, alpha)]
         claim = theorem.infer(self.node, premises)
         return replace(
             claim,

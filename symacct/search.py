@@ -48,6 +48,12 @@ def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int,
     low, middle, high = first, guess, guess
     if _below(f(first), f(middle)):
         low, middle, high = first, first, guess
+    elif guess > first + 1:
+        # Curves grow faster than the guess allows for, so the bottom is likely a little below.
+        near = max(first + 1, guess - max(1, guess // 8))
+        if _below(f(near), f(guess)):
+            return first, near, guess
+        low = near
     step = max(1, guess // 4)
     while high == middle < last:
         high = min(middle + step, last)
