@@ -423,9 +423,9 @@ def peers_answer() -> dict[str, Any]:
     if not python.exists():
         venv.create(home, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, *PEERS[:-1]], check=True)  # noqa: S603
-        subprocess.run([*pip, "--no-deps", PEERS[-1]], check=True)  # noqa: S603
-    answer = subprocess.run(  # noqa: S603
+        subprocess.run([*pip, *PEERS[:-1]], check=True)
+        subprocess.run([*pip, "--no-deps", PEERS[-1]], check=True)
+    answer = subprocess.run(
         [str(python), str(HERE / "peers.py")], check=True, capture_output=True, text=True
     )
     return dict(json.loads(answer.stdout.splitlines()[-1]))

@@ -54,7 +54,7 @@ class Accountant:
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)
     >>> print(accountant.rdp(PoissonSubsample(Gaussian(5), "1/1000"), 100))
-    0.00000217577892609
+    2.04884750703e-6
     """
 
     def __init__(self, digits: int = 30, engine: str = "ball") -> None:

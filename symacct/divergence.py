@@ -25,7 +25,7 @@ def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
 
     >>> from symacct import RandomizedResponse
     >>> print(chi_divergence(RandomizedResponse("3/4"), 3, digits=10))
-    1.777777778
+    1.777777777
     """
     m, l = as_node(m, "chi_divergence"), whole(l, "chi_divergence, l")
     if m.claim.kind is not Kind.EXACT:
@@ -53,7 +53,7 @@ def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
 
     >>> from symacct import Gaussian
     >>> print(ternary_bound(Gaussian(5), 2, digits=10))
-    0.4040268037
+    0.4040335342
     """
     m, l = as_node(m, "ternary_bound"), whole(l, "ternary_bound, l", least=2)
     if m.claim.kind is Kind.LOWER:

@@ -184,8 +184,8 @@ class Node:
         Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
 
         >>> from symacct import Gaussian
-        >>> print(Gaussian(5).rdp(8))
-        0.16
+        >>> print(Gaussian(5).rdp(8, digits=3))
+        0.160
         """
         from symacct.accountant import default_accountant
 

@@ -18,8 +18,8 @@ class ZCDP(Mechanism):
 
     `rho` and `xi` are >= 0, in nats; DomainError otherwise.
 
-    >>> print(ZCDP("1/50").rdp(8))
-    0.16
+    >>> print(ZCDP("1/50").rdp(8, digits=3))
+    0.160
     """
 
     rho: Exact
@@ -55,8 +55,8 @@ class TCDP(Mechanism):
 
     `rho` >= 0 in nats, `omega` > 1; DomainError otherwise.
 
-    >>> print(TCDP("1/50", 10).rdp(8))
-    0.16
+    >>> print(TCDP("1/50", 10).rdp(8, digits=3))
+    0.160
     """
 
     rho: Exact

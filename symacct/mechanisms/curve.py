@@ -34,8 +34,8 @@ class Curve(Mechanism):
     finite `at_infinity` where one is known are the user's to state. An exact curve is one that a
     mechanism attains, so its CGF is convex. Raises DomainError, AdjacencyError.
 
-    >>> print(Curve("alpha/50", kind="upper", adjacency="add_remove").rdp(8))
-    0.16
+    >>> print(Curve("alpha/50", kind="upper", adjacency="add_remove").rdp(8, digits=3))
+    0.160
     """
 
     f: Any
@@ -62,6 +62,11 @@ class Curve(Mechanism):
             adjacency=named_adjacency(adjacency),
             at_infinity=at_infinity,
         )
+
+    @property
+    def free_symbols(self) -> frozenset[sympy.Symbol]:
+        """The symbols left open; alpha is the formula's variable and no parameter."""
+        return super().free_symbols - {ALPHA}
 
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency

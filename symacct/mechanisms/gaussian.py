@@ -16,8 +16,8 @@ class Gaussian(Mechanism):
 
     `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise.
 
-    >>> print(Gaussian(5).rdp(2))
-    0.04
+    >>> print(Gaussian(5).rdp(2, digits=3))
+    0.0400
     """
 
     sigma: Exact

@@ -18,8 +18,8 @@ class Laplace(Mechanism):
 
     `b` and `sensitivity` are positive, in the query's units; DomainError otherwise.
 
-    >>> print(Laplace(2).rdp("inf"))
-    0.5
+    >>> print(Laplace(2).rdp("inf", digits=3))
+    0.500
     """
 
     b: Exact

@@ -77,8 +77,8 @@ class PureDP(ResponsePair):
     exact worst case of the class. `epsilon` >= 0, in nats; `adjacency` says for which
     neighbours it holds, and is left open by default. DomainError otherwise.
 
-    >>> print(PureDP("1/2").rdp("inf"))
-    0.5
+    >>> print(PureDP("1/2").rdp("inf", digits=3))
+    0.500
     """
 
     adjacency: Adjacency

@@ -18,8 +18,8 @@ class GroupPrivacy(Operation):
     Groups of 2 under add/remove cover every replace-one pair.
 
     >>> from symacct import Gaussian
-    >>> print(GroupPrivacy(Gaussian(5), 1).rdp(4))
-    0.48
+    >>> print(GroupPrivacy(Gaussian(5), 1).rdp(4, digits=3))
+    0.480
     """
 
     mechanism: Node

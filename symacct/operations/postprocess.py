@@ -12,8 +12,8 @@ class PostProcess(Operation):
     """Any function, random or not, of the mechanism's output alone: the curve never rises.
 
     >>> from symacct import Gaussian
-    >>> print(PostProcess(Gaussian(5)).rdp(8))
-    0.16
+    >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))
+    0.160
     """
 
     mechanism: Node

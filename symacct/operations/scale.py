@@ -19,8 +19,8 @@ class Scale(Operation):
     not be attained by a mechanism, so an exact one becomes an upper bound.
 
     >>> from symacct import Gaussian
-    >>> print(Scale(Gaussian(5), "1/2").rdp(8))
-    0.08
+    >>> print(Scale(Gaussian(5), "1/2").rdp(8, digits=3))
+    0.0800
     """
 
     mechanism: Node

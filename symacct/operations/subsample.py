@@ -19,7 +19,7 @@ class PoissonSubsample(Operation):
 
     >>> from symacct import Gaussian
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
-    4.081077333e-8
+    4.081077335e-8
     """
 
     mechanism: Node
@@ -41,7 +41,7 @@ class SubsampleWithoutReplacement(Operation):
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
-    1.632429604e-7
+    1.632430834e-7
     """
 
     mechanism: Node
