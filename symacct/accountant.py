@@ -33,7 +33,7 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
 )
-from symacct.evaluation import Evaluation, NodeCurve
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve
 from symacct.exact import INFINITY, order
 from symacct.expr import Node, as_node
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -42,6 +42,8 @@ ENGINES = ("ball", "mpmath", "float64")
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _GUARD_BITS = 32
+# Values of the curve and of its moments are oracle calls; what was derived from them is not.
+_COUNTED = ((), ("excess",))
 
 
 class Accountant:
@@ -71,8 +73,9 @@ class Accountant:
         """The number of distinct orders at which m's curve was evaluated."""
         with self._lock:
             tables = self._memo.get(m, {}).items()
-            # Values of the curve and of its moments count; what was derived from them does not.
-            asked = [table for key, table in tables if len(key) == 4 or key[4:] == ("excess",)]
+            asked = [
+                t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
+            ]
             return len({alpha for table in asked for alpha in table})
 
     def clear(self) -> None:
@@ -228,7 +231,7 @@ class Accountant:
         with self._lock:
             if orders is not None and orders != "integer":
                 return _Search(self, question, digits).answer(orders)
-            answers = self._table(m, ("guarantees", sizes.current()))
+            answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
             key = (*question.key, orders, digits)
             if key not in answers:
                 answers[key] = _Search(self, question, digits).answer(orders)
@@ -338,7 +341,9 @@ class _Search:
         assert whole is not None  # noqa: S101  # without ε(∞) every search ends at a whole order
         return self._at(whole, optimal=self._is_whole_optimum(whole))
 
-    def _over_grid(self, orders: Iterable[Any]) -> Guarantee:
+    def _over_grid(self, orders: Any) -> Guarantee:
+        if not isinstance(orders, Iterable):
+            raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
         grid = sorted({order(alpha) for alpha in orders})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:

@@ -21,6 +21,7 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.theory import Theorem
 
 Table = dict[Any, Any]
+KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
 class Evaluation:
@@ -41,7 +42,7 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self._memo = memo or (lambda node, key: {})
-        self._key = (type(ctx).__name__, ctx.bits, goal, by)
+        self._key = (type(ctx).__name__, ctx.bits, goal, by, register.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -148,7 +149,8 @@ class NodeCurve:
         for order in (1, INFINITY):
             if np.any(alpha == order):
                 result[alpha == order] = self(order).value()
-        for chosen in (whole, ~whole & np.isfinite(alpha) & (alpha > 1)):
+        between = ~whole & np.isfinite(alpha) & (alpha > 1)
+        for chosen in (whole, between & (alpha < 2), between & (alpha > 2)):
             if np.any(chosen):
                 result[chosen] = self.compute(alpha[chosen]).value()
         return ctx.number(result)
@@ -252,7 +254,8 @@ class OperationCurve(NodeCurve):
 
     def claim(self, alpha: Any) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
-        key = (register.order_class(alpha), self.evaluation.goal, self.evaluation.by)
+        evaluation = self.evaluation
+        key = (register.order_class(alpha), evaluation.goal, evaluation.by, register.revision())
         known = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)

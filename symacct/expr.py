@@ -58,8 +58,8 @@ class Node:
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
         self.__dict__["_fields"] = fields
-        # PureDP's parameter epsilon must not hide the question .epsilon(delta).
-        self.__dict__.update({k: v for k, v in fields.items() if not hasattr(Node, k)})
+        # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
+        self.__dict__.update({k: v for k, v in fields.items() if not hasattr(type(self), k)})
         depth = 1 + max((child.depth for child in self.children), default=0)
         sizes.check("depth", depth, f"{type(self).__name__}, nesting depth")
         self.__dict__["depth"] = depth

@@ -158,7 +158,7 @@ _TOKEN = re.compile(
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens, place = [], 0
+    tokens, place, depth = [], 0, 0
     while place < len(text.rstrip()):
         match = _TOKEN.match(text, place)
         if match is None:
@@ -167,6 +167,8 @@ def _tokens(text: str) -> list[_Token]:
         sort = match.lastgroup or ""
         found = match[sort]
         column = match.start(sort)
+        depth += (found == "(") - (found == ")")
+        sizes.check("depth", depth // 2, "text, nesting depth")
         tokens.append(_Token(found if sort == "operator" else sort, found, column))
         place = match.end()
     return [*tokens, _Token("end", "the end", len(text))]

@@ -25,11 +25,11 @@ def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     f is asked at the result and at its neighbours, so that they can prove the minimum.
     """
     low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
-    probes = 0
+    before = math.inf
     while high - low > 2:
-        probes += 1
-        # Now and then a golden section, so that a bad fit cannot hold up the search.
-        bottom = None if probes % 6 == 0 else _hyperbola_bottom(f, low, middle, high)
+        # A golden section where the last probe did not halve the bracket: a bad fit creeps.
+        creeps, before = 2 * (high - low) > before, high - low
+        bottom = None if creeps else _hyperbola_bottom(f, low, middle, high)
         probe = _golden_probe(low, middle, high) if bottom is None else bottom
         if probe == middle:
             probe += 1 if high - middle > 1 else -1

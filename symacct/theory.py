@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -82,6 +83,21 @@ class Theorem:
 
 
 _register: dict[str, Theorem] = {}
+_changes = itertools.count(1)
+_revision = 0
+
+
+def revision() -> int:
+    """A number that changes whenever the register does: part of the key of what depends on it."""
+    return _revision
+
+
+def forget(name: str) -> None:
+    """Take a theorem out of the register, such as one of your own that you want to restate."""
+    global _revision
+    if _register.pop(name, None) is None:
+        raise DomainError(f"theorem: found {name!r}, needed one of {', '.join(_register)}")
+    _revision = next(_changes)
 
 
 def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -90,7 +106,9 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
     def register(bound: Callable[..., Any]) -> Callable[..., Any]:
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
+        global _revision
         _register[name] = Theorem(name=name, bound=bound, **statement)
+        _revision = next(_changes)
         return bound
 
     return register
@@ -124,7 +142,7 @@ def bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
 
     `goal` is UPPER or LOWER. Raises OrderError or SoundnessError where there is none.
     """
-    key = (order_class(alpha), goal, len(_register))
+    key = (order_class(alpha), goal, _revision)
     known = node.__dict__.setdefault("_bounding", {})
     if key not in known:
         known[key] = _find_bounding(node, alpha, goal)
@@ -164,14 +182,18 @@ def is_about(theorem: Theorem, node: Node) -> bool:
 
 
 def order_class(alpha: Any) -> Any:
-    """What decides which theorems speak of an order: 1, ∞, whole, fractional, or symbolic."""
+    """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
     if isinstance(alpha, np.ndarray):
-        return "whole" if alpha[0] == np.floor(alpha[0]) else "fractional"
+        if alpha[0] == np.floor(alpha[0]):
+            return "whole"
+        return "fractional" if np.min(alpha) > 2 else "below 2"
     if isinstance(alpha, sympy.Expr):
         return "symbolic"
-    return INFINITY if alpha == INFINITY else "fractional"
+    if alpha == INFINITY:
+        return INFINITY
+    return "fractional" if alpha > 2 else "below 2"
 
 
 def floor_order(alpha: Any) -> Any:

@@ -7,8 +7,11 @@ from typing import Any
 
 from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
 from symacct.exact import INFINITY
+from symacct.expr import Node
 from symacct.sources import MIR17
 from symacct.theory import larger_order, theorem
+
+_STATED = Source("user", "a scaled curve, stated by the user")
 
 
 @theorem(
@@ -27,11 +30,27 @@ def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any
     )
 
 
+def is_lower(node: Node) -> str | None:
+    """The mechanism's curve is a lower bound."""
+    if node.mechanism.claim.kind is Kind.LOWER:  # type: ignore[attr-defined]
+        return None
+    return "a scaled curve need not be attained, so only a lower bound stays one"
+
+
+@theorem(
+    "SCALE-LOWER",
+    about="Scale",
+    kind=Kind.LOWER,
+    source=_STATED,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=is_lower,
+)
 @theorem(
     "SCALE",
     about="Scale",
-    kind=Kind.EXACT,
-    source=Source("user", "a scaled curve, stated by the user"),
+    kind=Kind.UPPER,
+    source=_STATED,
     orders=ALL_ORDERS,
     adjacency=EITHER,
 )

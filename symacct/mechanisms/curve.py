@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -94,7 +95,7 @@ class Curve(Mechanism):
             return lambda alpha: self._formula_at(ctx, ctx.number(alpha))
         if self.is_mpmath_callable:
             return lambda alpha: _trusted(ctx, self.f, alpha)
-        return lambda alpha: self.f(ctx, ctx.number(alpha))
+        return lambda alpha: _in_arithmetic(ctx, self.f(ctx, ctx.number(alpha)), alpha)
 
     def at_one(self, ctx: Any) -> Any:
         return self.curve(ctx)(1)
@@ -132,6 +133,16 @@ def _form(f: Any) -> Any:
             "or an mpmath function of alpha"
         )
     return f
+
+
+def _in_arithmetic(ctx: Any, value: Any, alpha: Any) -> Any:
+    """What a function of (ctx, alpha) gave back; whole numbers and fractions are brought in."""
+    if isinstance(value, float) and not isinstance(ctx, Float64Arithmetic):
+        raise DomainError(
+            f"Curve: found the float {value} at order {alpha}, needed a number of the arithmetic "
+            "that was given; write the curve with ctx's functions and ctx.number('1/4')"
+        )
+    return ctx.number(value) if isinstance(value, int | float | Fraction) else value
 
 
 def _arity(f: Any) -> int:

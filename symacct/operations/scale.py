@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.claims import Claim, Kind
 from symacct.domains import nonnegative
 from symacct.exact import Exact
 from symacct.expr import Node, as_node
@@ -36,8 +35,3 @@ class Scale(Operation):
     @property
     def convex(self) -> bool:
         return self.mechanism.convex
-
-    def _infer(self) -> Claim:
-        claim = self.mechanism.claim
-        kind = Kind.LOWER if claim.kind is Kind.LOWER else Kind.UPPER
-        return Claim(kind, claim.adjacency, claim.orders, certified=claim.certified)

@@ -1,0 +1,1 @@
+"""The search for counterexamples: finite laws, how sampling mixes them, wrong claims to refute."""

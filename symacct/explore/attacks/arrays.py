@@ -1,0 +1,140 @@
+"""float64 arrays as an arithmetic: a bound on hundreds of candidates at once, for searching."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symacct.amplification.ternary import differences
+from symacct.exact import INFINITY
+from symacct.explore.attacks.finite import Pair, divergence
+from symacct.sums.binomial import Terms, binomial_sum
+
+
+class ArrayArithmetic:
+    """Plain float64, elementwise: no bound on the error, only ever used to find candidates."""
+
+    certified = False
+    bits = 53
+
+    def number(self, value: Any) -> Any:
+        return value if isinstance(value, np.ndarray) else float(value)
+
+    def pi(self) -> float:
+        return math.pi
+
+    def exp(self, x: Any) -> Any:
+        return np.exp(x)
+
+    def expm1(self, x: Any) -> Any:
+        return np.expm1(x)
+
+    def log(self, x: Any) -> Any:
+        return np.log(x)
+
+    def log1p(self, x: Any) -> Any:
+        return np.log1p(x)
+
+    def sqrt(self, x: Any) -> Any:
+        return np.sqrt(x)
+
+    def power(self, x: Any, y: Any) -> Any:
+        return np.power(x, y)
+
+    def binomial(self, n: int, k: int) -> float:
+        return float(math.comb(n, k))
+
+    def sum(self, term: Callable[[int], Any], first: int, last: int) -> Any:
+        return sum((term(i) for i in range(first, last + 1)), 0.0)
+
+    def minimum(self, *xs: Any) -> Any:
+        return _elementwise(np.minimum, xs)
+
+    def maximum(self, *xs: Any) -> Any:
+        return _elementwise(np.maximum, xs)
+
+    def is_zero(self, x: Any) -> bool:
+        return bool(np.all(x == 0))
+
+    def is_infinite(self, x: Any) -> bool:
+        return bool(np.all(np.isposinf(x)))
+
+
+def _elementwise(function: Any, xs: tuple[Any, ...]) -> Any:
+    result = xs[0]
+    for x in xs[1:]:
+        result = function(result, x)
+    return result
+
+
+ARRAYS = ArrayArithmetic()
+
+
+class ArrayCurve:
+    """ε(α) of each candidate: what a bound asks of a curve, in float64 arrays."""
+
+    shape = None
+    node = None
+
+    def __init__(self, value: Callable[[Any], Any]) -> None:
+        self._value = value
+        self._values: dict[Any, Any] = {}
+        self._tables: dict[str, dict[Any, Any]] = {}
+
+    @classmethod
+    def of_pairs(cls, pairs: list[Pair], raised: dict[int, Any] | None = None) -> ArrayCurve:
+        """ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
+        more = raised or {}
+        return cls(
+            lambda alpha: (
+                _elementwise(np.maximum, tuple(divergence(p, q, alpha) for p, q in pairs))
+                + more.get(alpha, 0.0)
+            )
+        )
+
+    def __call__(self, alpha: Any) -> Any:
+        if alpha not in self._values:
+            self._values[alpha] = self._value(alpha)
+        return self._values[alpha]
+
+    def using(self, ctx: Any) -> ArrayCurve:
+        return self
+
+    def remember(self, what: str) -> dict[Any, Any]:
+        return self._tables.setdefault(what, {})
+
+    def moments(self) -> Callable[[int], Any]:
+        """l ↦ e^{(l−1)ε(l)} − 1."""
+        return lambda l: np.expm1((l - 1) * self(l))
+
+
+@binomial_sum.register
+def _(ctx: ArrayArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+    total: Any = 0.0
+    for l in range(first, alpha + 1):
+        total = total + math.comb(alpha, l) * u**l * v ** (alpha - l) * terms(l)
+    return total
+
+
+@differences.register
+def _(ctx: ArrayArithmetic, eps: Any, orders: Iterable[int]) -> Callable[[Any], Any]:
+    """The alternating sum of e^{(i−1)ε(i)} − 1, whose terms i = 0 and 1 vanish, for l >= 1."""
+    moment = eps.moments()
+
+    def difference(l: int) -> Any:
+        total: Any = 0.0
+        for i in range(2, l + 1):
+            total = total + (-1) ** (l - i) * math.comb(l, i) * moment(i)
+        # A difference of a true curve is not negative; one that is nearly 0 is only noise here.
+        return np.maximum(total, 0.0)
+
+    return difference
+
+
+def as_float(value: Fraction | float) -> float:
+    """An order for float64."""
+    return float(value) if value != INFINITY else math.inf

@@ -1,0 +1,155 @@
+"""Finite laws: many candidates in float64 for a search, or one in exact rationals for a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from symacct.claims import EITHER, Claim, Kind, Source
+from symacct.exact import INFINITY
+from symacct.mechanisms.mechanism import Mechanism
+
+Law = Any  # an array (candidates, outcomes) of float64, or of Fractions for one candidate
+Pair = tuple[Law, Law]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Laws of shape (candidates, outcomes) and numbers of shape (candidates, 1).
+
+    The same formulas mix them in float64 and in Fractions (dtype object).
+    """
+
+    laws: tuple[Law, ...]
+    numbers: Mapping[str, Any]
+
+    @property
+    def exact(self) -> bool:
+        """One candidate in Fractions?"""
+        return bool(self.laws[0].dtype == object)
+
+    def one(self, row: int, denominator: int) -> Candidates:
+        """One candidate, rounded to fractions with about this denominator."""
+        laws = tuple(_rounded(law[row], denominator) for law in self.laws)
+        numbers = {
+            name: np.array([[_near(float(x[row, 0]), denominator)]], dtype=object)
+            for name, x in self.numbers.items()
+        }
+        return Candidates(laws, numbers)
+
+    def number(self, name: str) -> Fraction:
+        """A number of the one candidate."""
+        return Fraction(self.numbers[name][0, 0])
+
+
+def _rounded(law: Any, denominator: int) -> Any:
+    """A law of positive rationals whose weights are whole numbers of about 1/denominator."""
+    weights = [max(1, round(float(x) * denominator)) for x in law]
+    total = sum(weights)
+    return np.array([[Fraction(w, total) for w in weights]], dtype=object)
+
+
+def _near(x: float, denominator: int) -> Fraction:
+    """A fraction near x, never 0, with 1 − x kept positive for x < 1."""
+    near = Fraction(x).limit_denominator(denominator)
+    if 0 < near and (near < 1 or x >= 1):
+        return near
+    return Fraction(x).limit_denominator(10**9)
+
+
+def fractions(law: Law) -> tuple[Fraction, ...]:
+    """The law of the one candidate."""
+    return tuple(Fraction(x) for x in law[0])
+
+
+def excess(p: Law, q: Law, alpha: Any) -> Any:
+    """E_Q[(P/Q)^α] − 1 of each candidate; exact for Fractions and whole α."""
+    if p.dtype == object:
+        return np.sum(p**alpha * q ** (1 - alpha), axis=1) - 1
+    u = p / q - 1
+    # Σ Q u = 0, so αu may be taken off: nothing cancels where P and Q are close.
+    return np.sum(q * (np.expm1(alpha * np.log1p(u)) - alpha * u), axis=1)
+
+
+def divergence(p: Law, q: Law, alpha: Any) -> Any:
+    """D_α(P‖Q) of each candidate in float64, 1 <= α <= ∞."""
+    if alpha == INFINITY:
+        return np.log(np.max(p / q, axis=1))
+    if alpha == 1:
+        return np.sum(p * np.log(p / q), axis=1)
+    return np.log1p(excess(p, q, float(alpha))) / (float(alpha) - 1)
+
+
+class FiniteLaws(Mechanism):
+    """ε(α) = max D_α(P‖Q) over given pairs of finite laws, plus what is `raised` at some orders.
+
+    Without a raise the curve is exact: one of the pairs attains it.
+    """
+
+    source = Source("falsify", "pairs of finite laws")
+
+    @classmethod
+    def of(
+        cls,
+        pairs: list[Pair],
+        raised: Mapping[int, Fraction] | None = None,
+        symmetric: bool = False,
+    ) -> FiniteLaws:
+        """The mechanism of exact pairs; `symmetric`: reversing the outcomes swaps P and Q."""
+        laws = tuple((fractions(p), fractions(q)) for p, q in pairs)
+        return cls._intern(
+            pairs=laws, raised=tuple(sorted((raised or {}).items())), symmetric=symmetric
+        )
+
+    def _infer(self) -> Claim:
+        kind = Kind.UPPER if self._fields["raised"] else Kind.EXACT
+        return Claim(kind, EITHER, sources=(self.source,))
+
+    @property
+    def swap_symmetric(self) -> bool:  # type: ignore[override]
+        return bool(self._fields["symmetric"])
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        raised = dict(self._fields["raised"])
+
+        def eps(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            values = [ctx.log1p(_excess(ctx, p, q, alpha)) / lam for p, q in self._fields["pairs"]]
+            return ctx.maximum(*values) + ctx.number(raised.get(alpha, 0))
+
+        return eps
+
+    def at_one(self, ctx: Any) -> Any:
+        sums = [
+            sum((ctx.number(a) * ctx.log(ctx.number(a / b)) for a, b in _joint(p, q)), start=0)
+            for p, q in self._fields["pairs"]
+        ]
+        return ctx.maximum(*(ctx.number(0) + total for total in sums))
+
+    def at_infinity(self, ctx: Any) -> Any:
+        largest = max(a / b for p, q in self._fields["pairs"] for a, b in _joint(p, q))
+        return ctx.log(ctx.number(largest))
+
+
+def _joint(p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> list[tuple[Fraction, Fraction]]:
+    return [(a, b) for a, b in zip(p, q, strict=True) if a]
+
+
+def _excess(ctx: Any, p: tuple[Fraction, ...], q: tuple[Fraction, ...], alpha: Any) -> Any:
+    """E_Q[(P/Q)^α] − 1: a rational number where α is whole."""
+    if isinstance(alpha, int):
+        total = fmpq(-1)
+        for a, b in _joint(p, q):
+            x, y = fmpq(a.numerator, a.denominator), fmpq(b.numerator, b.denominator)
+            total += x**alpha / y ** (alpha - 1)
+        return ctx.number(Fraction(int(total.p), int(total.q)))
+    order = ctx.number(alpha)
+    powers = [
+        ctx.number(b) * ctx.expm1(order * ctx.log(ctx.number(a / b))) for a, b in _joint(p, q)
+    ]
+    return sum(powers[1:], start=powers[0])
