@@ -19,7 +19,17 @@ from symacct.errors import (
     SymacctError,
 )
 from symacct.expr import Node
-from symacct.mechanisms import TCDP, ZCDP, Curve, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    TCDP,
+    ZCDP,
+    Curve,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+)
+from symacct.mechanisms import families as laws
 from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
@@ -46,6 +56,7 @@ __all__ = [
     "Compose",
     "Convexify",
     "Curve",
+    "DistributionPair",
     "DomainError",
     "Enclosure",
     "Gaussian",
@@ -74,6 +85,7 @@ __all__ = [
     "chi_divergence",
     "conversions",
     "from_json",
+    "laws",
     "limits",
     "parse",
     "symbols",

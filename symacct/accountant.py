@@ -223,6 +223,7 @@ class Accountant:
                 f"{_name(m)}: found only a lower bound, which guarantees nothing; "
                 "needed an exact curve or an upper bound"
             )
+        register.refuse_unproved(question.by)
         if self.engine != "ball":
             raise DomainError(
                 f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"

@@ -137,7 +137,11 @@ def from_ball(
     x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
 ) -> Enclosure:
     """The Enclosure of a ball; unless `signed` the value is known not to be below 0."""
-    with precision(int(x.mid().bits()) + 64 if x.is_finite() else 64):
+    bits = 64
+    if x.is_finite():
+        # A midpoint of few bits may have a radius far below them.
+        bits += int(x.mid().bits()) + (0 if x.is_exact() else max(0, x.rel_accuracy_bits()))
+    with precision(bits):
         low, high = _mpf(x.lower()), _mpf(x.upper())
     if not signed:
         low = max(low, mpmath.mpf(0))

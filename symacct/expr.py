@@ -33,6 +33,8 @@ class Node:
     #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False
+    #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
+    one_pair: bool = True
 
     _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
     _kinds: ClassVar[dict[str, type[Node]]] = {}

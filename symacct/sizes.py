@@ -22,6 +22,7 @@ class Limits:
     text_bytes: int = 2**22  # length of a text or JSON document
     depth: int = 60  # nesting of operations
     nodes: int = 100_000  # distinct nodes of one expression
+    outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
 
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen

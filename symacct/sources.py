@@ -85,6 +85,50 @@ VEH14 = Work(
     "IEEE Transactions on Information Theory 60(7)",
     2014,
 )
+ACG16 = Work(
+    "ACG16",
+    "Martín Abadi and Andy Chu and Ian Goodfellow and H. Brendan McMahan and Ilya Mironov and "
+    "Kunal Talwar and Li Zhang",
+    "Deep Learning with Differential Privacy",
+    "ACM Conference on Computer and Communications Security",
+    2016,
+)
+S22 = Work(
+    "S22",
+    "Thomas Steinke",
+    "Composition of Differential Privacy & Privacy Amplification by Subsampling",
+    "arXiv:2210.00597",
+    2022,
+)
+ALCKS21 = Work(
+    "ALCKS21",
+    "Shahab Asoodeh and Jiachun Liao and Flavio P. Calmon and Oliver Kosut and Lalitha Sankar",
+    "Three Variants of Differential Privacy: Lossless Conversion and Applications",
+    "IEEE Journal on Selected Areas in Information Theory 2(1)",
+    2021,
+)
+DKM06 = Work(
+    "DKM06",
+    "Cynthia Dwork and Krishnaram Kenthapadi and Frank McSherry and Ilya Mironov and Moni Naor",
+    "Our Data, Ourselves: Privacy via Distributed Noise Generation",
+    "Advances in Cryptology (EUROCRYPT)",
+    2006,
+)
+DRV10 = Work(
+    "DRV10",
+    "Cynthia Dwork and Guy N. Rothblum and Salil Vadhan",
+    "Boosting and Differential Privacy",
+    "IEEE Symposium on Foundations of Computer Science",
+    2010,
+)
+BW18 = Work(
+    "BW18",
+    "Borja Balle and Yu-Xiang Wang",
+    "Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
+    "Optimal Denoising",
+    "International Conference on Machine Learning",
+    2018,
+)
 BBGHS20 = Work(
     "BBGHS20",
     "Borja Balle and Gilles Barthe and Marco Gaboardi and Justin Hsu and Tetsuya Sato",

@@ -22,6 +22,9 @@ from symacct.expr import Node
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
 
+PROVED = "proved"
+STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+
 
 def always(node: Node) -> str | None:
     """The condition of a theorem about every mechanism."""
@@ -54,6 +57,8 @@ class Theorem:
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
+    #: "proved"; what is only a "conjecture" or an "approximation", or is "refuted", never guarantees.
+    status: str = "proved"
     options: tuple[tuple[str, int], ...] = field(default=())
 
     @property
@@ -65,7 +70,12 @@ class Theorem:
     def claim(self) -> Claim:
         """What the theorem yields for exact premises."""
         return Claim(
-            self.kind, self.adjacency, self.orders, theorems=(self.name,), sources=(self.source,)
+            self.kind,
+            self.adjacency,
+            self.orders,
+            theorems=(self.name,),
+            sources=(self.source,),
+            certified=self.status == PROVED,
         )
 
     def why_not(self, node: Node, alpha: Any) -> str | None:
@@ -107,7 +117,15 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
-        _register[name] = Theorem(name=name, bound=bound, **statement)
+        made = Theorem(name=name, bound=bound, **statement)
+        if made.status not in STATUSES:
+            raise DomainError(f"theorem {name}: found status {made.status!r}, needed {STATUSES}")
+        if made.default and made.status != PROVED:
+            raise SoundnessError(
+                f"theorem {name}: found a {made.status} among the default answers, needed "
+                "default=False for what is not proved"
+            )
+        _register[name] = made
         _revision = next(_changes)
         return bound
 
@@ -126,6 +144,15 @@ def named(name: str) -> Theorem:
     if found is None:
         raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
     return _with_options(found, options) if options else found
+
+
+def refuse_unproved(by: str | None) -> None:
+    """SoundnessError if the pinned theorem is no theorem: it must never become a guarantee."""
+    if by is not None and named(by).status != PROVED:
+        raise SoundnessError(
+            f"{named(by).name}: found the status {named(by).status!r}, needed a proved theorem for "
+            "a guarantee; leave out by=, or look at the number with .rdp(alpha, by=...)"
+        )
 
 
 def covers(orders: Orders, alpha: Any) -> bool:

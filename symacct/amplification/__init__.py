@@ -1,5 +1,31 @@
 """What is proved about operations, a file per paper; importing this registers all of it."""
 
-from symacct.amplification import blog, elementary, pairs, tau_terms, veh14, wbk19, zw19
+from symacct.amplification import (
+    acg16,
+    bdrs18,
+    blog,
+    elementary,
+    mtz19,
+    pairs,
+    s22,
+    tau_terms,
+    veh14,
+    wbk19,
+    wbk19_pure,
+    zw19,
+)
 
-__all__ = ["blog", "elementary", "pairs", "tau_terms", "veh14", "wbk19", "zw19"]
+__all__ = [
+    "acg16",
+    "bdrs18",
+    "blog",
+    "elementary",
+    "mtz19",
+    "pairs",
+    "s22",
+    "tau_terms",
+    "veh14",
+    "wbk19",
+    "wbk19_pure",
+    "zw19",
+]

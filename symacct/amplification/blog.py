@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.amplification.gaussian_ratio import not_gaussian
+from symacct.amplification.zw19 import log_moment
+from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.sources import BLOG
 from symacct.theory import theorem
 
@@ -26,3 +28,20 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     if ctx.is_infinite(cgf):
         return cgf if not ctx.is_zero(gamma) else ctx.number(0)
     return ctx.log1p(gamma * ctx.expm1(cgf)) / lam
+
+
+@theorem(
+    "BLOG-C26",
+    about="SubsampleWithoutReplacement",
+    kind=Kind.UPPER,
+    source=BLOG.at("Claim 26, part 1, with Claim 27"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="a Gaussian mechanism, and that its mixtures obey Conjecture 1, which in general is false",
+    applies=not_gaussian,
+    default=False,
+    status="conjecture",
+)
+def sampled_gaussian_conjecture(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1) (not proved)"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)

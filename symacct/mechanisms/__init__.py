@@ -5,12 +5,14 @@ from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
 
 __all__ = [
     "TCDP",
     "ZCDP",
     "Curve",
+    "DistributionPair",
     "Gaussian",
     "Laplace",
     "Mechanism",

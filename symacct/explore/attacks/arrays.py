@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from symacct.amplification.ternary import differences
-from symacct.exact import INFINITY
 from symacct.explore.attacks.finite import Pair, divergence
 from symacct.sums.binomial import Terms, binomial_sum
 
@@ -129,12 +127,7 @@ def _(ctx: ArrayArithmetic, eps: Any, orders: Iterable[int]) -> Callable[[Any], 
         total: Any = 0.0
         for i in range(2, l + 1):
             total = total + (-1) ** (l - i) * math.comb(l, i) * moment(i)
-        # A difference of a true curve is not negative; one that is nearly 0 is only noise here.
-        return np.maximum(total, 0.0)
+        # Of a true curve it is not negative; one that is nearly 0 is only noise here.
+        return np.where(total < -1e-9, np.nan, np.maximum(total, 0.0))
 
     return difference
-
-
-def as_float(value: Fraction | float) -> float:
-    """An order for float64."""
-    return float(value) if value != INFINITY else math.inf
