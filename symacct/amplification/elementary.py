@@ -24,10 +24,13 @@ _STATED = Source("user", "a scaled curve, stated by the user")
 )
 def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any:
     """ε(α) = Σ n_i ε_i(α)"""
-    return sum(
-        (count * curve(alpha) for curve, count in zip(eps, terms.values(), strict=True)),
-        ctx.number(0),
-    )
+    total = ctx.number(0)
+    for curve, count in zip(eps, terms.values(), strict=True):
+        value = curve(alpha)
+        if ctx.is_infinite(value):
+            return value
+        total = total + count * value
+    return total
 
 
 def is_lower(node: Node) -> str | None:

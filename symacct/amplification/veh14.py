@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.claims import ALL_ORDERS, EITHER, Kind, Orders
+from symacct.amplification.zw19 import sampled_pure
+from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
+from symacct.exact import INFINITY
 from symacct.sources import VEH14
 from symacct.theory import floor_order, theorem
 
@@ -22,6 +24,19 @@ _SUBSAMPLING = "PoissonSubsample SubsampleWithoutReplacement"
 def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= ε(α)"""
     return eps(alpha)
+
+
+@theorem(
+    "VEH14-T3-CAP",
+    about=_SUBSAMPLING,
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+)
+def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    """ε′(α) <= ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
+    return sampled_pure(ctx, eps(INFINITY), gamma)
 
 
 @theorem(

@@ -123,11 +123,11 @@ def _form(f: Any) -> Any:
         from symacct.notation import parse_formula
 
         f = parse_formula(f, ALPHA)
-    if isinstance(f, sympy.Basic | int | float):
+    if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
         f = expression(exact(f, "Curve"))
         named = {s: ALPHA for s in f.free_symbols if s.name == ALPHA.name}
         return f.xreplace(named)
-    if not callable(f) or _arity(f) not in (1, 2):
+    if _arity(f) not in (1, 2):
         raise DomainError(
             f"Curve: found {f!r}, needed a SymPy expression in alpha, a function of (ctx, alpha), "
             "or an mpmath function of alpha"
