@@ -1,6 +1,6 @@
 """symacct: a symbolic, lazy privacy accountant in which every printed digit is proven."""
 
-from symacct import amplification, symbols
+from symacct import amplification, laws, symbols
 from symacct.accountant import Accountant
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.conversion import conversions
@@ -29,7 +29,6 @@ from symacct.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from symacct.mechanisms import families as laws
 from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
@@ -41,6 +40,7 @@ from symacct.operations import (
     SubsampleWithoutReplacement,
 )
 from symacct.sizes import limits
+from symacct.softmax import softmax_bounds
 from symacct.theory import Theorem, theorem, theorems
 
 __version__ = "0.1.0"
@@ -88,6 +88,7 @@ __all__ = [
     "laws",
     "limits",
     "parse",
+    "softmax_bounds",
     "symbols",
     "ternary_bound",
     "theorem",

@@ -1,0 +1,121 @@
+"""WBK19 Appendix G: the sums of Theorems 8 and 9 between their largest item and α+1 times it.
+
+The largest item is found in O(log α) oracle calls where the items' logs are proved to have at
+most two local maxima. That is so for the Gaussian: x_{l+1} − x_l = log((α−l)/(l+1)) + c + lΔ²/σ²
+falls, rises and falls again in l, as its derivative has the sign of
+(α−l)(l+1)Δ² − (α+1)σ². The appendix claims it for every mechanism, which is not so.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant import certified_number, default_accountant
+from symacct.claims import Claim, Kind
+from symacct.domains import whole
+from symacct.enclosure import Enclosure
+from symacct.errors import AssumptionError
+from symacct.expr import Node
+from symacct.mechanisms import Gaussian
+from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.sources import WBK19
+
+
+def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, Enclosure]:
+    """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
+
+    m is a Poisson-subsampled Gaussian (T8, exact, so the first is a lower bound of ε) or one
+    sampled without replacement (T9, so the first bounds T9 and nothing else). Raises
+    AssumptionError for another mechanism.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)
+    >>> print(low.rounded_down(9), high.rounded_up(9))
+    19993.0922 19993.0923
+    """
+    samplers = (PoissonSubsample, SubsampleWithoutReplacement)
+    if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
+        raise AssumptionError(
+            f"softmax_bounds: found {m!r}, needed a subsampled Gaussian: for other mechanisms two "
+            "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
+        )
+    order = whole(alpha, "softmax_bounds, alpha", least=2)
+    claim = Claim(Kind.UPPER, m.claim.adjacency, sources=(WBK19.at("Appendix G"),))
+
+    def largest(accountant: Any) -> arb:
+        items = _Items(accountant, m, order)
+        # The ball maximum: where two items are too close to tell, it covers both.
+        return functools.reduce(arb.max, (items(l) for l in items.candidates()))
+
+    def lower(accountant: Any) -> tuple[arb, Claim]:
+        return largest(accountant) / (order - 1), replace(claim, kind=Kind.LOWER)
+
+    def upper(accountant: Any) -> tuple[arb, Claim]:
+        return (largest(accountant) + arb(order + 1).log()) / (order - 1), claim
+
+    accountant = default_accountant("ball")
+    what = f"Appendix G at order {order}"
+    return (
+        certified_number(accountant, lower, digits, what),
+        certified_number(accountant, upper, digits, what),
+    )
+
+
+class _Items:
+    """x_l, the logs of the items of the sum, from the mechanism's curve."""
+
+    def __init__(self, accountant: Any, m: Any, alpha: int) -> None:
+        self.alpha = alpha
+        self.eps = accountant.curve(m.mechanism)
+        rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
+        self.poisson = isinstance(m, PoissonSubsample)
+        self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
+        self.ratio = Fraction(m.mechanism.sigma) ** 2 / Fraction(m.mechanism.sensitivity) ** 2
+
+    def __call__(self, l: int) -> arb:
+        """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
+        alpha = self.alpha
+        log_binomial = arb(alpha + 1).lgamma() - arb(l + 1).lgamma() - arb(alpha - l + 1).lgamma()
+        weight = log_binomial + l * self.log_u + (alpha - l) * self.log_v
+        if l < 2:
+            return weight if self.poisson else arb(0)
+        cgf = (l - 1) * self.eps(l)
+        if self.poisson:
+            return weight + cgf
+        if l == 2:
+            return weight + (4 * cgf.expm1()).min(2 * cgf.exp()).log()
+        return weight + cgf + arb(2).log()
+
+    def candidates(self) -> set[int]:
+        """Orders among which the largest item is: both ends and what each concave part offers."""
+        first, last = (0, self.alpha) if self.poisson else (3, self.alpha)
+        turn = _first(lambda l: not self._is_concave_at(l), first, self.alpha // 2)
+        back = _first(self._is_concave_at, max(first, self.alpha // 2), last)
+        found = {first, last, turn, min(turn + 1, last), max(back - 1, first), back}
+        found |= {_first(lambda l: not self._rises(l), first, turn)}
+        found |= {_first(lambda l: not self._rises(l), back, last)}
+        return found if self.poisson else found | {0, 2} & set(range(last + 1))
+
+    def _is_concave_at(self, l: int) -> bool:
+        return (self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1)
+
+    def _rises(self, l: int) -> bool:
+        """Is x_{l+1} > x_l? A tie counts as no: both items are then the same."""
+        return l < self.alpha and bool(self(l + 1) > self(l))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first order in [low, high] from which a monotone condition holds; high if none does."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
