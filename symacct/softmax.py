@@ -95,12 +95,14 @@ class _Items:
     def candidates(self) -> set[int]:
         """Orders among which the largest item is: both ends and what each concave part offers."""
         first, last = (0, self.alpha) if self.poisson else (3, self.alpha)
+        if last < first:
+            return {0, 2}
         turn = _first(lambda l: not self._is_concave_at(l), first, self.alpha // 2)
         back = _first(self._is_concave_at, max(first, self.alpha // 2), last)
         found = {first, last, turn, min(turn + 1, last), max(back - 1, first), back}
         found |= {_first(lambda l: not self._rises(l), first, turn)}
         found |= {_first(lambda l: not self._rises(l), back, last)}
-        return found if self.poisson else found | {0, 2} & set(range(last + 1))
+        return found if self.poisson else found | {0, 2}
 
     def _is_concave_at(self, l: int) -> bool:
         return (self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1)
