@@ -1,8 +1,9 @@
 """symacct: a symbolic, lazy privacy accountant in which every printed digit is proven."""
 
-from symacct import amplification, laws, symbols
+from symacct import amplification, baselines, catalogue, laws, symbols
 from symacct.accountant import Accountant
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.conditions import OddChiReport, check_odd_chi
 from symacct.conversion import conversions
 from symacct.divergence import chi_divergence, ternary_bound
 from symacct.enclosure import Enclosure, Guarantee
@@ -18,12 +19,15 @@ from symacct.errors import (
     SoundnessError,
     SymacctError,
 )
+from symacct.explore.comparison import compare
+from symacct.explore.falsify import Attack, falsify
 from symacct.expr import Node
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
     Curve,
     DistributionPair,
+    ExponentialFamily,
     Gaussian,
     Laplace,
     PureDP,
@@ -52,6 +56,7 @@ __all__ = [
     "Adjacency",
     "AdjacencyError",
     "AssumptionError",
+    "Attack",
     "Claim",
     "Compose",
     "Convexify",
@@ -59,6 +64,7 @@ __all__ = [
     "DistributionPair",
     "DomainError",
     "Enclosure",
+    "ExponentialFamily",
     "Gaussian",
     "GroupPrivacy",
     "Guarantee",
@@ -66,6 +72,7 @@ __all__ = [
     "Laplace",
     "LimitError",
     "Node",
+    "OddChiReport",
     "OrderError",
     "OrderGridWarning",
     "Orders",
@@ -82,8 +89,13 @@ __all__ = [
     "SymacctError",
     "Theorem",
     "amplification",
+    "baselines",
+    "catalogue",
+    "check_odd_chi",
     "chi_divergence",
+    "compare",
     "conversions",
+    "falsify",
     "from_json",
     "laws",
     "limits",

@@ -15,11 +15,12 @@ from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
+import sympy
 from flint import arb
 
 from symacct import search, sizes
 from symacct import theory as register
-from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic
+from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
@@ -34,7 +35,7 @@ from symacct.errors import (
     SoundnessError,
 )
 from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, expression, order
 from symacct.expr import Node, as_node
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
@@ -306,9 +307,17 @@ class _Search:
         bits = BALL.bits
         if bits not in self._objectives:
             curve, question = self.curve(), self.question
-            self._objectives[bits] = functools.cache(
-                lambda alpha: question.objective(curve(alpha), alpha)
-            )
+
+            def objective(alpha: Any) -> arb:
+                try:
+                    eps = curve(alpha)
+                except OrderError:
+                    if question.by is None:
+                        raise
+                    return arb("inf")  # a pinned theorem says nothing there: another order may do
+                return question.objective(eps, alpha)
+
+            self._objectives[bits] = functools.cache(objective)
         return self._objectives[bits]
 
     def without_curve(self, alpha: int) -> float:
@@ -329,7 +338,7 @@ class _Search:
         with precision(self.search_bits):
             pure = self.at_infinity()
             if pure is not None and self._pure_suffices(pure):
-                return self._at(INFINITY, optimal=not self.question.asks_epsilon)
+                return self._at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
         if whole is None:
             return self._at(INFINITY, optimal=False)
@@ -339,7 +348,9 @@ class _Search:
         self._refuse_delta_zero()
         with precision(self.search_bits):
             whole = self._whole_minimum(None)
-        assert whole is not None  # noqa: S101  # without ε(∞) every search ends at a whole order
+            assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
+            if not self.objective()(whole).is_finite():
+                raise self._infinite("whole order")
         return self._at(whole, optimal=self._is_whole_optimum(whole))
 
     def _over_grid(self, orders: Any) -> Guarantee:
@@ -366,7 +377,19 @@ class _Search:
         """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
         if self.question.asks_epsilon:
             return self.question.value == 0
-        return bool(pure <= BALL.number(self.question.value))
+        given = BALL.number(self.question.value)
+        if pure <= given or pure > given:
+            return bool(pure <= given)
+        # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
+        evaluation = Evaluation(SymbolicArithmetic(), Kind.UPPER, self.question.by)
+        exact = evaluation.curve(self.question.m)(INFINITY)
+        return isinstance(exact, sympy.Rational) and bool(exact <= expression(self.question.value))
+
+    def _infinite(self, what: str) -> OrderError:
+        return OrderError(
+            f"{_name(self.question.m)}: its curve is infinite at every {what} tried, "
+            "so none gives a finite guarantee"
+        )
 
     def _refuse_delta_zero(self) -> None:
         if self.question.asks_epsilon and self.question.value == 0:
@@ -389,11 +412,6 @@ class _Search:
             if self.without_curve(last) >= ceiling:
                 return None
         best = search.whole_valley(f, first, last, max(first, self._guess(f)))
-        if not f(best).is_finite():
-            raise OrderError(
-                f"{_name(self.question.m)}: its curve is infinite at every whole order tried, "
-                "so no order gives a finite guarantee"
-            )
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
         return best
@@ -409,7 +427,7 @@ class _Search:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None:
+        if self.curve().shape is None or not self.question.conversion.one_valley:
             return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, _first_bits(self.digits + 1)):
@@ -422,9 +440,14 @@ class _Search:
         return False
 
     def _convex_at(self, alpha: Any) -> bool:
-        """Is the curve around α that of a convex CGF: an exact one, or one stated so?"""
-        if self.curve().claim(alpha).kind is Kind.EXACT:
-            return True
+        """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
+        if not self.question.conversion.one_valley:
+            return False
+        try:
+            if self.curve().claim(alpha).kind is Kind.EXACT:
+                return True
+        except OrderError:  # a pinned theorem says nothing between the whole orders
+            return False
         sampled = (PoissonSubsample, SubsampleWithoutReplacement)
         return self.question.m.convex and not any(
             isinstance(node, sampled) for node in self.question.m.walk()
@@ -435,7 +458,7 @@ class _Search:
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 2)
-        smooth = self._convex_at(whole + Fraction(1, 2))
+        smooth = self._is_finite_around(whole) and self._convex_at(whole + Fraction(1, 2))
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
         with precision(bits):
@@ -447,9 +470,17 @@ class _Search:
                 floor = self._floor(f, best, width)
             else:
                 best = self._best_in_segments(f, whole)
+                if not f(best).is_finite():
+                    raise self._infinite("order")
             if pure is not None and self.question.asks_epsilon and pure <= f(best):
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _is_finite_around(self, whole: int) -> bool:
+        """Is the curve finite at a whole order and the next, as a smooth fit needs?"""
+        with precision(self.search_bits):
+            f = self.objective()
+            return bool(f(whole).is_finite() and f(whole + 1).is_finite())
 
     def _best_in_segments(self, f: Callable[[Any], arb], whole: int) -> Any:
         """The best order in the two unit segments at a whole one; the curve may have kinks."""
@@ -492,7 +523,7 @@ class _Search:
             elif question.asks_epsilon:
                 ball = self.curve()(alpha)
             else:
-                ball = arb(0 if self.curve()(alpha) <= BALL.number(question.value) else 1)
+                ball = arb(0 if self._pure_suffices(self.curve()(alpha)) else 1)
             return ball, self.curve().claim(alpha)
 
         def what() -> str:

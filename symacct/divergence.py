@@ -33,6 +33,12 @@ def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
             f"chi_divergence: found a curve of kind {m.claim.kind}, needed an exact one: "
             "differences of bounds bound nothing"
         )
+    mixed = next((node for node in m.walk() if not node.one_pair), None)
+    if mixed is not None:
+        raise SoundnessError(
+            f"chi_divergence: found {type(mixed).__name__}, whose curve is the larger of two "
+            "directions, needed the curve of one pair; check_odd_chi takes a pair both ways round"
+        )
 
     def value(accountant: Any) -> tuple[arb, Claim]:
         curve = accountant.curve(m)

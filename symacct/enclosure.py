@@ -185,7 +185,7 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
     if mpmath.isinf(high):
         return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
     if high < 0:
-        return "-" + format_shared(-high, -low, digits)
+        return "-" + format_shared(_minus(high), _minus(low), digits)
     ends = to_fraction(low), to_fraction(high)
     if ends == (0, 0):
         return "0"
@@ -202,7 +202,7 @@ def format_up(x: Any, digits: int) -> str:
     if mpmath.isinf(x):
         return "inf"
     if x < 0:
-        return "-" + format_down(-x, digits)
+        return "-" + format_down(_minus(x), digits)
     value = to_fraction(x)
     exponent, leading = _truncated(value, digits)
     if leading * Fraction(10) ** (exponent - digits + 1) < value:
@@ -213,7 +213,7 @@ def format_up(x: Any, digits: int) -> str:
 def format_down(x: Any, digits: int) -> str:
     """x rounded downwards to `digits` significant digits."""
     if x < 0:
-        return "-" + format_up(-x, digits)
+        return "-" + format_up(_minus(x), digits)
     return "inf" if mpmath.isinf(x) else _decimal_text(*_truncated(to_fraction(x), digits))
 
 
@@ -264,11 +264,16 @@ def _shared_digits(low: Any, high: Any) -> float:
     if low == high:
         return INFINITY
     if high < 0:
-        low, high = -high, -low
+        low, high = _minus(high), _minus(low)
     if mpmath.isinf(high) or low <= 0:
         return 0
     low, high = to_fraction(low), to_fraction(high)
     return max(0, _decimal_exponent(low / (high - low))) if high - low < low else 0
+
+
+def _minus(x: Any) -> Any:
+    """−x exactly: mpmath's own minus sign rounds to its global precision."""
+    return mpmath.fneg(x, exact=True)
 
 
 def _mpf(x: arb) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -303,12 +304,18 @@ def _normal(alpha: Any) -> Any:
     return alpha
 
 
-def _distance(a: Any, b: Any) -> Any:
+def _distance(a: Any, b: Any) -> float:
     """How far a bound is from the best one, for picking its name."""
+    if isinstance(a, sympy.Expr):
+        return 0.0 if a == b else 1.0
     difference = a - b
+    if isinstance(difference, LogNumber):
+        return float(np.max(np.abs(difference.value())))
     if hasattr(difference, "mid"):
-        return 0 if a is b or difference.is_nan() else float(abs(difference).mid())
-    return difference
+        if not difference.is_finite():  # ∞ − ∞ where both say nothing
+            return 0.0 if a is b else math.inf
+        return float(abs(difference).mid())
+    return float(abs(difference))
 
 
 def _distinct(items: list[Any]) -> tuple[Any, ...]:

@@ -3,9 +3,10 @@
     sum   = product { ("+" | "-") product }      product = unary { ("*" | "/") unary }
     unary = "-" unary | power                    power   = atom [ "**" unary ]
     atom  = number | quoted text | "(" sum ")" | name [ "(" argument { "," argument } ")" ]
+          | "[" [ sum { "," sum } ] "]"
 
-Names are the mechanisms and operations, and for parameters that are not rational a few of
-SymPy's. Numbers are exact, quoted or not.
+Names are the mechanisms and operations, the laws (`laws.Poisson`), and for parameters that are
+not rational a few of SymPy's. Numbers are exact, quoted or not. Lists hold numbers, or lists.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from symacct import exact, sizes
 from symacct.claims import Adjacency
 from symacct.errors import DomainError, ParseError
 from symacct.expr import Node, kinds
+from symacct.mechanisms.families import Law
 from symacct.operations.compose import Compose
 from symacct.symbols import alpha as ALPHA
 
@@ -51,9 +53,9 @@ def to_text(node: Node) -> str:
         for name, default in node.constructor.items():
             value = node.fields()[name]
             if default is inspect.Parameter.empty:
-                arguments.append(write(value) if isinstance(value, Node) else _value_text(value))
+                arguments.append(write(value) if isinstance(value, Node) else value_text(value))
             elif not _is_default(value, default):
-                arguments.append(f"{name}={_value_text(value)}")
+                arguments.append(f"{name}={value_text(value)}")
         return f"{type(node).__name__}({', '.join(arguments)})"
 
     return write(node)
@@ -66,12 +68,20 @@ def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
     return " + ".join(text if count == 1 else f"{count}*{text}" for text, count in parts)
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A field that is no node, as Python with the same meaning."""
+    if isinstance(value, sympy.Rational):
+        value = Fraction(int(value.p), int(value.q))
     if isinstance(value, sympy.Expr):
         # Only a curve's formula speaks of alpha, and is quoted; a parameter stands bare.
         return repr(_PRINTER.doprint(value)) if value.has(ALPHA) else _PRINTER.doprint(value)
     if isinstance(value, Fraction | int) and value.denominator == 1:
         return exact.text(Fraction(value))
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(value_text, value))}]"
+    if isinstance(value, Law):
+        arguments = ", ".join(map(value_text, value.parameters.values()))
+        return f"laws.{type(value).__name__}({arguments})"
     if callable(value):
         return f"<function {getattr(value, '__name__', '?')}>"
     return repr(_plain(value))
@@ -119,17 +129,26 @@ def parse(text: str) -> Node:
     >>> parse("2*Gaussian(5) + Laplace(1/2)")
     2*Gaussian(5) + Laplace('1/2')
     """
-    value = _read(text, {**kinds(), **_FORMULA_HEADS}, {})
+    value = _read(text, {**_law_heads(), **kinds(), **_FORMULA_HEADS}, {})
     if not isinstance(value, Node):
-        raise ParseError(f"found the number {value}, needed a mechanism such as Gaussian(5)")
+        sort = "number" if _is_number(value) else "value"
+        raise ParseError(f"found the {sort} {value}, needed a mechanism such as Gaussian(5)")
+    return value
+
+
+def parse_law(text: str) -> Law:
+    """The law written in `text`, e.g. "laws.Poisson(3)"."""
+    value = _read(text, _law_heads(), {})
+    if not isinstance(value, Law):
+        raise ParseError(f"found {text!r}, needed a law such as laws.Poisson(3)")
     return value
 
 
 def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
     value = _read(text, _FORMULA_HEADS, {symbol.name: symbol})
-    if isinstance(value, str):
-        raise ParseError(f"found the quoted text {value!r}, needed a formula in {symbol}")
+    if not _is_number(value):
+        raise ParseError(f"found {value!r}, needed a formula in {symbol}")
     return exact.expression(value)
 
 
@@ -151,9 +170,9 @@ class _Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*)"
+    r"|(?P<name>(?:laws\.)?[^\W\d]\w*)"
     r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
-    r"|(?P<operator>\*\*|[-+*/(),=]))"
+    r"|(?P<operator>\*\*|[-+*/(),=\[\]]))"
 )
 
 
@@ -223,12 +242,12 @@ class _Reader:
         nodes = [isinstance(part, Node) for part in parts]
         if all(nodes):
             return Compose(*parts)
-        if any(nodes) or any(isinstance(part, str) for part in parts):
+        if not all(map(_is_number, parts)):
             raise self.error("found '+' between unlike things, needed two mechanisms or numbers")
         return exact.exact(sum((exact.expression(part) for part in parts), sympy.Integer(0)))
 
     def negative(self, value: Any, operator: _Token) -> Any:
-        if isinstance(value, Node | str):
+        if not _is_number(value):
             raise self.error("found '-' before something that is no number", operator.column)
         return -value
 
@@ -239,8 +258,8 @@ class _Reader:
         return value
 
     def combined(self, operator: _Token, left: Any, right: Any) -> Any:
-        if isinstance(left, str) or isinstance(right, str):
-            raise self.error("found quoted text in a product, needed numbers", operator.column)
+        if not all(isinstance(one, Node) or _is_number(one) for one in (left, right)):
+            raise self.error("found something in a product that is no number", operator.column)
         if isinstance(left, Node) or isinstance(right, Node):
             count, node = (right, left) if isinstance(left, Node) else (left, right)
             if operator.sort == "/" or isinstance(count, Node) or not isinstance(node, Node):
@@ -264,7 +283,7 @@ class _Reader:
         if operator is None:
             return base
         exponent = self.unary()
-        if isinstance(base, Node | str) or isinstance(exponent, Node | str):
+        if not _is_number(base) or not _is_number(exponent):
             raise self.error("found '**' on something that is no number", operator.column)
         if isinstance(exponent, Fraction):
             sizes.check("digits", abs(exponent.numerator), "text, exponent")
@@ -279,9 +298,22 @@ class _Reader:
             value = self.sum()
             self.expect(")")
             return value
+        if self.take("["):
+            return self.listed()
         if token := self.take("name"):
             return self.named(token)
         raise self.error(f"found {self.token.text!r}, needed a number, a name or '('")
+
+    def listed(self) -> list[Any]:
+        values: list[Any] = []
+        while not self.take("]"):
+            column = self.token.column
+            values.append(self.sum())
+            if isinstance(values[-1], Node | Law):
+                raise self.error("found a mechanism or a law in a list, needed numbers", column)
+            if self.token.sort != "]":
+                self.expect(",")
+        return values
 
     def named(self, token: _Token) -> Any:
         if self.token.sort != "(":
@@ -318,6 +350,18 @@ class _Reader:
             if self.token.sort != ")":
                 self.expect(",")
         return values, keywords
+
+
+def _is_number(value: Any) -> bool:
+    """Is this a number, and neither a node, a law, a list nor quoted text?"""
+    return isinstance(value, Fraction | int | sympy.Expr)
+
+
+def _law_heads() -> dict[str, Callable[..., Any]]:
+    """The families by their names, with the prefix that Python needs and without it."""
+    return {
+        prefix + name: family for name, family in Law.families.items() for prefix in ("", "laws.")
+    }
 
 
 def _signature_fault(error: TypeError) -> str:
@@ -389,6 +433,10 @@ def _field_json(node: Node, value: Any, index: dict[Node, int]) -> Any:
         return None
     if isinstance(value, sympy.Expr):
         return {"formula": _PRINTER.doprint(value)}
+    if isinstance(value, tuple):
+        return [_field_json(node, one, index) for one in value]
+    if isinstance(value, Law):
+        return {"law": value_text(value)}
     if callable(value):
         raise DomainError(
             f"{type(node).__name__}: found a Python function, which has no text; "
@@ -457,6 +505,10 @@ def _field_from(value: Any, nodes: list[Node]) -> Any:
         return _node_at(value["node"], nodes)
     if isinstance(value, dict) and set(value) == {"formula"}:
         return parse_formula(value["formula"], ALPHA)
+    if isinstance(value, dict) and set(value) == {"law"}:
+        return parse_law(value["law"])
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return value
     raise ParseError(f"found the value {value!r}, needed text, a node or a formula")
 
 

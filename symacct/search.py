@@ -26,7 +26,7 @@ def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     """
     low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
     before = math.inf
-    while high - low > 2:
+    while high - middle > 1 or middle - low > 1:
         # A golden section where the last probe did not halve the bracket: a bad fit creeps.
         creeps, before = 2 * (high - low) > before, high - low
         bottom = None if creeps else _hyperbola_bottom(f, low, middle, high)

@@ -57,7 +57,7 @@ class Theorem:
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
-    #: "proved"; what is only a "conjecture" or an "approximation", or is "refuted", never guarantees.
+    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = "proved"
     options: tuple[tuple[str, int], ...] = field(default=())
 

@@ -37,7 +37,7 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=BLOG.at("Claim 26, part 1, with Claim 27"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="a Gaussian mechanism, and that its mixtures obey Conjecture 1, which in general is false",
+    assumes="a Gaussian mechanism, and Conjecture 1 for its mixtures; in general it is false",
     applies=not_gaussian,
     default=False,
     status="conjecture",

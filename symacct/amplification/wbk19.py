@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 
 from symacct.amplification.ternary import differences, loss_spread, ternary_power
-from symacct.amplification.zw19 import log_moment, sampled_pure
+from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 from symacct.arithmetic import BallArithmetic, SymbolicArithmetic
 from symacct.claims import (
     ALL_ORDERS,
@@ -159,6 +159,7 @@ def positive_part(count: Any) -> Any:
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
     assumes="the curve is attained by datasets [x,…,x,x′] and [x,…,x] at every order",
+    applies=has_one_pair,
 )
 def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) >= α/(α−1) log(1−γ)
@@ -220,8 +221,8 @@ def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
         finite = [point for point in points if not ctx.is_infinite(point[1])]
         known[max_order] = lower_hull([(0, ctx.number(0)), *finite])
     hull = known[max_order]
-    if alpha - 1 > hull[-1][0]:
+    if alpha - 1 > hull[-1][0]:  # the curve is infinite from there on, perhaps everywhere
         return eps(alpha)
     if alpha == 1:
-        return hull[1][1] / hull[1][0]
+        return hull[1][1] / hull[1][0] if len(hull) > 1 else eps(1)
     return chord_at(hull, alpha - 1, ctx.number) / ctx.number(alpha - 1)

@@ -22,6 +22,15 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
     )
 
 
+def has_one_pair(node: Node) -> str | None:
+    """Where the mechanism's curve is exact, one pair attains it, the same at every order."""
+    below = node.mechanism.walk()  # type: ignore[attr-defined]
+    mixed = next((one for one in below if not one.one_pair), None)
+    if mixed is None:
+        return None
+    return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
+
+
 def moments(ctx: Any, eps: Any) -> Terms:
     """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
     return Terms(
@@ -89,6 +98,7 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="the mechanism's curve is attained by one pair of distributions",
+    applies=has_one_pair,
 )
 def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) >= log A(α)/(α−1),

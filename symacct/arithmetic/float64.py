@@ -79,6 +79,14 @@ class LogNumber:
         sign = np.where(odd | (self.sign >= 0), self.sign, np.abs(self.sign))
         return LogNumber(np.where(power == 0, 1.0, sign), log)
 
+    def __lt__(self, other: Any) -> bool:
+        """Is every element smaller?"""
+        return bool(np.all((self - other).sign < 0))
+
+    def __gt__(self, other: Any) -> bool:
+        """Is every element larger?"""
+        return bool(np.all((self - other).sign > 0))
+
     __radd__ = __add__
     __rmul__ = __mul__
 

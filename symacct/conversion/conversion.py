@@ -15,14 +15,15 @@ class Conversion:
     """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
 
     `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`, where `eps` is
-    the curve's value. Both are such that (α−1)·ε(δ) and log δ(ε) are convex in α where the CGF
-    is: a search over orders meets one valley.
+    the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε) are convex in α
+    where the CGF is: a search over orders meets one valley, and can prove its bottom.
     """
 
     name: str
     source: Source
     epsilon: Callable[..., Any]
     log_delta: Callable[..., Any]
+    one_valley: bool = True
 
 
 _conversions: dict[str, Conversion] = {}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import mpmath
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
@@ -14,6 +17,7 @@ from symacct.exact import order
 from symacct.expr import Node
 from symacct.theory import Theorem, is_about, theorems
 
+_RATIO_BITS = 128
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2}
 
 
@@ -25,6 +29,8 @@ class Row:
     name: str
     kind: Kind
     values: tuple[Enclosure | str, ...]
+    #: Each value over the exact one, or over the best lower bound; None where there is neither.
+    ratios: tuple[Enclosure | None, ...] = ()
 
     @property
     def applies(self) -> bool:
@@ -41,6 +47,7 @@ class Row:
                 value.as_dict() if isinstance(value, Enclosure) else {"reason": value}
                 for value in self.values
             ],
+            "ratios": [ratio and ratio.as_dict() for ratio in self.ratios],
         }
 
 
@@ -49,19 +56,34 @@ def compare(
 ) -> list[Row]:
     """What each theorem about m's operations says at the given orders, from lower to upper.
 
-    The first row is the default answer. Raises DomainError for orders below 1.
+    The first row is the default answer; a theorem that says nothing gives its reason. Each value
+    is also given as a ratio to the exact one or to the best proved lower bound. Raises DomainError
+    for orders below 1.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> rows = compare(PoissonSubsample(Gaussian(5), "1/1000"), 8)
+    >>> {row.name: row.ratios[0].rounded_up(5) for row in rows if row.name == "ZW19-T5"}
+    {'ZW19-T5': '1.1101'}
     """
     alphas = [order(alpha) for alpha in (orders if _is_many(orders) else [orders])]
     accountant = accountant or Accountant(digits=digits)
     default = Row(None, "default", m.claim.kind, tuple(_ask(accountant, m, a) for a in alphas))
-    about = [t for t in theorems() if any(is_about(t, node) for node in m.walk())]
-    # Composition and the like have one theorem each: nothing to compare.
-    about = [t for t in about if sum(t.about == other.about for other in theorems()) > 1]
     rows = [
         Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t.name) for alpha in alphas))
-        for t in about
+        for t in _rivals(m)
     ]
-    return [default, *sorted(rows, key=_rank)]
+    rows = [default, *sorted(rows, key=_rank)]
+    below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
+    return [replace(row, ratios=tuple(map(_ratio, row.values, below))) for row in rows]
+
+
+def _rivals(m: Node) -> list[Theorem]:
+    """The theorems about m's operations, where there is more than one to compare."""
+    known = theorems()
+    shared = {
+        type(node) for node in m.walk() if sum(is_about(theorem, node) for theorem in known) > 1
+    }
+    return [t for t in known if any(is_about(t, n) for n in m.walk() if type(n) in shared)]
 
 
 def _ask(accountant: Accountant, m: Node, alpha: Any, by: str | None = None) -> Enclosure | str:
@@ -69,6 +91,30 @@ def _ask(accountant: Accountant, m: Node, alpha: Any, by: str | None = None) -> 
         return accountant.rdp(m, alpha, by=by)
     except SymacctError as error:
         return str(error)
+
+
+def _reference(
+    accountant: Accountant, m: Node, alpha: Any, column: int, rows: list[Row]
+) -> Enclosure | None:
+    """What the values at an order are measured by: the exact one, else the best lower bound."""
+    found = [row.values[column] for row in rows]
+    proved = [x for x in found if isinstance(x, Enclosure) and x.claim.certified]
+    exact = [x for x in proved if x.claim.kind is Kind.EXACT]
+    if exact:
+        return exact[0]
+    lower = [x for x in proved if x.claim.kind is Kind.LOWER]
+    with contextlib.suppress(SymacctError):
+        lower.append(accountant.lower_bound(m, alpha))
+    return max(lower, key=lambda x: x.lower, default=None)
+
+
+def _ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
+    """value / below, rounded outwards; None where that is not a number."""
+    if below is None or isinstance(value, str) or below.lower <= 0 or mpmath.isinf(below.upper):
+        return None
+    low = mpmath.fdiv(value.lower, below.upper, prec=_RATIO_BITS, rounding="d")
+    high = mpmath.fdiv(value.upper, below.lower, prec=_RATIO_BITS, rounding="u")
+    return replace(value, lower=low, upper=high)
 
 
 def _rank(row: Row) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
@@ -13,6 +14,7 @@ __all__ = [
     "ZCDP",
     "Curve",
     "DistributionPair",
+    "ExponentialFamily",
     "Gaussian",
     "Laplace",
     "Mechanism",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.exact import order
 from symacct.expr import Node
 
 
@@ -44,3 +47,15 @@ class Mechanism(Node):
 
     def _infer(self) -> Claim:
         return Claim(self.kind, self.stated_adjacency(), sources=(self.source,))
+
+
+def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A curve that decides something exactly at each order, made to take arrays of orders too."""
+
+    def each(alpha: Any) -> Any:
+        if isinstance(alpha, np.ndarray):
+            values = [curve(order(one)).value() for one in alpha]
+            return ctx.number(np.array(values, dtype=np.float64))
+        return curve(alpha)
+
+    return each

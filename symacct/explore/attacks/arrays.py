@@ -124,10 +124,9 @@ def _(ctx: ArrayArithmetic, eps: Any, orders: Iterable[int]) -> Callable[[Any], 
     moment = eps.moments()
 
     def difference(l: int) -> Any:
-        total: Any = 0.0
-        for i in range(2, l + 1):
-            total = total + (-1) ** (l - i) * math.comb(l, i) * moment(i)
+        terms = [(-1) ** (l - i) * math.comb(l, i) * moment(i) for i in range(2, l + 1)]
+        total, size = sum(terms), sum(np.abs(term) for term in terms)
         # Of a true curve it is not negative; one that is nearly 0 is only noise here.
-        return np.where(total < -1e-9, np.nan, np.maximum(total, 0.0))
+        return np.where(total < -1e-9 * size, np.nan, np.maximum(total, 0.0))
 
     return difference

@@ -57,9 +57,11 @@ def _rounded(law: Any, denominator: int) -> Any:
 def _near(x: float, denominator: int) -> Fraction:
     """A fraction near x, never 0, with 1 − x kept positive for x < 1."""
     near = Fraction(x).limit_denominator(denominator)
-    if 0 < near and (near < 1 or x >= 1):
-        return near
-    return Fraction(x).limit_denominator(10**9)
+    if near == 0:
+        return Fraction(1, round(1 / x))
+    if near == 1 and x < 1:
+        return 1 - Fraction(1, round(1 / (1 - x)))
+    return near
 
 
 def fractions(law: Law) -> tuple[Fraction, ...]:
@@ -113,6 +115,10 @@ class FiniteLaws(Mechanism):
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
         return bool(self._fields["symmetric"])
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        return self.swap_symmetric or len(self._fields["pairs"]) == 1
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
         raised = dict(self._fields["raised"])

@@ -1,0 +1,27 @@
+"""What the closed-form theorems about the sampled Gaussian mechanism share."""
+
+from __future__ import annotations
+
+from symacct.amplification.margins import are_rational
+from symacct.exact import Exact
+from symacct.expr import Node
+from symacct.mechanisms import Gaussian
+
+
+def noise_ratio(mechanism: Node) -> Exact:
+    """σ/Δ, the only thing that a bound on the Gaussian mechanism depends on."""
+    sigma, sensitivity = mechanism.fields().values()
+    return sigma / sensitivity
+
+
+def not_gaussian(node: Node) -> str | None:
+    """The reason why the mechanism below is not the Gaussian one; None if it is."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if isinstance(mechanism, Gaussian):
+        return None
+    return f"it is about the Gaussian mechanism, got {type(mechanism).__name__}"
+
+
+def is_symbolic(node: Node) -> bool:
+    """Are σ/Δ or the rate left open, so that conditions on them are the reader's to check?"""
+    return not are_rational(noise_ratio(node.mechanism), node.gamma)  # type: ignore[attr-defined]

@@ -1,0 +1,50 @@
+"""What RDP is compared with: compositions of (ε, δ), the exact Gaussian, routes to DP-SGD."""
+
+from symacct.baselines.composition import (
+    advanced,
+    best_over_rounds,
+    kairouz,
+    naive,
+    optimal,
+    strong,
+)
+from symacct.baselines.dp import chi_to_delta, subsampled_dp
+from symacct.baselines.dpsgd import (
+    MomentConstant,
+    moment_constant,
+    route_one,
+    route_three,
+    route_two,
+)
+from symacct.baselines.gaussian import (
+    bad_data,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_profile,
+    good_data,
+)
+from symacct.baselines.result import Baseline
+from symacct.baselines.reverse import reverse_moment_bound
+
+__all__ = [
+    "Baseline",
+    "MomentConstant",
+    "advanced",
+    "bad_data",
+    "best_over_rounds",
+    "chi_to_delta",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_profile",
+    "good_data",
+    "kairouz",
+    "moment_constant",
+    "naive",
+    "optimal",
+    "reverse_moment_bound",
+    "route_one",
+    "route_three",
+    "route_two",
+    "strong",
+    "subsampled_dp",
+]

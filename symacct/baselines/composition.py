@@ -1,0 +1,262 @@
+"""Composition of (ε, δ)-DP: naive, advanced in two printed forms, optimal homogeneous."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
+from symacct.claims import Kind
+from symacct.domains import whole
+from symacct.errors import AssumptionError, DomainError
+from symacct.sources import DKM06, DRV10, KOV15, WBK19
+
+_SEARCH_BITS = 128
+_GOLDEN = Fraction(381966, 1_000_000)
+_GOLDEN_STEPS = 40
+
+
+def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
+    """(kε, min(kδ, 1)): k runs of an (ε, δ)-DP mechanism (WBK19 Theorem 12).
+
+    >>> print(naive("1/10", "1e-6", 20).epsilon)
+    2.00000000000000000000000000000
+    """
+    eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
+    source = DKM06.at("WBK19, Theorem 12")
+    return Baseline(
+        "naive",
+        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε"),
+        enclose(lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ"),
+        source,
+    )
+
+
+def advanced(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Baseline:
+    """(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*) with δ* = `slack` > 0 (Dwork, Rothblum, Vadhan)."""
+    eps, k, source = rational(epsilon, "epsilon"), _runs(k), DRV10.at("Theorem III.3")
+    total, free = _with_slack(delta, k, slack)
+
+    def value() -> arb:
+        e = BALL.number(eps)
+        return e * (2 * k * -BALL.number(free).log()).sqrt() + k * e * e.expm1()
+
+    return Baseline(
+        "advanced",
+        enclose(value, source, digits, "advanced ε"),
+        enclose(lambda: BALL.number(total), source, digits, "advanced δ"),
+        source,
+    )
+
+
+def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Baseline:
+    """(ε√(2k log(1/δ*)) + 2kε², kδ+δ*) for ε <= 1, as WBK19 Theorem 13 prints it.
+
+    Raises AssumptionError for ε > 1; e^ε − 1 <= 2ε holds up to ε = 1.25, so it is `advanced` made
+    simpler.
+    """
+    eps, k, source = rational(epsilon, "epsilon"), _runs(k), WBK19.at("Theorem 13")
+    if eps > 1:
+        raise AssumptionError(f"strong: found epsilon = {eps}, needed <= 1; use advanced()")
+    total, free = _with_slack(delta, k, slack)
+
+    def value() -> arb:
+        e = BALL.number(eps)
+        return e * (2 * k * -BALL.number(free).log()).sqrt() + 2 * k * e**2
+
+    return Baseline(
+        "strong",
+        enclose(value, source, digits, "strong ε"),
+        enclose(lambda: BALL.number(total), source, digits, "strong δ"),
+        source,
+    )
+
+
+def kairouz(epsilon: Any, delta: Any, k: Any, i: Any, digits: int = 30) -> Baseline:
+    """((k−2i)ε, 1−(1−δ)^k(1−δ_i)), 0 <= i <= k/2, the i-th of the regions of k (ε, δ)-DP runs.
+
+    δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} − e^{(k−2i+l)ε})/(1+e^ε)^k (Kairouz, Oh, Viswanath).
+    """
+    eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
+    i, source = whole(i, "kairouz, i"), KOV15.at("Theorem 3.3")
+    if 2 * i > k:
+        raise DomainError(f"kairouz, i: found {i}, needed 2i <= k = {k}")
+
+    def total() -> arb:
+        runs = Runs(BALL.number(eps), k)
+        return -(k * (-BALL.number(d)).log1p() + (-runs.delta(i)).log1p()).expm1()
+
+    return Baseline(
+        f"optimal, region {i}",
+        enclose(lambda: BALL.number((k - 2 * i) * eps), source, digits, "optimal ε", Kind.EXACT),
+        enclose(total, source, digits, "optimal δ", Kind.EXACT),
+        source,
+    )
+
+
+def optimal(epsilon: Any, delta: Any, k: Any, total_delta: Any, digits: int = 30) -> Baseline:
+    """The least ε′ such that k runs of any (ε, δ)-DP mechanism are (ε′, `total_delta`)-DP.
+
+    Between the regions of `kairouz` too: e^{ε′} Σ_{l<=i} C(k,l)e^{lε}/(1+e^ε)^k =
+    Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k − δ′, δ′ = 1 − (1−δ_total)/(1−δ)^k. Raises DomainError where
+    (1−δ)^k < 1 − δ_total: then the δ of the rounds alone is more than is allowed.
+    """
+    eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
+    allowed, source = probability_or_zero(total_delta, "total_delta"), KOV15.at("Theorem 3.3")
+    return Baseline(
+        "optimal",
+        enclose(
+            lambda: composed_epsilon(BALL.number(eps), BALL.number(d), k, BALL.number(allowed)),
+            source,
+            digits,
+            "optimal ε",
+            Kind.EXACT,
+        ),
+        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ", Kind.EXACT),
+        source,
+    )
+
+
+def best_over_rounds(
+    profile: Callable[[arb], arb], k: Any, total_delta: Any, gamma: Any = 1, digits: int = 10
+) -> Baseline:
+    """WBK19 Fig. 2's strong composition: `optimal` with the per-round δ chosen best for this k.
+
+    `profile(δ₀)` is a ball holding (or above) an ε₀ such that the mechanism is (ε₀, δ₀)-DP. Sampled
+    at rate γ a round is (log(1+γ(e^{ε₀}−1)), γδ₀)-DP; δ₀ is found by a search, of which any
+    outcome is sound. For pure ε₀-DP give `profile = lambda δ: ε₀` (then δ₀ = 0 is best).
+    """
+    k, allowed = _runs(k), probability_or_zero(total_delta, "total_delta")
+    rate = rational(gamma, "gamma")
+    if k == 0 or allowed == 0 or not 0 < rate <= 1:
+        raise DomainError("best_over_rounds: needed k >= 1, total_delta > 0 and 0 < gamma <= 1")
+    # (1−γδ₀)^k >= 1 − δ_total holds wherever kγδ₀ <= δ_total.
+    per_round = allowed / (k * rate)
+    source = KOV15.at("Theorem 3.3; WBK19, Figure 2")
+
+    def value(share: Fraction) -> arb:
+        first = min(share * per_round, Fraction(1))
+        eps = (BALL.number(rate) * profile(BALL.number(first)).expm1()).log1p()
+        return composed_epsilon(eps, BALL.number(rate * first), k, BALL.number(allowed))
+
+    best = _best_share(value)
+    return Baseline(
+        "optimal, best per-round δ",
+        enclose(lambda: value(best), source, digits, "optimal ε"),
+        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ"),
+        source,
+    )
+
+
+def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
+    """The least ε′ of k runs at a total δ, in balls; 0 where the total variation is below δ′."""
+    rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()  # δ′
+    if not rest >= 0:
+        if rest < 0:
+            raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
+        rest = rest.max(arb(0))
+    runs = Runs(eps, k)
+    low, high = 0, k // 2  # the last region i with δ_i <= δ′
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if runs.delta(middle).mid() <= rest.mid() else (low, middle - 1)
+    # From (k−2i)ε down to (k−2i−2)ε the terms l <= i count: solve there.
+    above, below = runs.sums(low)
+    found = ((above - rest) / below).log()
+    if not found.is_finite():
+        return arb(0).union(k * eps)
+    return found.min((k - 2 * low) * eps).max(arb(0)) if low else found.min(k * eps).max(arb(0))
+
+
+class Runs:
+    """Sums over the binomial law of k rounds with truth probability e^ε/(1+e^ε)."""
+
+    def __init__(self, eps: arb, k: int) -> None:
+        self.eps = eps
+        self.k = k
+        self.log_other = -eps.exp().log1p()  # log of 1/(1+e^ε)
+
+    def delta(self, i: int) -> arb:
+        """δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} − e^{(k−2i+l)ε})/(1+e^ε)^k."""
+        if i == 0:
+            return arb(0)
+        return self._sum(i - 1, lambda l: -(-2 * (i - l) * self.eps).expm1())
+
+    def sums(self, i: int) -> tuple[arb, arb]:
+        """Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k, and the same with e^{lε} for e^{(k−l)ε}."""
+        return self._sum(i, lambda l: arb(1)), self._sum(
+            i, lambda l: ((2 * l - self.k) * self.eps).exp()
+        )
+
+    def _sum(self, last: int, factor: Callable[[int], arb]) -> arb:
+        """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards."""
+        k, odds = self.k, self.eps.exp()
+        log_first = arb(k + 1).lgamma() - arb(last + 1).lgamma() - arb(k - last + 1).lgamma()
+        weight = (log_first + (k - last) * self.eps + k * self.log_other).exp()
+        total, tiny = arb(0), arb(2) ** -(BALL.bits + 8)
+        for l in range(last, -1, -1):
+            term = weight * factor(l)
+            total += term
+            # Weights fall at least like powers of this ratio from here on, factors never exceed 1.
+            ratio = odds * l / (k - l + 1)
+            weight *= ratio
+            if ratio < 1 and (rest := weight / (1 - ratio)) < total * tiny:
+                return total + arb(0).union(rest)
+        return total
+
+
+def _best_share(value: Callable[[Fraction], arb]) -> Fraction:
+    """A share in (0, 1) with a small value, by golden sections on its logarithm."""
+
+    def at(place: Fraction) -> tuple[float, Fraction]:
+        with precision(_SEARCH_BITS):
+            share = Fraction(1) - Fraction(1, 2**20) if place == 0 else _power_of_two(place)
+            ball = value(share)
+            return (float(ball.mid()) if ball.is_finite() else float("inf")), share
+
+    low, high = Fraction(-40), Fraction(0)
+    left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
+    found = {x: at(x) for x in (left, right)}
+    for _ in range(_GOLDEN_STEPS):
+        if found[left][0] <= found[right][0]:
+            high, right = right, left
+            left = low + _GOLDEN * (high - low)
+            found[left] = at(left)
+        else:
+            low, left = left, right
+            right = high - _GOLDEN * (high - low)
+            found[right] = at(right)
+    return min(found.values())[1]
+
+
+def _power_of_two(place: Fraction) -> Fraction:
+    """About 2^place, as a short fraction."""
+    return Fraction(2.0 ** float(place)).limit_denominator(2**64)
+
+
+def _with_slack(delta: Any, k: int, slack: Any) -> tuple[Fraction, Fraction]:
+    """(min(kδ+δ*, 1), δ*)."""
+    free = probability_or_zero(slack, "slack")
+    if free == 0:
+        raise DomainError("slack: found 0, needed 0 < δ* < 1")
+    return min(k * probability_or_zero(delta, "delta") + free, Fraction(1)), free
+
+
+def _runs(k: Any) -> int:
+    return whole(k, "k, the number of runs")
+
+
+__all__ = [
+    "advanced",
+    "best_over_rounds",
+    "composed_epsilon",
+    "kairouz",
+    "naive",
+    "optimal",
+    "strong",
+]

@@ -1,0 +1,75 @@
+"""Statements about (ε, δ) beside RDP: |χ|^α-DP (WBK19 App. F) and sampling (Lemmas 3 and 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant import certified_number, default_accountant
+from symacct.arithmetic import BALL
+from symacct.claims import EITHER, Claim, Kind
+from symacct.domains import above_one, nonnegative, positive, rate
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError
+from symacct.exact import is_infinite
+from symacct.sources import WBK19, ZW19
+
+_CHI = Claim(Kind.UPPER, EITHER, sources=(WBK19.at("Lemma 31, put right"),))
+_SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))
+
+
+def chi_delta(ctx: Any, xi: Any, alpha: Any, epsilon: Any) -> Any:
+    """δ = ξ^α (α−1)^{α−1} / (α^α (e^ε−1)^{α−1}), for E_Q[|P/Q−1|^α] <= ξ^α, α > 1 and ε > 0.
+
+    (x−t)₊ <= x^α · (α−1)^{α−1}/(α^α t^{α−1}) for x >= 0, with equality at x = αt/(α−1); then
+    δ = E_Q[(P/Q − e^ε)₊] with x = P/Q − 1 and t = e^ε − 1. The printed Lemma 31 has
+    (ξ/(e^ε−1))^α, which is a probability under Q and not under P: it is refuted by P = (19, 81),
+    Q = (1, 99) in hundredths at α = 2, e^ε = 10, where δ is 0.09 and the printed bound 0.0404.
+    """
+    lam = alpha - 1
+    log_share = lam * ctx.log(lam) - alpha * ctx.log(alpha)
+    return ctx.exp(alpha * ctx.log(xi) + log_share - lam * ctx.log(ctx.expm1(epsilon)))
+
+
+def chi_to_delta(xi: Any, alpha: Any, epsilon: Any, digits: int = 30) -> Enclosure:
+    """The δ of a ξ-binary-|χ|^α-DP mechanism at this ε > 0; real α > 1 (see `chi_delta`).
+
+    >>> print(chi_to_delta(2, 2, "3", digits=10))
+    0.05239569649
+    """
+    xi, epsilon = positive(xi, "chi_to_delta, xi"), positive(epsilon, "chi_to_delta, epsilon")
+    alpha = above_one(alpha, "chi_to_delta, alpha")
+
+    def value(accountant: Any) -> tuple[arb, Claim]:
+        ball = chi_delta(BALL, *(BALL.number(x) for x in (xi, alpha, epsilon)))
+        return ball.min(arb(1)), _CHI
+
+    return certified_number(default_accountant("ball"), value, digits, "chi_to_delta")
+
+
+def subsampled_dp(
+    epsilon: Any, delta: Any, gamma: Any, digits: int = 30
+) -> tuple[Enclosure, Enclosure]:
+    """(log(1+γ(e^ε−1)), γδ): an (ε, δ)-DP mechanism sampled at rate γ (WBK19 Lem. 3, ZW19 Lem. 4).
+
+    Of fixed size under replace-one, Poisson under add/remove.
+
+    >>> epsilon, delta = subsampled_dp(1, "1e-5", "1/100", digits=6)
+    >>> print(epsilon, delta)
+    0.0170369 1.00000e-7
+    """
+    epsilon = nonnegative(epsilon, "subsampled_dp, epsilon")
+    if is_infinite(delta) or nonnegative(delta, "subsampled_dp, delta") > 1:
+        raise DomainError(f"subsampled_dp, delta: found {delta}, needed 0 <= delta <= 1")
+    delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
+
+    def new_epsilon(accountant: Any) -> tuple[arb, Claim]:
+        return (BALL.number(gamma) * BALL.number(epsilon).expm1()).log1p(), _SAMPLED
+
+    def new_delta(accountant: Any) -> tuple[arb, Claim]:
+        return BALL.number(gamma * delta), _SAMPLED
+
+    ask = default_accountant("ball")
+    first = certified_number(ask, new_epsilon, digits, "subsampled ε")
+    return first, certified_number(ask, new_delta, digits, "subsampled δ")

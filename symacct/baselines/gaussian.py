@@ -1,0 +1,182 @@
+"""The Gaussian mechanism itself (Balle, Wang 2018), and WBK19's approximations of its sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
+from symacct.claims import REPLACE_ONE, Kind
+from symacct.domains import positive, rate, whole
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError, OrderError
+from symacct.exact import INFINITY, order
+from symacct.sources import BW18, WBK19
+
+_WIDENINGS = 60
+_SOURCE = BW18.at("Theorem 8")
+
+
+def gaussian_delta(
+    epsilon: Any, sigma: Any, sensitivity: Any = 1, k: Any = 1, digits: int = 30
+) -> Baseline:
+    """δ(ε) = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ), the exact one; k runs have σ/√k.
+
+    >>> print(gaussian_delta(1, 1, digits=10).delta)
+    0.1269367375
+    """
+    eps, ratio = rational(epsilon, "epsilon"), _ratio(sigma, sensitivity, k)
+    return Baseline(
+        "exact Gaussian",
+        enclose(lambda: BALL.number(eps), _SOURCE, digits, "ε", Kind.EXACT),
+        enclose(
+            lambda: hockey_stick(BALL.number(eps), ratio()), _SOURCE, digits, "δ(ε)", Kind.EXACT
+        ),
+        _SOURCE,
+    )
+
+
+def gaussian_epsilon(
+    delta: Any, sigma: Any, sensitivity: Any = 1, k: Any = 1, digits: int = 30
+) -> Baseline:
+    """The ε >= 0 with δ(ε) = δ, the exact privacy of k Gaussian runs; 0 < δ < 1."""
+    d, ratio = probability_or_zero(delta, "delta"), _ratio(sigma, sensitivity, k)
+    if d == 0:
+        raise DomainError(
+            "delta: found 0, needed delta > 0: the Gaussian mechanism has no finite ε"
+        )
+    return Baseline(
+        "exact Gaussian",
+        enclose(
+            lambda: hockey_stick_inverse(BALL.number(d), ratio()),
+            _SOURCE,
+            digits,
+            "ε(δ)",
+            Kind.EXACT,
+        ),
+        enclose(lambda: BALL.number(d), _SOURCE, digits, "δ", Kind.EXACT),
+        _SOURCE,
+    )
+
+
+def gaussian_profile(sigma: Any, sensitivity: Any = 1) -> Callable[[arb], arb]:
+    """δ₀ ↦ the exact ε₀ of one run, in balls: what `best_over_rounds` asks for."""
+    ratio = _ratio(sigma, sensitivity, 1)
+    return lambda delta: hockey_stick_inverse(delta, ratio())
+
+
+def hockey_stick(eps: arb, ratio: arb) -> arb:
+    """Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s), s = Δ/σ."""
+    return normal_cdf(ratio / 2 - eps / ratio) - eps.exp() * normal_cdf(-ratio / 2 - eps / ratio)
+
+
+def hockey_stick_inverse(delta: arb, ratio: arb) -> arb:
+    """The ε >= 0 at which the falling function `hockey_stick` is δ; 0 where it starts below."""
+    if hockey_stick(arb(0), ratio) <= delta:
+        return arb(0)
+    eps, goal = _solved(delta.mid(), ratio.mid()), delta
+    width = abs(eps) * arb(2) ** (8 - BALL.bits) + delta.rad() + ratio.rad()
+    for _ in range(_WIDENINGS):
+        low = (eps - width).max(arb(0))
+        if hockey_stick(eps + width, ratio) <= goal and hockey_stick(low, ratio) >= goal:
+            return low.union(eps + width)
+        width *= 4
+    return arb(0, "inf")
+
+
+def _solved(delta: arb, ratio: arb) -> arb:
+    """A midpoint close to the root: doubling, bisection, then Newton steps on log δ."""
+    high = ratio
+    while hockey_stick(high, ratio).mid() > delta and high < arb(2) ** 60:
+        high *= 2
+    low = arb(0)
+    for _ in range(40):
+        middle = ((low + high) / 2).mid()
+        if hockey_stick(middle, ratio).mid() > delta:
+            low = middle
+        else:
+            high = middle
+    eps = high.mid()
+    for _ in range(20):
+        value = hockey_stick(eps, ratio).mid()
+        fall = (eps.exp() * normal_cdf(-ratio / 2 - eps / ratio)).mid()
+        step = (value * (value / delta).log() / fall).mid()
+        if not step.is_finite():
+            break
+        eps = (eps + step).mid()
+        if abs(step) <= abs(eps) * arb(2) ** (4 - BALL.bits):
+            break
+    return eps
+
+
+def normal_cdf(x: arb) -> arb:
+    """Φ(x)."""
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
+    """WBK19 Example 28: D_α of the normal laws that approximate sampling from equal records.
+
+    αγ²/(2σ²)·(α*−1)/(α*−α) + ½ log((α*−1)/α*) + log((α*−1)/(α*−α))/(2(α−1)), with
+    α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, neither an upper nor a lower bound, so
+    `certified` is False: what is enclosed is the formula.
+    """
+    alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
+    last = 1 + variance * n / (gamma * (n - 1))
+    if alpha >= last:
+        return _approximate(lambda: arb("inf"), "Example 28", digits)
+
+    def value() -> arb:
+        start, room = BALL.number((last - 1) / last), BALL.number((last - 1) / (last - alpha))
+        mean = BALL.number(alpha * gamma**2 / (2 * variance)) * room
+        return mean + start.log() / 2 + room.log() / (2 * BALL.number(alpha - 1))
+
+    return _approximate(value, "Example 28", digits)
+
+
+def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
+    """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), the same for records half ½, half −½; n odd.
+
+    An approximation, neither an upper nor a lower bound: `certified` is False.
+    """
+    alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
+    if n % 2 == 0:
+        raise DomainError(f"good_data, n: found {n}, needed an odd number of records")
+    ratio = alpha * gamma**2 / (2 * variance + gamma * (n - Fraction(1, n)) / 2)
+    return _approximate(lambda: BALL.number(ratio), "Example 29", digits)
+
+
+def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure:
+    source = WBK19.at(f"{place}, an approximation")
+    return enclose(value, source, digits, place, Kind.UPPER, REPLACE_ONE, certified=False)
+
+
+def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any, int]:
+    """(α, γ, σ², n), exact."""
+    alpha, gamma = order(alpha), rate(gamma, "gamma")
+    if alpha == INFINITY or alpha == 1:
+        raise OrderError(f"order alpha: found {alpha}, needed 1 < alpha < ∞")
+    if gamma == 0:
+        raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
+    return alpha, gamma, positive(sigma, "sigma") ** 2, whole(n, "n, the records", least=2)
+
+
+def _ratio(sigma: Any, sensitivity: Any, k: Any) -> Callable[[], arb]:
+    """√k Δ/σ, in balls at the precision then current."""
+    square = (positive(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
+    square *= whole(k, "k, the number of runs", least=1)
+    return lambda: BALL.number(square).sqrt()
+
+
+__all__ = [
+    "Baseline",
+    "bad_data",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_profile",
+    "good_data",
+]

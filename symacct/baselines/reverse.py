@@ -1,0 +1,52 @@
+"""Zhu, Wang 2019, Appendix A: what is known of the reverse direction A₂ alone.
+
+A₂ = E_Q[(1−γ+γP/Q)^{1−α}] is e^{(α−1)D_α(Q‖mixture)}. A bound on it is no bound on the mechanism,
+which has both directions, so these are functions and not theorems to pin with by=.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant import certified_number, default_accountant
+from symacct.arithmetic import BALL
+from symacct.claims import ADD_REMOVE, Claim, Kind
+from symacct.domains import nonnegative, rate
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError, OrderError
+from symacct.exact import INFINITY, is_infinite, order
+from symacct.sources import ZW19
+
+_CLAIM = Claim(Kind.UPPER, ADD_REMOVE, sources=(ZW19.at("Appendix A, (5) and the line below"),))
+
+
+def reverse_moment(ctx: Any, alpha: Any, gamma: Any, pure: Any = None) -> Any:
+    """A₂ <= (1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known; real α >= 1."""
+    lost = gamma if pure is None else -gamma * ctx.expm1(-pure)
+    return ctx.exp(-(ctx.number(alpha) - 1) * ctx.log1p(-lost))
+
+
+def reverse_moment_bound(
+    alpha: Any, gamma: Any, epsilon: Any = INFINITY, digits: int = 30
+) -> Enclosure:
+    """The upper bound on A₂ of a mechanism with ε(∞) = `epsilon`, sampled at rate γ; α >= 1.
+
+    Raises DomainError for γ = 1 with no finite ε(∞), where nothing bounds A₂.
+
+    >>> print(reverse_moment_bound(3, "1/2"))
+    4
+    """
+    alpha, gamma = order(alpha), rate(gamma, "reverse_moment_bound, gamma")
+    pure = None if is_infinite(epsilon) else nonnegative(epsilon, "reverse_moment_bound, epsilon")
+    if alpha == INFINITY:
+        raise OrderError("reverse_moment_bound: found alpha = ∞, needed a finite order")
+    if gamma == 1 and pure is None:
+        raise DomainError("reverse_moment_bound: found gamma = 1 and no finite ε(∞), needed one")
+
+    def value(accountant: Any) -> tuple[arb, Claim]:
+        known = None if pure is None else BALL.number(pure)
+        return reverse_moment(BALL, alpha, BALL.number(gamma), known), _CLAIM
+
+    return certified_number(default_accountant("ball"), value, digits, "reverse moment")

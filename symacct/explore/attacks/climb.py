@@ -1,0 +1,207 @@
+"""The search: random candidates, then hill climbing on truth against bound, in float64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.claims import Kind
+from symacct.errors import SymacctError
+from symacct.evaluation import Evaluation
+from symacct.exact import INFINITY
+from symacct.explore.attacks.arrays import ARRAYS
+from symacct.explore.attacks.finite import Candidates
+from symacct.explore.attacks.schemes import Scheme
+from symacct.theory import Theorem, always
+
+_POPULATION = 64
+_KEPT = 8
+_SLOW_POPULATION = 12
+_SPREADS = (0.1, 0.3, 1.0, 2.0, 4.0)
+_LEAST = 1e-6  # no outcome is rarer
+_BITS = 64
+# Truths below this are left aside, so that not every climb ends where all divergences are tiny.
+_FLOORS = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
+
+
+@dataclass
+class Found:
+    """The best candidate of one climb."""
+
+    score: float
+    candidate: Candidates
+
+
+def climb(ruler: Ruler, rng: Any, rounds: int) -> tuple[Found | None, int]:
+    """The best of `rounds` generations, and how many candidates were looked at."""
+    scheme, ruler.floor = ruler.scheme, float(rng.choice(_FLOORS))
+    size = _POPULATION if ruler.vectorised else _SLOW_POPULATION
+    sizes = scheme.sizes(int(rng.integers(2, 5)))
+    points, spread = _first_points(scheme, sizes, size, rng)
+    best, best_scores = points[:0], np.empty(0)
+    tried = 0
+    for generation in range(rounds):
+        if generation:
+            parents = best[rng.integers(0, len(best), size)]
+            step = spread * 0.01 ** (generation / rounds)
+            # Few coordinates move at a time where there are many.
+            moved = rng.random(parents.shape) < max(0.3, 3 / parents.shape[1])
+            points = parents + step * moved * rng.normal(size=parents.shape)
+        scores = ruler(_decoded(scheme, sizes, points))
+        tried += len(points)
+        pool, pool_scores = np.vstack([best, points]), np.concatenate([best_scores, scores])
+        order = np.argsort(-pool_scores, kind="stable")[:_KEPT]
+        best, best_scores = pool[order], pool_scores[order]
+    if not np.isfinite(best_scores[0]):
+        return None, tried
+    candidate = _decoded(scheme, sizes, best[:1])
+    return Found(float(best_scores[0]), candidate), tried
+
+
+def _first_points(
+    scheme: Scheme, sizes: tuple[int, ...], count: int, rng: Any
+) -> tuple[Any, float]:
+    """Points around a centre that laws with equally many outcomes share."""
+    spread = float(rng.choice(_SPREADS))
+    centre = 1.5 * rng.normal(size=max(sizes))
+    middle = np.concatenate([*(centre[:size] for size in sizes), np.zeros(len(scheme.numbers))])
+    width = np.concatenate([np.full(sum(sizes), spread), np.full(len(scheme.numbers), 2.0)])
+    return middle + width * rng.normal(size=(count, len(middle))), spread
+
+
+def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Any) -> Candidates:
+    """Laws by softmax, numbers on their logarithmic scale."""
+    laws, start = [], 0
+    for size in sizes:
+        block = points[:, start : start + size]
+        weights = np.exp(block - np.max(block, axis=1, keepdims=True))
+        weights = np.maximum(weights / np.sum(weights, axis=1, keepdims=True), _LEAST)
+        laws.append(weights / np.sum(weights, axis=1, keepdims=True))
+        start += size
+    numbers = {}
+    for i, (name, low, high) in enumerate(scheme.numbers):
+        share = 1 / (1 + np.exp(-points[:, start + i : start + i + 1]))
+        numbers[name] = np.exp(np.log(low) + share * (np.log(high) - np.log(low)))
+    return Candidates(tuple(laws), numbers)
+
+
+class Ruler:
+    """Scores: log of truth over bound, or the reverse for a lower bound; above 0 is a violation."""
+
+    def __init__(self, theorem: Theorem, scheme: Scheme, alpha: Any, side: Kind) -> None:
+        self.theorem = theorem
+        self.scheme = scheme
+        self.alpha = alpha
+        self.floor = _FLOORS[0]
+        self.sign = 1 if side is Kind.UPPER else -1
+        #: Can the bound be evaluated on arrays of candidates? Else one by one, in balls.
+        self.vectorised = (
+            not theorem.takes_exact
+            and suitable(theorem, scheme, alpha) == 1
+            and self._runs_on_arrays()
+        )
+
+    def _runs_on_arrays(self) -> bool:
+        with np.errstate(all="ignore"):
+            try:
+                return bool(self.values(samples(self.scheme, 3))[1].shape == (3,))
+            except (TypeError, ValueError, AttributeError, KeyError, NotImplementedError):
+                return False
+
+    def __call__(self, c: Candidates) -> Any:
+        if not self.vectorised:
+            return np.array([self._one(c, row) for row in range(len(c.laws[0]))])
+        with np.errstate(all="ignore"):
+            truth, bound = self.values(c)
+            score = self._compared(truth, bound)
+            admitted = np.asarray(self.scheme.admits(c, self.alpha))
+            return np.where(admitted & np.isfinite(score), score, -np.inf)
+
+    def values(self, c: Candidates) -> tuple[Any, Any]:
+        """Truth and bound of each candidate."""
+        parameters = self.scheme.parameters(c, ARRAYS)
+        options = dict(self.theorem.options)
+        bound = self.theorem.bound(
+            ARRAYS, self.scheme.array_curves(c), self.alpha, **parameters, **options
+        )
+        return self.scheme.array_truth(c, self.alpha), np.asarray(bound, dtype=float)
+
+    def _compared(self, truth: Any, bound: Any) -> Any:
+        """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 where that is finite."""
+        factor = 1.0
+        if self.scheme.by_moments and self.alpha not in (1, INFINITY):
+            factor = float(self.alpha) - 1
+            truth, bound = np.expm1(factor * truth), np.expm1(factor * bound)
+        # A bound that is not positive is the clearest violation.
+        known = truth > self.floor
+        gap = np.log(truth) - np.log(np.maximum(bound, 1e-30))
+        return np.where(known, self.sign * gap, -np.inf)
+
+    def _one(self, c: Candidates, row: int) -> float:
+        """The same for one candidate, rounded, in balls of few bits."""
+        one = c.one(row, 10**6)
+        try:
+            if not self.scheme.surely_admits(one, self.alpha):
+                return -np.inf
+            with precision(_BITS), np.errstate(all="ignore"):
+                pair = balls(self.theorem, self.scheme, one, self.alpha)
+                if pair is None:
+                    return -np.inf
+                truth, bound = (np.array(float(x.mid())) for x in pair)
+                score = float(self._compared(truth, bound))
+        except (SymacctError, OverflowError, ZeroDivisionError):
+            return -np.inf
+        return score if np.isfinite(score) else -np.inf
+
+
+def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
+    """A few candidates, always the same ones."""
+    sizes = scheme.sizes(2)
+    points, _ = _first_points(scheme, sizes, count, np.random.default_rng(seed))
+    return _decoded(scheme, sizes, points)
+
+
+def suitable(theorem: Theorem, scheme: Scheme, alpha: Any) -> float:
+    """The share of a few candidates that the theorem applies to."""
+    if theorem.applies is always:
+        return 1
+    drawn = [samples(scheme, 4, seed) for seed in range(8)]
+    asked = [applies(theorem, scheme, c.one(i, 10**4), alpha) for c in drawn for i in range(4)]
+    return sum(asked) / len(asked)
+
+
+def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> bool:
+    """Does the theorem say that it applies to the operation on this candidate?"""
+    if theorem.reads == "itself" or scheme.by_condition:
+        return True
+    operation = scheme.operation(c)
+    return operation is None or theorem.why_not(operation, alpha) is None
+
+
+def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> tuple[Any, Any] | None:
+    """(truth, bound) of the exact candidate at the current precision.
+
+    None where the theorem does not apply to it, or its bound is not a number.
+    """
+    if not applies(theorem, scheme, c, alpha):
+        return None
+    bound = bound_of(theorem, scheme, c, alpha)
+    if bound.is_nan():
+        return None
+    return scheme.truth(c, alpha), bound
+
+
+def bound_of(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> Any:
+    """The theorem's own bound on the candidate's curve, as a ball."""
+    premise = scheme.premise(c)
+    evaluation = Evaluation(BALL)
+    single = not isinstance(premise, tuple)
+    curves: Any = (
+        evaluation.curve(premise) if single else tuple(evaluation.curve(one) for one in premise)
+    )
+    parameters = scheme.parameters(c, None if theorem.takes_exact else BALL)
+    return theorem.bound(BALL, curves, alpha, **parameters, **dict(theorem.options))

@@ -1,0 +1,129 @@
+"""docs/falsify.md: what the adversary found, made from real runs by
+
+`python -m symacct.explore.attacks.report [BUDGET]`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from symacct.conversion import conversions
+from symacct.enclosure import format_shared
+from symacct.explore.attacks.claims import CLAIMS
+from symacct.explore.falsify import Attack, Trial, falsify
+from symacct.theory import theorems
+
+PAGE = Path("docs") / "falsify.md"
+BUDGET = 200_000
+SEED = 0
+_NEAR = 1e-3  # ratios this near to 1 are shown by how much they miss it
+
+_INTRODUCTION = """# What the adversary found
+
+Made by `python -m symacct.explore.attacks.report {budget}`; every run has a budget of
+{budget:,} candidates and the seed {seed}. Do not edit.
+
+`symacct.falsify(theorem, budget=, seed=)` draws finite mechanisms of two to four outcomes,
+mixes them as the sampling scheme does, and climbs towards truth > bound in float64. The nearest
+candidates are rounded to fractions and decided in balls of 128 to 1024 bits: what is called
+refuted is proved, what is called attained is a tie at 1024 bits. A candidate whose bound has to
+be evaluated one by one counts 16 times; a search ends at its first witness.
+
+What is attacked, and with which curve:
+
+- An **upper bound** reads ε(l) = the largest D_l over all ordered pairs of neighbouring outputs
+  of the candidate; the truth is the larger direction of D_α of the outputs after the operation.
+  Theorems about mechanisms with a known pair (Gaussian noise, pure DP, tCDP) are attacked with
+  finite mechanisms that the pair dominates; those under condition (4) with pairs that satisfy
+  it, checked in exact fractions.
+- A **lower bound** says that the pair that attains the curve also attains the bound. It reads
+  the curve of that one pair, D_l(P‖Q), P being the law with the record; the truth is the larger
+  direction of the sampled pair. An **exact** value is attacked from both sides. Where P is the
+  law without the record the same is false (T6-FROM-A-REMOVAL, L4-FROM-A-REMOVAL below): such a
+  lower bound, and the word exact, speak of the class of all mechanisms that have the curve, in
+  which the pair with its roles exchanged is another member.
+- A **conversion** reads the larger direction of D_α of a pair; the truth is Σ max(0, P − e^ε
+  Q), a fraction since e^ε is one. ε(δ) is attacked at δ = the true one, below which no smaller
+  ε will do.
+
+The ratios are (e^{{(α−1)·bound}} − 1)/(e^{{(α−1)·truth}} − 1), or bound/truth at α = 1 and ∞
+and for conversions: the nearest to 1 at each order. Small divergences are the nearest to many
+bounds, so a ratio near 1 there says that the leading term is right, not that the bound is
+tight.
+"""
+
+
+def page(budget: int = BUDGET, seed: int = SEED) -> str:
+    """The page, from runs made now."""
+    names = [t.name for t in theorems()] + [c.name for c in conversions()]
+    known = [falsify(name, budget, seed) for name in names]
+    wrong = [falsify(name, budget, seed) for name in CLAIMS]
+    parts = [
+        _INTRODUCTION.format(budget=budget, seed=seed),
+        "## Theorems and conversions\n",
+        *_table(known),
+        "\n## Claims that are wrong, and slips that are only looser\n",
+        *_claims(wrong),
+        "\n## Witnesses\n",
+        *(_witness(attack) for attack in [*known, *wrong] if attack.refuted),
+    ]
+    return "\n".join(parts)
+
+
+def _table(attacks: Iterable[Attack]) -> list[str]:
+    rows = ["| theorem | kind | attacked by | candidates | outcome | nearest ratio, by order |"]
+    rows.append("| --- | --- | --- | --- | --- | --- |")
+    for attack in attacks:
+        schemes = "; ".join(name for name, _ in attack.schemes) or "–"
+        cells = (attack.theorem, attack.kind, schemes, f"{attack.candidates:,}", attack.outcome)
+        rows.append(f"| {' | '.join(map(str, cells))} | {_nearest(attack)} |")
+    return rows
+
+
+def _nearest(attack: Attack) -> str:
+    if attack.refuted:
+        return "see its witness"
+    return ", ".join(f"{trial.order}: {_ratio(trial)}" for trial in attack.nearest) or "–"
+
+
+def _ratio(trial: Trial) -> str:
+    if trial.verdict == "tie":
+        return "equal"
+    ratio = trial.shown_ratio
+    if ratio is None:
+        return "–"
+    off = float(ratio.lower - 1)
+    if abs(off) < _NEAR:
+        return f"1 {'+' if off > 0 else '−'} {abs(off):.0e}"
+    return format_shared(ratio.lower, ratio.upper, 4)
+
+
+def _claims(attacks: Iterable[Attack]) -> list[str]:
+    rows = ["| claim | what it says | candidates | outcome | bound/truth |"]
+    rows.append("| --- | --- | --- | --- | --- |")
+    for attack in attacks:
+        trial = attack.witness or attack.closest or attack.tie
+        ratio = trial and trial.ratio
+        shown = format_shared(ratio.lower, ratio.upper, 5) if ratio else "–"
+        source = CLAIMS[attack.theorem].theorem.source.place
+        said = f"{source}: {attack.statement}".replace("|", "\\|")
+        cells = (attack.theorem, said, f"{attack.candidates:,}", attack.outcome, shown)
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return rows
+
+
+def _witness(attack: Attack) -> str:
+    return f"### {attack.theorem}\n\n```text\n{attack.witness}\n```\n"
+
+
+def main() -> None:
+    """Write the page."""
+    budget = int(sys.argv[1]) if len(sys.argv) > 1 else BUDGET
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(budget), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The laws of the common families: `DistributionPair(laws.Poisson(3), laws.Poisson(2))`."""
+
+from symacct.mechanisms.families import (
+    Bernoulli,
+    Beta,
+    Chi,
+    Exponential,
+    Gamma,
+    Geometric,
+    HalfNormal,
+    Law,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    Pareto,
+    Poisson,
+    Rayleigh,
+    Uniform,
+    Weibull,
+)
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Chi",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "HalfNormal",
+    "Law",
+    "LogNormal",
+    "MultivariateNormal",
+    "Normal",
+    "Pareto",
+    "Poisson",
+    "Rayleigh",
+    "Uniform",
+    "Weibull",
+]

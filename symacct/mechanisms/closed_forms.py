@@ -1,0 +1,435 @@
+"""Closed forms of D_α(P‖Q) for two laws of one family (Gil, Alajaji, Linder 2013).
+
+Where an integral diverges is decided exactly, from the rational parameters and the exact order;
+a symbolic order is taken to lie where it converges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import sympy
+from flint import fmpq, fmpq_mat
+
+from symacct import sizes
+from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.special import digamma, log_gamma
+from symacct.errors import PrecisionError
+from symacct.exact import INFINITY
+from symacct.mechanisms.direction import Direction
+
+_EXACT_POWER_BITS = 2**22  # a rational power of up to so many bits is formed
+
+
+def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
+    """The sign of a log x + b log y for rationals x, y > 0, decided exactly.
+
+    Raises PrecisionError only for numbers so long that no precision allowed tells them apart.
+    """
+    if a == 0 or x == 1:
+        return _sign(b) * _sign(y - 1)
+    if b == 0 or y == 1:
+        return _sign(a) * _sign(x - 1)
+    scale = lcm(a.denominator, b.denominator)
+    first, second = int(a * scale), int(b * scale)
+    common = gcd(first, second)
+    if _cancel(x, first // common, y, second // common):
+        return 0
+    bits = 64
+    while bits <= sizes.current().bits:
+        with precision(bits):
+            value = first * BALL.number(x).log() + second * BALL.number(y).log()
+            if value > 0 or value < 0:
+                return 1 if value > 0 else -1
+        bits *= 2
+    raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {bits} bits")
+
+
+def _cancel(x: Fraction, a: int, y: Fraction, b: int) -> bool:
+    """Is x^a y^b = 1, for whole a and b without a common factor, and x, y other than 1?
+
+    Then x is a b-th power of a rational and y an a-th power, so that a and b are small.
+    """
+    sizes_ = [max(v.numerator.bit_length(), v.denominator.bit_length()) for v in (x, y)]
+    if abs(b) > sizes_[0] or abs(a) > sizes_[1] or abs(a) * sizes_[0] > _EXACT_POWER_BITS:
+        return False
+    return x**a * y**b == 1
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def converges(value: Any) -> bool:
+    """Is this > 0, as an integral needs it? A symbol is taken to make it so."""
+    return isinstance(value, sympy.Expr) or bool(value > 0)
+
+
+def blend(alpha: Any, first: Any, second: Any) -> Any:
+    """α·first + (1−α)·second, exactly."""
+    if isinstance(alpha, sympy.Expr):
+        first, second = (sympy.Rational(v.numerator, v.denominator) for v in (first, second))
+        return alpha * first + (1 - alpha) * second
+    return Fraction(alpha) * first + (1 - Fraction(alpha)) * second
+
+
+@dataclass(frozen=True)
+class RateDirection(Direction):
+    """Exponential laws whose rates have the ratio ρ = base^power, Q's to P's:
+
+    D_α = −log ρ − log(α + (1−α)ρ)/(α−1), ∞ where ρ >= α/(α−1).
+    """
+
+    base: Fraction
+    power: Fraction
+
+    def _log_ratio(self, ctx: Any) -> Any:
+        return ctx.number(self.power) * ctx.log1p(ctx.number(self.base - 1))
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        log_ratio = self._log_ratio(ctx)
+
+        def rdp(alpha: Any) -> Any:
+            if not self._converges(alpha):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            return -log_ratio - ctx.log1p(-lam * ctx.expm1(log_ratio)) / lam
+
+        return rdp
+
+    def _converges(self, alpha: Any) -> bool:
+        if isinstance(alpha, sympy.Expr):
+            return True
+        edge = Fraction(alpha) / (Fraction(alpha) - 1)
+        return log_sign(self.power, self.base, Fraction(-1), edge) < 0
+
+    def at_one(self, ctx: Any) -> Any:
+        log_ratio = self._log_ratio(ctx)
+        return ctx.expm1(log_ratio) - log_ratio
+
+    def at_infinity(self, ctx: Any) -> Any:
+        if log_sign(self.power, self.base, Fraction(0), Fraction(1)) > 0:
+            return ctx.number(INFINITY)
+        return -self._log_ratio(ctx)
+
+    def moment(self, l: int) -> Fraction | None:
+        """ρ^{1−l}/(l + (1−l)ρ)"""
+        if self.power.denominator != 1 or not self._converges(l):
+            return None
+        ratio = self.base ** int(self.power)
+        return ratio ** (1 - l) / (l + (1 - l) * ratio)
+
+
+@dataclass(frozen=True)
+class NaturalDirection(Direction):
+    """Laws of density ∝ e^{η·T} with the log-normalizer Z, η* = αη₁ + (1−α)η₂:
+
+    D_α = Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where η* is not a parameter: not positive.
+    """
+
+    first: tuple[Fraction, ...]
+    second: tuple[Fraction, ...]
+
+    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+        """Z(η)."""
+        raise NotImplementedError
+
+    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        """E[T], the gradient of Z."""
+        raise NotImplementedError
+
+    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+        """The supremum of slopes · T, for slopes that are not all 0."""
+        raise NotImplementedError
+
+    def _numbers(self, ctx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(map(ctx.number, self.first)), tuple(map(ctx.number, self.second))
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        one, other = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
+
+        def rdp(alpha: Any) -> Any:
+            eta = [blend(alpha, a, b) for a, b in zip(self.first, self.second, strict=True)]
+            if not all(map(converges, eta)):
+                return ctx.number(INFINITY)
+            between = self.normalizer(ctx, tuple(map(ctx.number, eta)))
+            return other - one + (between - one) / (ctx.number(alpha) - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        first, second = self._numbers(ctx)
+        total = self.normalizer(ctx, second) - self.normalizer(ctx, first)
+        for a, b, mean in zip(first, second, self.means(ctx, first), strict=True):
+            total = total + (a - b) * mean
+        return total
+
+    def at_infinity(self, ctx: Any) -> Any:
+        slopes = tuple(a - b for a, b in zip(self.first, self.second, strict=True))
+        if not any(slopes):
+            return ctx.number(0)
+        first, second = self._numbers(ctx)
+        top = self.peak(ctx, slopes)
+        if ctx.is_infinite(top):
+            return top
+        return self.normalizer(ctx, second) - self.normalizer(ctx, first) + top
+
+
+class GammaDirection(NaturalDirection):
+    """Gamma laws of shape k and rate β, η = (k, β), T = (log x, −x), Z = log Γ(k) − k log β."""
+
+    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+        shape, rate = eta
+        return log_gamma(ctx, shape) - shape * ctx.log(rate)
+
+    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        shape, rate = eta
+        return digamma(ctx, shape) - ctx.log(rate), -(shape / rate)
+
+    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+        """s log x − tx is largest at x = s/t; at 0 where s = 0 <= t."""
+        s, t = slopes
+        if s < 0 or t < 0 or (t == 0 and s > 0):
+            return ctx.number(INFINITY)
+        return ctx.number(s) * (ctx.log(ctx.number(s / t)) - 1) if s else ctx.number(0)
+
+
+class BetaDirection(NaturalDirection):
+    """Beta laws, η = (a, b), T = (log x, log(1−x)), Z = log B(a, b)."""
+
+    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+        a, b = eta
+        return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
+
+    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        a, b = eta
+        return digamma(ctx, a) - digamma(ctx, a + b), digamma(ctx, b) - digamma(ctx, a + b)
+
+    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+        """s log x + t log(1−x) is largest at x = s/(s+t)."""
+        if min(slopes) < 0:
+            return ctx.number(INFINITY)
+        logs = [
+            ctx.number(s) * ctx.log(ctx.number(s / (slopes[0] + slopes[1]))) for s in slopes if s
+        ]
+        return sum(logs, ctx.number(0))
+
+
+@dataclass(frozen=True)
+class PoissonDirection(Direction):
+    """Poisson laws: D_α = ( λ₁^α λ₂^{1−α} − αλ₁ − (1−α)λ₂ )/(α−1), always finite."""
+
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        rate, rise, log_ratio = self._constants(ctx)
+
+        def rdp(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            # λ₁^α λ₂^{1−α} − λ₁ = λ₁(e^{(α−1) log(λ₁/λ₂)} − 1).
+            return rate * ctx.expm1(lam * log_ratio) / lam - rise
+
+        return rdp
+
+    def _constants(self, ctx: Any) -> tuple[Any, Any, Any]:
+        """λ₁, λ₁ − λ₂ and log(λ₁/λ₂)."""
+        rise = self.first - self.second
+        log_ratio = ctx.log1p(ctx.number(rise / self.second))
+        return ctx.number(self.first), ctx.number(rise), log_ratio
+
+    def at_one(self, ctx: Any) -> Any:
+        rate, rise, log_ratio = self._constants(ctx)
+        return rate * log_ratio - rise
+
+    def at_infinity(self, ctx: Any) -> Any:
+        """The log-ratio k log(λ₁/λ₂) + λ₂ − λ₁ is largest at k = 0 unless it grows."""
+        if self.first > self.second:
+            return ctx.number(INFINITY)
+        return ctx.number(self.second - self.first)
+
+
+@dataclass(frozen=True)
+class GeometricDirection(Direction):
+    """Geometric laws, x = 1−p: D_α = log(p₁/p₂) + ( log p₁ − log(1 − x₁^α x₂^{1−α}) )/(α−1),
+
+    ∞ where x₁^α x₂^{1−α} >= 1.
+    """
+
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        gain, log_p, log_x, log_y = self._constants(ctx)
+
+        def rdp(alpha: Any) -> Any:
+            if not self._converges(alpha):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            exponent = log_x + lam * (log_x - log_y)
+            return gain + (log_p - ctx.log(-ctx.expm1(exponent))) / lam
+
+        return rdp
+
+    def _constants(self, ctx: Any) -> tuple[Any, Any, Any, Any]:
+        """log(p₁/p₂), log p₁, log x₁, log x₂."""
+        p, q = self.first, self.second
+        gain = ctx.log1p(ctx.number((p - q) / q))
+        logs = [ctx.log(ctx.number(value)) for value in (p, 1 - p, 1 - q)]
+        return gain, logs[0], logs[1], logs[2]
+
+    def _converges(self, alpha: Any) -> bool:
+        if isinstance(alpha, sympy.Expr):
+            return True
+        a = Fraction(alpha)
+        return log_sign(a, 1 - self.first, 1 - a, 1 - self.second) < 0
+
+    def at_one(self, ctx: Any) -> Any:
+        gain, _, log_x, log_y = self._constants(ctx)
+        return gain + ctx.number((1 - self.first) / self.first) * (log_x - log_y)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        """The log-ratio is a line in the outcome, largest at 0 unless it grows."""
+        if self.first < self.second:
+            return ctx.number(INFINITY)
+        return self._constants(ctx)[0]
+
+    def moment(self, l: int) -> Fraction | None:
+        """p₁^l p₂^{1−l}/(1 − x₁^l x₂^{1−l})"""
+        if not self._converges(l):
+            return None
+        p, q = self.first, self.second
+        return p**l * q ** (1 - l) / (1 - (1 - p) ** l * (1 - q) ** (1 - l))
+
+
+@dataclass(frozen=True)
+class NormalDirection(Direction):
+    """Normal laws of mean vectors μ and covariances Σ, Σ_α = αΣ₂ + (1−α)Σ₁, δ = μ₁ − μ₂:
+
+    D_α = (α/2) δᵀΣ_α⁻¹δ − log( |Σ_α| / (|Σ₁|^{1−α}|Σ₂|^α) )/(2(α−1)), ∞ where Σ_α is not
+    positive definite (WBK19 Appendix I). The quadratic form and determinants are exact.
+    """
+
+    shift: tuple[Fraction, ...]
+    first: tuple[tuple[Fraction, ...], ...]
+    second: tuple[tuple[Fraction, ...], ...]
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        one, other = matrix(self.first), matrix(self.second)
+        gain = self._gain(ctx, one, other)
+
+        def rdp(alpha: Any) -> Any:
+            order = ctx.number(alpha)
+            between = blend_matrices(alpha, one, other)
+            if between is None:
+                return ctx.number(INFINITY)
+            square, volume = self._form_and_volume(between, one)
+            # |Σ_α|/(|Σ₁|^{1−α}|Σ₂|^α) = (|Σ_α|/|Σ₁|) (|Σ₁|/|Σ₂|)^α.
+            rest = ctx.log(ctx.number(volume)) / (order - 1)
+            return (order * ctx.number(square) - rest + order / (order - 1) * gain) / 2
+
+        return rdp
+
+    def _form_and_volume(self, between: Any, one: Any) -> tuple[Any, Any]:
+        """δᵀΣ_α⁻¹δ and |Σ_α|/|Σ₁|, exactly; SymPy's where the order is a symbol."""
+        if isinstance(between, sympy.MatrixBase):
+            delta = sympy.Matrix([sympy.Rational(d.numerator, d.denominator) for d in self.shift])
+            form = (delta.T * between.adjugate() * delta)[0] / between.det()
+            return form, between.det() / sympy.Rational(str(one.det()))
+        delta = column(self.shift)
+        return rational((delta.transpose() * between.solve(delta))[0, 0]), rational(
+            between.det() / one.det()
+        )
+
+    def _gain(self, ctx: Any, one: Any, other: Any) -> Any:
+        """log(|Σ₂|/|Σ₁|)."""
+        return ctx.log1p(ctx.number(rational(other.det() / one.det()) - 1))
+
+    def at_one(self, ctx: Any) -> Any:
+        """½( tr(Σ₂⁻¹Σ₁) − d + δᵀΣ₂⁻¹δ + log(|Σ₂|/|Σ₁|) )"""
+        one, other, delta = matrix(self.first), matrix(self.second), column(self.shift)
+        product, form = other.solve(one), (delta.transpose() * other.solve(delta))[0, 0]
+        trace = sum((product[i, i] for i in range(len(self.shift))), fmpq(0))
+        exact = rational(trace - len(self.shift) + form)
+        return (ctx.number(exact) + self._gain(ctx, one, other)) / 2
+
+    def at_infinity(self, ctx: Any) -> Any:
+        """½( δᵀw + log(|Σ₂|/|Σ₁|) ), (Σ₂ − Σ₁)w = δ; ∞ unless Σ₁ ⪯ Σ₂ and there is such a w."""
+        one, other = matrix(self.first), matrix(self.second)
+        form = form_of_pseudoinverse(other - one, self.shift)
+        if form is None:
+            return ctx.number(INFINITY)
+        return (ctx.number(form) + self._gain(ctx, one, other)) / 2
+
+
+def matrix(rows: tuple[tuple[Fraction, ...], ...]) -> fmpq_mat:
+    """The exact matrix with these rows."""
+    entries = [fmpq(x.numerator, x.denominator) for row in rows for x in row]
+    return fmpq_mat(len(rows), len(rows[0]), entries)
+
+
+def column(values: tuple[Fraction, ...]) -> fmpq_mat:
+    """The exact column vector."""
+    return matrix(tuple((value,) for value in values))
+
+
+def rational(value: fmpq) -> Fraction:
+    """A flint rational as Python's."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def blend_matrices(alpha: Any, one: fmpq_mat, other: fmpq_mat) -> Any:
+    """αΣ₂ + (1−α)Σ₁ where it is positive definite, else None; SymPy's for a symbolic order."""
+    if isinstance(alpha, sympy.Expr):
+        first, second = (
+            sympy.Matrix(m.nrows(), m.ncols(), [sympy.Rational(str(x)) for x in m.entries()])
+            for m in (one, other)
+        )
+        return alpha * second + (1 - alpha) * first
+    order = fmpq(*Fraction(alpha).as_integer_ratio())
+    between = other * order + one * (1 - order)
+    return between if is_positive_definite(between) else None
+
+
+def is_positive_definite(m: fmpq_mat) -> bool:
+    """Are all pivots of the symmetric matrix positive?"""
+    rows = [[m[i, j] for j in range(m.ncols())] for i in range(m.nrows())]
+    for k, pivot_row in enumerate(rows):
+        if pivot_row[k] <= 0:
+            return False
+        _eliminate(rows, k)
+    return True
+
+
+def form_of_pseudoinverse(m: fmpq_mat, shift: tuple[Fraction, ...]) -> Fraction | None:
+    """vᵀw with m w = v; None unless the symmetric m is positive semidefinite and v in its range."""
+    rows = [[m[i, j] for j in range(m.ncols())] for i in range(m.nrows())]
+    rest = [fmpq(v.numerator, v.denominator) for v in shift]
+    total = fmpq(0)
+    for k, pivot_row in enumerate(rows):
+        pivot = pivot_row[k]
+        if pivot < 0:
+            return None
+        if pivot == 0:
+            # A semidefinite matrix has nothing beside a 0 on its diagonal; nor then has v.
+            if any(x != 0 for x in pivot_row[k:]) or rest[k] != 0:
+                return None
+            continue
+        total += rest[k] ** 2 / pivot
+        for i in range(k + 1, len(rows)):
+            rest[i] -= rows[i][k] / pivot * rest[k]
+        _eliminate(rows, k)
+    return rational(total)
+
+
+def _eliminate(rows: list[list[fmpq]], k: int) -> None:
+    """Clear column k below the pivot of row k."""
+    for i in range(k + 1, len(rows)):
+        factor = rows[i][k] / rows[k][k]
+        if factor != 0:
+            for j in range(k, len(rows)):
+                rows[i][j] -= factor * rows[k][j]

@@ -1,0 +1,195 @@
+"""DistributionPair: the two laws of a mechanism's output on neighbouring datasets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from symacct import sizes
+from symacct.claims import Adjacency, Claim
+from symacct.claims import adjacency as named_adjacency
+from symacct.domains import rate
+from symacct.errors import DomainError
+from symacct.exact import exact, order
+from symacct.mechanisms.direction import Direction, FiniteDirection
+from symacct.mechanisms.families import Law
+from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.sources import VEH14
+
+Masses = tuple[tuple[Fraction, Fraction], ...]
+
+
+class DistributionPair(Mechanism):
+    """A mechanism whose output has the law P or Q, on any two neighbouring datasets in turn:
+
+    ε(α) = max( D_α(P‖Q), D_α(Q‖P) ), D_α(P‖Q) = log( E_Q[(P/Q)^α] )/(α−1).
+
+    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, or two
+    laws of one family in `symacct.laws`. Neighbours are unordered: either law may be the one of
+    the dataset that holds the record. ε(∞) is the larger ess sup of the log-ratio; where one law
+    has outcomes that the other lacks, ε = ∞. Raises DomainError, LimitError.
+
+    >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
+    0.4054651081
+    """
+
+    P: Any
+    Q: Any
+    adjacency: Adjacency
+    source = VEH14.at("Definition 2")
+
+    def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
+        if isinstance(P, Law) or isinstance(Q, Law):
+            _check_family(P, Q)
+        else:
+            P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
+            if len(P) != len(Q):
+                raise DomainError(
+                    f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
+                    "the same outcomes in both; give those that one law lacks the probability 0"
+                )
+        return cls._intern(P=P, Q=Q, adjacency=named_adjacency(adjacency))
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    @cached_property
+    def masses(self) -> Masses | None:
+        """(p, q) for every outcome, where there are finitely many."""
+        P, Q = self.P, self.Q  # noqa: N806
+        if isinstance(P, Law):
+            P, Q = P.probabilities, Q.probabilities  # noqa: N806
+        return None if P is None else tuple(zip(P, Q, strict=True))
+
+    @cached_property
+    def swap_symmetric(self) -> bool:  # type: ignore[override]
+        """Does a permutation of the outcomes, or a known symmetry of the family, swap P and Q?"""
+        masses = self.masses
+        if masses is None:
+            return self.P == self.Q or self.P.is_swapped_with(self.Q)
+        return Counter(masses) == Counter((q, p) for p, q in masses)
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The larger of two directions is the curve of one only where they are the same."""
+        return self.swap_symmetric
+
+    def direction(self, reverse: bool = False) -> Direction:
+        """P against Q, or Q against P."""
+        masses = self.masses
+        if masses is None:
+            return self.Q.against(self.P) if reverse else self.P.against(self.Q)
+        return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        curves = [one.curve(ctx) for one in self._directions()]
+
+        def rdp(alpha: Any) -> Any:
+            return ctx.maximum(*(curve(alpha) for curve in curves))
+
+        # Whether the integral of two laws converges is decided exactly, order by order.
+        return one_by_one(ctx, rdp) if self.masses is None else rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.maximum(*(one.at_one(ctx) for one in self._directions()))
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions()))
+
+    def _directions(self) -> list[Direction]:
+        """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
+        both = (False,) if self.swap_symmetric else (False, True)
+        return [self.direction(reverse) for reverse in both]
+
+    def divergence(self, alpha: Any, digits: int = 30, reverse: bool = False) -> Any:
+        """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].
+
+        >>> pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
+        >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
+        0.28768 0.22314
+        """
+        from symacct.accountant import certified_number, default_accountant
+        from symacct.arithmetic import BALL
+
+        at, direction = order(alpha), self.direction(reverse)
+        if not isinstance(at, int | float | Fraction):
+            raise DomainError(f"order alpha: found {at}, needed a rational number or ∞")
+        claim = Claim(self.kind, self.adjacency, sources=(self.source,))
+        return certified_number(
+            default_accountant("ball"),
+            lambda accountant: (direction.at(BALL, at), claim),
+            digits,
+            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {at}",
+        )
+
+    def swapped(self) -> DistributionPair:
+        """The pair (Q, P)."""
+        return type(self)(self.Q, self.P, self.adjacency)
+
+    def sampled(self, gamma: Any) -> DistributionPair:
+        """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair
+
+        where P is the law with the record. DomainError for a pair that is not finite.
+
+        >>> DistributionPair([1, 0], [0, 1]).sampled("1/4")
+        DistributionPair(['1/4', '3/4'], [0, 1])
+        """
+        gamma = rate(gamma, "DistributionPair.sampled, gamma")
+        if not isinstance(gamma, Fraction) or self.masses is None:
+            raise DomainError(
+                f"DistributionPair.sampled: found {self!r} at the rate {gamma}, needed finitely "
+                "many outcomes and a rational rate; PoissonSubsample bounds the others"
+            )
+        mixed = mixture(self.masses, gamma)
+        return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)
+
+
+def mixture(masses: Iterable[tuple[Any, Any]], gamma: Any) -> list[tuple[Any, Any]]:
+    """((1−γ)q + γp, q) for every outcome; γ may be a SymPy expression."""
+    return [(q + gamma * (p - q), q) for p, q in masses]
+
+
+def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
+    what = f"DistributionPair, {name}"
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DomainError(
+            f"{what}: found {values!r}, needed a list of probabilities such as ['1/3', '2/3'], "
+            "or one of symacct.laws"
+        )
+    numbers = tuple(exact(value, what) for value in _counted(values, what))
+    for number in numbers:
+        if not isinstance(number, Fraction):
+            raise DomainError(f"{what}: found {number}, needed rational probabilities")
+        if number < 0:
+            raise DomainError(f"{what}: found {number}, needed probabilities >= 0")
+    total = sum(numbers)
+    if total != 1:
+        raise DomainError(
+            f"{what}: found probabilities that sum to {total}, needed exactly 1; "
+            "write them as fractions or decimal text, a float is its binary value"
+        )
+    return numbers
+
+
+def _counted(values: Iterable[Any], what: str) -> list[Any]:
+    """The values as a list, counted as they come: an iterable may have no end."""
+    listed: list[Any] = []
+    for value in values:
+        listed.append(value)
+        sizes.check("outcomes", len(listed), f"{what}, outcomes")
+    return listed
+
+
+def _check_family(P: Any, Q: Any) -> None:  # noqa: N803
+    """Both are laws of one family, with a closed form for this pair."""
+    if type(P) is not type(Q):
+        raise DomainError(
+            f"DistributionPair: found {P!r} and {Q!r}, needed two laws of one family, "
+            "or two lists of probabilities"
+        )
+    reason = P.why_no_closed_form(Q)
+    if reason is not None:
+        raise DomainError(f"DistributionPair: found {P!r} and {Q!r}, needed {reason}")

@@ -1,0 +1,503 @@
+"""Every formula of the papers once more, plainly, in mpmath; nothing here uses symacct's.
+
+Sums are summed and logarithms taken as printed. The precision is far beyond what is compared, so
+that cancellation, which these forms do not avoid, costs nothing.
+"""
+
+from fractions import Fraction
+
+from mpmath.ctx_mp import MPContext
+
+from symacct import symbols
+
+INFINITY = float("inf")
+
+
+def context(digits=160):
+    mp = MPContext()
+    mp.dps = digits
+    return mp
+
+
+def number(mp, x):
+    if x == INFINITY:
+        return mp.inf
+    x = Fraction(x)
+    return mp.mpf(x.numerator) / x.denominator
+
+
+def fraction(x):
+    """The exact value of an mpf of any context."""
+    sign, mantissa, power, _ = x._mpf_
+    assert mantissa or not power, f"{x} is not finite"
+    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(power)
+
+
+# --- mechanisms: ε(α) for 1 <= α <= ∞, from the constructor's arguments
+
+
+def gaussian(mp, alpha, sigma, sensitivity):
+    return number(mp, alpha) * (number(mp, sensitivity) / number(mp, sigma)) ** 2 / 2
+
+
+def laplace(mp, alpha, b, sensitivity):
+    s = number(mp, sensitivity) / number(mp, b)
+    if alpha == 1:
+        return s + mp.exp(-s) - 1
+    if alpha == INFINITY:
+        return s
+    a = number(mp, alpha)
+    first = a / (2 * a - 1) * mp.exp((a - 1) * s)
+    second = (a - 1) / (2 * a - 1) * mp.exp(-a * s)
+    return mp.log(first + second) / (a - 1)
+
+
+def response(mp, alpha, p):
+    p = number(mp, p) if isinstance(p, Fraction) else p
+    q = 1 - p
+    if alpha == 1:
+        return (2 * p - 1) * mp.log(p / q)
+    if alpha == INFINITY:
+        return abs(mp.log(p / q))
+    a = number(mp, alpha)
+    return mp.log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
+
+
+def pure(mp, alpha, epsilon, adjacency=None):
+    e = mp.exp(number(mp, epsilon))
+    if alpha == INFINITY:
+        return number(mp, epsilon)
+    return response(mp, alpha, e / (1 + e))
+
+
+def zcdp(mp, alpha, rho, xi, adjacency=None):
+    if alpha == INFINITY and rho == 0:
+        return number(mp, xi)
+    return number(mp, xi) + number(mp, rho) * number(mp, alpha)
+
+
+def tcdp(mp, alpha, rho, omega, adjacency=None):
+    return number(mp, rho) * number(mp, alpha) if alpha < omega else mp.inf
+
+
+def straight_line(mp, alpha, f, kind=None, adjacency=None, at_infinity=None):
+    """The samples' own curves are slope · α; a function carries its slope along."""
+    if alpha == INFINITY:
+        return mp.inf
+    slope = getattr(f, "slope", None) or Fraction(str(f / symbols.alpha))
+    return number(mp, slope) * number(mp, alpha)
+
+
+def divergence(mp, alpha, masses):
+    """D_α of the first law from the second, outcome by outcome."""
+    masses = [(number(mp, p), number(mp, q)) for p, q in masses if p or q]
+    if any(p and not q for p, q in masses):
+        return mp.inf
+    if alpha == 1:
+        return mp.fsum(p * mp.log(p / q) for p, q in masses if p)
+    if alpha == INFINITY:
+        return mp.log(max(p / q for p, q in masses if p))
+    a = number(mp, alpha)
+    return mp.log(mp.fsum(p**a * q ** (1 - a) for p, q in masses if p)) / (a - 1)
+
+
+def finite_pair(mp, alpha, P, Q, adjacency=None):  # noqa: N803  # the constructor's names
+    masses = list(zip(P, Q, strict=True))
+    return max(divergence(mp, alpha, masses), divergence(mp, alpha, [(q, p) for p, q in masses]))
+
+
+def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
+    if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
+        return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
+    delta = number(mp, sensitivity)
+    return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
+
+
+LEAVES = {
+    "DistributionPair": finite_pair,
+    "ExponentialFamily": exponential_family,
+    "Gaussian": gaussian,
+    "Laplace": laplace,
+    "RandomizedResponse": response,
+    "PureDP": pure,
+    "ZCDP": zcdp,
+    "TCDP": tcdp,
+    "Curve": straight_line,
+}
+
+
+def rdp(mp, node, alpha):
+    """ε(α) of a mechanism, or of operations on them that do not sample."""
+    fields, name = node.fields(), type(node).__name__
+    if name == "Compose":
+        return mp.fsum(count * rdp(mp, part, alpha) for part, count in node.terms.items())
+    if name == "Scale":
+        return number(mp, fields["c"]) * rdp(mp, fields["mechanism"], alpha)
+    if name == "PostProcess":
+        return rdp(mp, fields["mechanism"], alpha)
+    if name == "GroupPrivacy":
+        size = 2 ** fields["c"]
+        if alpha == INFINITY:
+            return size * rdp(mp, fields["mechanism"], alpha)
+        return 3 ** fields["c"] * rdp(mp, fields["mechanism"], size * max(alpha, 2))
+    if name == "Convexify":
+        return projected(mp, lambda a: rdp(mp, fields["mechanism"], a), alpha, fields["max_order"])
+    return LEAVES[name](mp, alpha, **fields)
+
+
+def projected(mp, eps, alpha, last):
+    """The lowest of all chords between (0, 0) and the points (l−1, K(l−1)) up to the last."""
+    if alpha > last:
+        return eps(alpha)
+    points = [(0, mp.mpf(0))] + [(l - 1, (l - 1) * eps(l)) for l in range(2, last + 1)]
+    if alpha == 1:
+        return min(k / x for x, k in points[1:])
+    lam = number(mp, alpha) - 1
+    chords = [
+        ka + (kb - ka) * (lam - a) / (b - a)
+        for a, ka in points
+        for b, kb in points
+        if a < b and a <= lam <= b
+    ]
+    return min(chords) / lam
+
+
+# --- theorems: ε′(α) from the base curve eps, the order, and the node
+
+
+def moment(mp, eps, alpha, g, factor=1):
+    """(1−γ)^{α−1}(αγ−γ+1) + the sum over l >= 2, whose terms l >= 3 are multiplied."""
+    terms = [
+        mp.binomial(alpha, l)
+        * (1 - g) ** (alpha - l)
+        * g**l
+        * mp.exp((l - 1) * eps(l))
+        * (factor if l > 2 else 1)
+        for l in range(2, alpha + 1)
+    ]
+    return (1 - g) ** (alpha - 1) * (alpha * g - g + 1) + mp.fsum(terms)
+
+
+def zhu_wang_8(mp, eps, alpha, node):
+    return mp.log(moment(mp, eps, alpha, number(mp, node.gamma))) / (alpha - 1)
+
+
+def zhu_wang_5(mp, eps, alpha, node):
+    return mp.log(moment(mp, eps, alpha, number(mp, node.gamma), 3)) / (alpha - 1)
+
+
+def _weights(mp, alpha, g):
+    return [mp.binomial(alpha, l) * (1 - g) ** (alpha - l) * g**l for l in range(alpha + 1)]
+
+
+def zhu_wang_11(mp, eps, alpha, node, tau=None, sides=2):
+    """Two-sided as printed; one-sided with E = ε(α) and without the last sum."""
+    if tau is None or 2 * tau > alpha:
+        return zhu_wang_8(mp, eps, alpha, node)
+    g, b = number(mp, node.gamma), _weights(mp, alpha, number(mp, node.gamma))
+    e = eps(alpha - tau if sides == 2 else alpha)
+    total = (1 - g) ** alpha * (1 - mp.exp(-e)) + mp.exp(-e) * (1 - g + g * mp.exp(e)) ** alpha
+    for l in range(2, tau + 1):
+        total -= b[l] * (mp.exp((l - 1) * e) - mp.exp((l - 1) * eps(l)))
+    for l in range(alpha - tau + 1, alpha + 1) if sides == 2 else ():
+        total += b[l] * (mp.exp((l - 1) * eps(l)) - mp.exp((l - 1) * e))
+    return mp.log(total) / (alpha - 1)
+
+
+def zhu_wang_20(mp, eps, alpha, node, tau=None, sides=1):
+    if tau is None or 2 * tau > alpha:
+        return zhu_wang_5(mp, eps, alpha, node)
+    g, b = number(mp, node.gamma), _weights(mp, alpha, number(mp, node.gamma))
+    e = eps(alpha - tau if sides == 2 else alpha)
+    total = (1 - g) ** alpha * (1 - 3 * mp.exp(-e))
+    total += 3 * mp.exp(-e) * (1 - g + g * mp.exp(e)) ** alpha
+    for l in range(3, tau + 1):
+        total -= 3 * b[l] * (mp.exp((l - 1) * e) - mp.exp((l - 1) * eps(l)))
+    total -= 2 * g * alpha * (1 - g) ** (alpha - 1)
+    total += b[2] * (mp.exp(eps(2)) - 3 * mp.exp(e))
+    for l in range(max(3, alpha - tau + 1), alpha + 1) if sides == 2 else ():
+        total += 3 * b[l] * (mp.exp((l - 1) * eps(l)) - mp.exp((l - 1) * e))
+    return mp.log(total) / (alpha - 1)
+
+
+def sampled_pure(mp, eps, alpha, node):
+    g, e = number(mp, node.gamma), eps(INFINITY)
+    if g == 0:
+        return mp.mpf(0)
+    return mp.log(1 + g * (mp.exp(e) - 1))
+
+
+def wang_9_terms(mp, eps, alpha, g):
+    e_inf = eps(INFINITY)
+
+    def spread(j):
+        return mp.mpf(2) if e_inf == mp.inf else min(mp.mpf(2), (mp.exp(e_inf) - 1) ** j)
+
+    e2 = mp.exp(eps(2))
+    yield g**2 * mp.binomial(alpha, 2) * min(4 * (e2 - 1), e2 * spread(2))
+    for j in range(3, alpha + 1):
+        yield g**j * mp.binomial(alpha, j) * mp.exp((j - 1) * eps(j)) * spread(j)
+
+
+def wang_9(mp, eps, alpha, node):
+    terms = wang_9_terms(mp, eps, alpha, number(mp, node.gamma))
+    return mp.log(1 + mp.fsum(terms)) / (alpha - 1)
+
+
+def difference(mp, eps, l):
+    """B(ε, l)."""
+    terms = [
+        (-1) ** (l - i) * mp.binomial(l, i) * (1 if i < 2 else mp.exp((i - 1) * eps(i)))
+        for i in range(l + 1)
+    ]
+    return mp.fsum(terms)
+
+
+def wang_27(mp, eps, alpha, node):
+    g = number(mp, node.gamma)
+    second, *plain = wang_9_terms(mp, eps, alpha, g)
+    total = second
+    for j, term in enumerate(plain, start=3):
+        low, high = difference(mp, eps, 2 * (j // 2)), difference(mp, eps, 2 * ((j + 1) // 2))
+        total += min(term, 4 * g**j * mp.binomial(alpha, j) * mp.sqrt(low * high))
+    return mp.log(1 + total) / (alpha - 1)
+
+
+def wang_lower(mp, eps, alpha, node):
+    """Proposition 11 as printed, with γ/(1−γ)."""
+    g = number(mp, node.gamma)
+    if g == 1:
+        return eps(alpha)
+    odds = g / (1 - g)
+    terms = [
+        mp.binomial(alpha, j) * odds**j * mp.exp((j - 1) * eps(j)) for j in range(2, alpha + 1)
+    ]
+    inner = mp.log(1 + alpha * g / (1 - g) + mp.fsum(terms))
+    return alpha * mp.log(1 - g) / (alpha - 1) + inner / (alpha - 1)
+
+
+def moment_subsampling(mp, eps, alpha, node):
+    g = number(mp, node.gamma)
+    if alpha == 1:
+        return g * eps(1)
+    lam = number(mp, alpha) - 1
+    if eps(alpha) == mp.inf:
+        return mp.mpf(0) if g == 0 else mp.inf
+    return mp.log(1 + g * (mp.exp(lam * eps(alpha)) - 1)) / lam
+
+
+def sampled_pair(mp, eps, alpha, node):
+    """D_α of the mixture (1−γ)Q + γP from Q, from the definition.
+
+    Randomized response: outcome by outcome. Noise: whole orders by the binomial theorem for
+    E_Q[(1−γ+γP/Q)^α], others by quadrature.
+    """
+    name, fields, g = type(node.mechanism).__name__, node.mechanism.fields(), number(mp, node.gamma)
+    if name in ("RandomizedResponse", "PureDP"):
+        return _sampled_answers(mp, alpha, _truth(mp, fields), g)
+    if isinstance(alpha, int) and alpha > 1:
+        return zhu_wang_8(mp, eps, alpha, node)
+    noise, sensitivity = fields.values()
+    scale = number(mp, Fraction(noise) / Fraction(sensitivity))
+    a = None if alpha == 1 else number(mp, alpha)
+
+    def moment(log_ratio):
+        m = 1 - g + g * mp.exp(log_ratio)
+        return m * mp.log(m) if a is None else m**a
+
+    if name == "Laplace":
+        s = 1 / scale
+        inside = mp.quad(lambda z: mp.exp(-s * z) * moment(s * (2 * z - 1)), mp.linspace(0, 1, 9))
+        total = (moment(-s) + mp.exp(-s) * moment(s) + s * inside) / 2
+    else:
+        reach = scale * mp.sqrt(2 * mp.dps * mp.log(10))
+        low, high = -reach, reach + (1 if a is None else a)
+        places = mp.linspace(low, high, int(mp.ceil((high - low) / (2 * scale))) + 1)
+
+        def integrand(z):
+            return mp.npdf(z, 0, scale) * moment((2 * z - 1) / (2 * scale**2))
+
+        total = mp.quad(integrand, places, method="gauss-legendre")
+    return total if a is None else mp.log(total) / (a - 1)
+
+
+def _truth(mp, fields):
+    if "p" in fields:
+        return number(mp, fields["p"])
+    e = mp.exp(number(mp, fields["epsilon"]))
+    return e / (1 + e)
+
+
+def _sampled_answers(mp, alpha, p, g):
+    mixed = [((1 - g) * q + g * x, q) for x, q in ((p, 1 - p), (1 - p, p))]
+    if alpha == 1:
+        return mp.fsum(x * mp.log(x / q) for x, q in mixed)
+    a = number(mp, alpha)
+    return mp.log(mp.fsum(x**a * q ** (1 - a) for x, q in mixed)) / (a - 1)
+
+
+def mironov_11(mp, eps, alpha, node):
+    fields = node.mechanism.fields()
+    sigma = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
+    return 2 * number(mp, node.gamma) ** 2 * number(mp, alpha) / sigma**2
+
+
+def abadi_3(mp, eps, alpha, node):
+    fields = node.mechanism.fields()
+    s = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
+    q, lam = number(mp, node.gamma), alpha - 1
+    total = q**2 * lam * (lam + 1) / ((1 - q) * s**2)
+    for t in range(3, lam + 2):
+        double = mp.fac2(t - 1)
+        keep = (1 - q) ** (t - 1)
+        total += mp.binomial(lam + 1, t) * (
+            (2 * q) ** t * double / (2 * keep * s**t)
+            + q**t / ((1 - q) ** t * s ** (2 * t))
+            + (2 * q) ** t
+            * mp.exp((t**2 - t) / (2 * s**2))
+            * (s**t * double + mp.mpf(t) ** t)
+            / (2 * keep * s ** (2 * t))
+        )
+    return total / lam
+
+
+def interpolated(mp, at_whole, alpha):
+    """WBK19 Corollary 10 from the values at whole orders; K(0) = 0."""
+    lam = number(mp, alpha) - 1
+    below = int(mp.floor(lam))
+    low = below * at_whole(below + 1) if below else 0
+    if lam == 0:
+        return at_whole(2)
+    high = (below + 1) * at_whole(below + 2)
+    return ((1 - lam + below) * low + (lam - below) * high) / lam
+
+
+def sampled_finite_pair(mp, eps, alpha, node):
+    """The largest of the four divergences of the mixture from the law without the record."""
+    fields, g = node.mechanism.fields(), node.gamma
+    found = []
+    for with_record, without in ((fields["P"], fields["Q"]), (fields["Q"], fields["P"])):
+        pairs = [((1 - g) * q + g * p, q) for p, q in zip(with_record, without, strict=True)]
+        found.append(divergence(mp, alpha, pairs))
+        found.append(divergence(mp, alpha, [(q, m) for m, q in pairs]))
+    return max(found)
+
+
+def pure_remark(mp, eps, alpha, node):
+    g = number(mp, node.gamma)
+    if g == 0 or eps(INFINITY) == mp.inf:
+        return g and mp.inf
+    inner = 1 + g * mp.exp(eps(alpha)) * (mp.exp(eps(INFINITY)) - 1)
+    return mp.mpf(alpha) / (alpha - 1) * mp.log(inner)
+
+
+def truncated(mp, eps, alpha, node):
+    rho = truncation(node.mechanism)[0]
+    return 13 * number(mp, node.gamma) ** 2 * number(mp, rho) * number(mp, alpha)
+
+
+def truncation(mechanism):
+    """(ρ, ω) of ρ-tCDP up to ω."""
+    fields = mechanism.fields()
+    if "omega" in fields:
+        return fields["rho"], fields["omega"]
+    if "rho" in fields and fields["xi"] == 0:
+        return fields["rho"], INFINITY
+    if "sigma" in fields:
+        return (fields["sensitivity"] / fields["sigma"]) ** 2 / 2, INFINITY
+    return None
+
+
+def noise_ratio(mp, node):
+    fields = node.mechanism.fields()
+    return number(mp, Fraction(fields["sigma"]) / Fraction(fields["sensitivity"]))
+
+
+def abadi_regime(mp, alpha, node):
+    q, s = number(mp, node.gamma), noise_ratio(mp, node)
+    return s >= 1 and 16 * q * s < 1 and alpha - 1 <= s**2 * mp.log(1 / (q * s))
+
+
+def mironov_regime(mp, alpha, node):
+    q, s, a = number(mp, node.gamma), noise_ratio(mp, node), number(mp, alpha)
+    big = mp.log(1 + 1 / (q * (a - 1)))
+    first = a <= s**2 * big / 2 - 2 * mp.log(s)
+    second = a <= (s**2 * big**2 / 2 - mp.log(5) - 2 * mp.log(s)) / (
+        big + mp.log(q * a) + 1 / (2 * s**2)
+    )
+    return 5 * q <= 1 and s >= 4 and first and second
+
+
+def truncated_regime(mp, alpha, node):
+    rho, omega = (number(mp, x) for x in truncation(node.mechanism))
+    s, log = number(mp, node.gamma), mp.log(1 / number(mp, node.gamma))
+    return (
+        0 < rho <= mp.mpf(1) / 10
+        and s <= mp.mpf(1) / 10
+        and log >= 3 * rho * (2 + mp.log(1 / rho, 2))
+        and omega >= log / (2 * rho)
+        and number(mp, alpha) < log / (4 * rho)
+    )
+
+
+#: Where a closed form says anything at all: parameters and order together.
+REGIMES = {
+    "ACG16-L3": abadi_regime,
+    "MTZ19-T11": mironov_regime,
+    "BDRS18-T11": truncated_regime,
+}
+
+
+def same(mp, eps, alpha, node):
+    return eps(alpha)
+
+
+#: Theorems about sampling that read the base curve. Options follow the node.
+BOUNDS = {
+    "ZW19-T5": zhu_wang_5,
+    "ZW19-T6": zhu_wang_8,
+    "ZW19-T8": zhu_wang_8,
+    "S22-POISSON": zhu_wang_8,
+    "ZW19-L4": sampled_pure,
+    "WBK19-L3": sampled_pure,
+    "WBK19-T9": wang_9,
+    "WBK19-T27": wang_27,
+    "WBK19-P11": wang_lower,
+    "BLOG-C24": moment_subsampling,
+    "PAIR-EXACT": sampled_pair,
+    "MTZ19-EXACT": sampled_pair,
+    "ZW19-T11": zhu_wang_11,
+    "ZW19-T20": zhu_wang_20,
+    "MTZ19-T11": mironov_11,
+    "ACG16-L3": abadi_3,
+    "VEH14-T13": same,
+    "VEH14-T3-CAP": sampled_pure,
+    "WBK19-PURE": pure_remark,
+    "BDRS18-T11": truncated,
+    "BLOG-C26": zhu_wang_8,
+    "PAIR-FINITE": sampled_finite_pair,
+    "PAIR-FINITE-WOR": sampled_finite_pair,
+}
+#: Theorems that derive an order from the node's own whole orders, and those about operations that
+#: do not sample, which `rdp` above writes down.
+DERIVED = {"WBK19-C10", "VEH14-T3"}
+PLAIN = {"MIR17-P1", "MIR17-P2", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"}
+
+
+def smallest(mp, objective, low, high):
+    """The least value of a function with one valley in [low, high], by golden sections."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    share = (3 - mp.sqrt(5)) / 2
+    a, b = low + share * (high - low), high - share * (high - low)
+    fa, fb = objective(a), objective(b)
+    # The value's error is the square of the width.
+    while high - low > mp.mpf(10) ** (-mp.dps // 3):
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = low + share * (high - low)
+            fa = objective(a)
+        else:
+            low, a, fa = a, b, fb
+            b = high - share * (high - low)
+            fb = objective(b)
+    return min(fa, fb)

@@ -1,0 +1,468 @@
+"""What sampling does to a curve: every theorem over every mechanism."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    Accountant,
+    AssumptionError,
+    Compose,
+    DistributionPair,
+    Gaussian,
+    Kind,
+    Laplace,
+    OrderError,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+)
+from symacct.expr import kinds
+from symacct.theory import is_about, named
+from tests import independent
+from tests.support import (
+    BASES,
+    COARSE,
+    INFINITY,
+    LEAVES,
+    MP,
+    OPERATIONS,
+    SAMPLERS,
+    about_sampling,
+    answers,
+    at_order,
+    fractional_orders,
+    holds,
+    is_attained,
+    new_rate,
+    overlap,
+    rates,
+    whole_orders,
+)
+
+DIGITS = 40
+PRODUCT = [(name, kind, base) for name, kind in about_sampling() for base in BASES]
+#: The dominating pair is known and swapped by an involution (theory.md, section 3).
+SYMMETRIC = {"Gaussian", "Laplace", "RandomizedResponse", "PureDP"}
+
+
+def sampled(data, kind, base):
+    """A node, a whole order, and a fractional one from 1 to 8: quadratures grow with the order."""
+    node = data.draw(OPERATIONS[kind](BASES[base]))
+    return node, data.draw(whole_orders), data.draw(fractional_orders) % 7 + 1
+
+
+def ask(node, alpha, by=None, digits=DIGITS):
+    return Accountant(digits).rdp(node, alpha, by=by)
+
+
+def said(node, alpha, by):
+    """What the theorem says, or None where it refuses, for a reason that is checked here."""
+    try:
+        return ask(node, alpha, by)
+    except OrderError:
+        # Inside the theorem's orders, outside its conditions on order and parameters together.
+        assert alpha in named(by).orders
+        assert not independent.REGIMES[by](MP, alpha, node)
+    except AssumptionError:
+        assert named(by).applies(node) is not None
+    except SoundnessError:
+        # A lower bound, or one that is not monotone, needs an exact base.
+        assert node.mechanism.claim.kind is Kind.UPPER
+        assert named(by).kind is Kind.LOWER or not named(by).monotone
+    return None
+
+
+# --- every theorem against the same formula written plainly in mpmath
+
+
+@pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
+@given(data=st.data())
+def test_every_theorem_is_its_printed_formula(name, kind, base, data):
+    if name in independent.DERIVED:
+        pytest.skip("derives its value from the node's own whole orders: see below")
+    node, whole, fractional = sampled(data, kind, base)
+    check(name, node, at_order(named(name), whole, fractional))
+
+
+def check(name, node, alpha, **options):
+    """The answer holds the independent value, or the theorem's assumptions are not proved."""
+    answer = said(node, alpha, ":".join([name, *_text(options)]))
+    if answer is None:
+        return False
+    by_quadrature = name in ("MTZ19-EXACT", "PAIR-EXACT") and isinstance(alpha, Fraction)
+    mp = COARSE if by_quadrature else MP
+
+    def eps(order):
+        return independent.rdp(mp, node.mechanism, order)
+
+    value = independent.BOUNDS[name](mp, eps, alpha, node, **options)
+    assert holds(answer, value, DIGITS, trusted=45 if by_quadrature else 120)
+    return True
+
+
+def _text(options):
+    return [",".join(f"{key}={value}" for key, value in options.items())] if options else []
+
+
+@pytest.mark.parametrize("name", ["ZW19-T11", "ZW19-T20"])
+@pytest.mark.parametrize("base", [*LEAVES, "Compose of ZCDP"])
+@pytest.mark.parametrize("sides", [1, 2])
+@given(data=st.data())
+def test_the_tau_term_bounds_are_their_printed_formulas(name, base, sides, data):
+    node, _, _ = sampled(data, "PoissonSubsample", base)
+    tau = data.draw(st.integers(2, 6))
+    for alpha in (2 * tau - 1, 2 * tau, 2 * tau + data.draw(st.integers(1, 12))):
+        check(name, node, alpha, tau=tau, sides=sides)
+
+
+@pytest.mark.parametrize("leaf", ["Gaussian", "Laplace"])
+@given(data=st.data())
+def test_more_tau_terms_never_cost_more_and_end_in_the_whole_sum(leaf, data):
+    node, _, _ = sampled(data, "PoissonSubsample", leaf)
+    for name, whole in (("ZW19-T11", "ZW19-T8"), ("ZW19-T20", "ZW19-T5")):
+        bounds = [ask(node, 16, f"{name}:tau={tau},sides=2") for tau in (2, 4, 8)]
+        assert bounds[0].upper >= bounds[1].lower
+        assert bounds[1].upper >= bounds[2].lower
+        assert bounds[2].upper >= ask(node, 16, whole).lower
+        assert overlap(ask(node, 16, f"{name}:tau=9"), ask(node, 16, whole))
+
+
+@given(
+    st.fractions(1, 12, max_denominator=9),
+    st.sampled_from(["1/5", "1/50", "1/300", "1/2000"]),
+    whole_orders,
+    st.sampled_from(["ACG16-L3", "MTZ19-T11"]),
+)
+@settings(max_examples=80)
+def test_closed_forms_for_the_gaussian_answer_within_their_conditions_only(sigma, q, alpha, name):
+    node = PoissonSubsample(Gaussian(2 * sigma, 2), q)
+    assert check(name, node, alpha) == independent.REGIMES[name](MP, alpha, node)
+
+
+@given(
+    st.fractions(Fraction(1, 1000), Fraction(1, 8), max_denominator=1000),
+    st.sampled_from(["1/5", "1/50", "1/300", "1/2000"]),
+    st.one_of(whole_orders, fractional_orders),
+    st.booleans(),
+)
+@settings(max_examples=60)
+def test_truncated_cdp_answers_within_its_conditions_only(rho, s, alpha, truncated):
+    mechanism = TCDP(rho, 40) if truncated else ZCDP(rho)
+    node = SubsampleWithoutReplacement(mechanism, s)
+    assert check("BDRS18-T11", node, alpha) == independent.REGIMES["BDRS18-T11"](MP, alpha, node)
+
+
+def test_quadrature_at_orders_1_and_between_whole_ones():
+    assert check("MTZ19-EXACT", PoissonSubsample(Gaussian(2), "1/50"), 1)
+    assert check("MTZ19-EXACT", PoissonSubsample(Gaussian("1/2", 2), "1/5"), Fraction(11, 10))
+    assert check("PAIR-EXACT", PoissonSubsample(Laplace("1/3"), "1/50"), 1)
+    assert check("PAIR-EXACT", PoissonSubsample(Laplace(3, 2), "1/2"), Fraction(77, 10))
+    assert check("PAIR-EXACT", PoissonSubsample(RandomizedResponse("1/7"), "1/50"), 1)
+
+
+def test_a_response_that_tells_nothing_costs_nothing():
+    for gamma in (0, "1/10", 1):
+        for alpha in (1, 2, "5/2", 7, "inf"):
+            assert ask(PoissonSubsample(RandomizedResponse("1/2"), gamma), alpha).upper < 1e-40
+            assert ask(PoissonSubsample(PureDP(0), gamma), alpha).upper < 1e-40
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("base", BASES)
+@given(data=st.data())
+def test_fractional_orders_come_from_the_whole_ones(kind, base, data):
+    node, _, alpha = sampled(data, kind, base)
+    default = {}
+
+    def at_whole(order):
+        if order not in default:
+            x = ask(node, order, digits=100)
+            default[order] = MP.mpf(0) + MP.make_mpf(x.upper._mpf_)
+        return default[order]
+
+    expected = independent.interpolated(MP, at_whole, alpha)
+    # The whole orders themselves are known to 100 digits.
+    answer = ask(node, alpha, "WBK19-C10")
+    exact = independent.fraction(expected)
+    error = exact / 10**95
+    low, high = (independent.fraction(x) for x in (answer.lower, answer.upper))
+    assert low <= exact + error
+    assert exact - error <= high
+    assert answer.digits >= DIGITS
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@given(data=st.data())
+def test_the_lower_bound_at_a_fractional_order_is_that_of_the_whole_order_below(kind, data):
+    node, _, alpha = sampled(data, kind, "Gaussian")
+    alpha += 1
+    below = Accountant().lower_bound(node, int(alpha))
+    assert overlap(ask(node, alpha, "VEH14-T3", 30), below)
+    assert Accountant().lower_bound(node, alpha).upper >= below.lower
+
+
+# --- theorems against each other
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("base", BASES)
+@given(data=st.data())
+def test_lower_bounds_lie_below_exact_values_below_upper_bounds(kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    for alpha in (whole, fractional, INFINITY):
+        found = answers(node, alpha)
+        kinds = {name: answer.claim.kind for name, answer in found.items()}
+        for low, low_kind in kinds.items():
+            for high, high_kind in kinds.items():
+                if low_kind is not Kind.UPPER and high_kind is not Kind.LOWER:
+                    assert found[low].lower <= found[high].upper, (low, high, alpha)
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("base", BASES)
+@given(data=st.data())
+def test_the_default_is_the_smallest_upper_bound(kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    for alpha in (1, whole, fractional, INFINITY):
+        found = {
+            name: answer
+            for name, answer in answers(node, alpha).items()
+            if named(name).kind is not Kind.LOWER and named(name).default
+        }
+        default = ask(node, alpha, digits=30)
+        assert default.claim.kind is not Kind.LOWER
+        assert all(default.lower <= answer.upper for answer in found.values())
+        assert any(overlap(default, answer) for answer in found.values())
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("leaf", sorted(SYMMETRIC))
+@given(data=st.data())
+def test_the_default_lower_bound_is_the_largest_one(kind, leaf, data):
+    node, whole, fractional = sampled(data, kind, leaf)
+    for alpha in (whole, max(fractional, Fraction(5, 2)), INFINITY):
+        found = {
+            name: answer
+            for name, answer in answers(node, alpha).items()
+            if named(name).kind is not Kind.UPPER and named(name).default
+        }
+        best = Accountant().lower_bound(node, alpha)
+        assert best.claim.kind is not Kind.UPPER
+        # At a whole order nothing derived from other orders is needed.
+        direct = [a for name, a in found.items() if named(name).reads != "itself"] or [
+            *found.values()
+        ]
+        assert all(best.upper >= answer.lower for answer in direct)
+        assert any(overlap(best, answer) for answer in direct)
+
+
+@pytest.mark.parametrize("base", sorted(BASES))
+@given(data=st.data())
+def test_the_tight_theorem_applies_where_the_pair_is_symmetric_and_nowhere_else(base, data):
+    node = data.draw(OPERATIONS["PoissonSubsample"](BASES[base]))
+    symmetric = _symmetric(node.mechanism)
+    assert (said(node, 5, "ZW19-T8") is not None) == symmetric
+    assert (ask(node, 5).claim.theorems[0] == "ZW19-T8") <= symmetric
+
+
+def _symmetric(node):
+    name = type(node).__name__
+    if name == "DistributionPair":
+        masses = sorted(zip(node.P, node.Q, strict=True))
+        return masses == sorted((q, p) for p, q in masses)
+    if name == "Compose":
+        return all(_symmetric(part) for part in node.terms)
+    return _symmetric(node.mechanism) if name == "PostProcess" else name in SYMMETRIC
+
+
+@pytest.mark.parametrize("leaf", sorted(SYMMETRIC))
+@given(data=st.data())
+def test_where_the_pair_is_symmetric_the_lower_bound_is_attained(leaf, data):
+    node = data.draw(OPERATIONS["PoissonSubsample"](LEAVES[leaf]))
+    alpha = data.draw(whole_orders)
+    upper, lower = ask(node, alpha), Accountant(DIGITS).lower_bound(node, alpha)
+    assert upper.claim.kind is Kind.EXACT
+    assert overlap(upper, lower)
+    assert upper.digits >= DIGITS
+
+
+# --- the rate
+
+
+@pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
+@given(data=st.data())
+def test_rate_0_gives_0_whatever_the_theorem(name, kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    alpha = max(2, at_order(named(name), whole, fractional))
+    answer = said(new_rate(node, 0), alpha, name)
+    if answer is None:
+        return
+    if name == "VEH14-T13":  # says nothing about the rate
+        assert overlap(answer, ask(node.mechanism, alpha))
+    else:
+        assert answer.upper == 0
+
+
+@pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
+@given(data=st.data())
+def test_rate_1_gives_no_less_than_the_base(name, kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    if not is_attained(node):
+        return
+    theorem = named(name)
+    alpha = max(2, at_order(theorem, whole, fractional))
+    answer = said(new_rate(node, 1), alpha, name)
+    if answer is None:
+        return
+    if theorem.reads == "itself" and theorem.kind is Kind.LOWER:
+        alpha = alpha if alpha == INFINITY else int(alpha)
+    below = ask(node.mechanism, alpha)
+    assert answer.upper >= below.lower
+    if theorem.kind is not Kind.UPPER or (theorem.reads != "itself" and theorem.kind is Kind.EXACT):
+        assert overlap(answer, below)
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("base", BASES)
+@given(data=st.data())
+def test_by_default_rate_0_gives_0_and_rate_1_the_base(kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    for alpha in (1, whole, fractional, INFINITY):
+        assert ask(new_rate(node, 0), alpha).upper == 0
+        all_of_it = ask(new_rate(node, 1), alpha)
+        assert all_of_it.lower <= ask(node.mechanism, alpha).upper
+        if is_attained(node):
+            assert overlap(all_of_it, ask(node.mechanism, alpha))
+
+
+@pytest.mark.parametrize("base", [*LEAVES, "Compose of RandomizedResponse"])
+@pytest.mark.parametrize("name", ["ZW19-T5", "ZW19-T6", "ZW19-T8", "WBK19-P11", "WBK19-T9"])
+@given(data=st.data())
+def test_a_tiny_rate_counts_squared(name, base, data):
+    theorem = named(name)
+    (kind,) = theorem.about.split()
+    node, alpha, _ = sampled(data, kind, base)
+    gamma = Fraction(1, 10**2000)
+    node = new_rate(node, gamma)
+    answer = said(node, alpha, name)
+    if answer is None:
+        return
+    second = MP.expm1(independent.rdp(MP, node.mechanism, 2))
+    if name == "WBK19-T9":
+        pure = independent.rdp(MP, node.mechanism, INFINITY)
+        other = min(MP.mpf(2), MP.expm1(pure) ** 2) if pure != MP.inf else MP.mpf(2)
+        second = min(4 * second, (1 + second) * other)
+    coefficient = independent.fraction(alpha * second / 2)
+    low, high = (independent.fraction(x) / gamma**2 for x in (answer.lower, answer.upper))
+    # What follows is smaller by a factor γ, times less than e^{K(23)} < 10¹⁹⁰⁰ here.
+    assert abs(low / coefficient - 1) < Fraction(1, 10**30)
+    assert abs(high / coefficient - 1) < Fraction(1, 10**30)
+
+
+@pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
+@given(data=st.data())
+def test_a_higher_rate_never_costs_less(name, kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    alpha = max(2, at_order(named(name), whole, fractional))
+    low, high = sorted([node.gamma, data.draw(rates)])
+    less, more = (said(new_rate(node, gamma), alpha, name) for gamma in (low, high))
+    if less is not None and more is not None:
+        assert less.lower <= more.upper
+
+
+# --- the order
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("leaf", sorted(SYMMETRIC))
+@given(data=st.data())
+def test_a_higher_order_never_costs_less(kind, leaf, data):
+    node, first, _ = sampled(data, kind, leaf)
+    second = data.draw(whole_orders)
+    low, high = sorted([first, second])
+    assert ask(node, low).lower <= ask(node, high).upper
+    assert Accountant().lower_bound(node, low).lower <= Accountant().lower_bound(node, high).upper
+    if ask(node, high).claim.kind is Kind.EXACT:
+        assert ask(node, high).lower <= ask(node, INFINITY).upper
+
+
+@pytest.mark.parametrize("leaf", sorted(SYMMETRIC))
+@given(data=st.data())
+def test_an_exact_cgf_is_convex_and_0_at_0(leaf, data):
+    mechanism = data.draw(LEAVES[leaf])
+    node = data.draw(OPERATIONS["PoissonSubsample"](st.just(mechanism)))
+    accountant = Accountant(DIGITS)
+    for one in (mechanism, node, Compose({node: 3, mechanism: 2})):
+        left = data.draw(st.integers(0, 20))
+        middle = left + data.draw(st.integers(1, 5))
+        right = 2 * middle - left
+        k0, k1, k2 = (accountant.cgf(one, lam) for lam in (left, middle, right))
+        assert accountant.cgf(one, 0).upper == 0
+        assert 2 * k1.lower <= k0.upper + k2.upper
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+@pytest.mark.parametrize("base", BASES)
+@given(data=st.data())
+def test_sampling_never_costs_more_than_the_base(kind, base, data):
+    node, whole, fractional = sampled(data, kind, base)
+    for alpha in (1, whole, fractional, INFINITY):
+        sampled_value, below = ask(node, alpha), ask(node.mechanism, alpha)
+        assert sampled_value.lower <= below.upper
+
+
+@given(LEAVES["Gaussian"], rates, rates, whole_orders)
+def test_sampling_twice_costs_no_less_than_sampling_once_at_the_product_of_rates(m, a, b, alpha):
+    twice = PoissonSubsample(PoissonSubsample(m, a), b)
+    once = PoissonSubsample(m, a * b)
+    assert ask(once, alpha).lower <= ask(twice, alpha).upper
+    # The lower bound reads only the curve, which the pair of the inner sampling attains.
+    assert overlap(ask(twice, alpha, "ZW19-T6"), ask(once, alpha))
+
+
+def test_sampling_the_sum_is_not_the_sum_of_samplings():
+    together = PoissonSubsample(2 * Gaussian(5), "1/10")
+    apart = 2 * PoissonSubsample(Gaussian(5), "1/10")
+    assert ask(apart, 8).upper < ask(together, 8).lower
+
+
+def test_post_processing_a_symmetric_mechanism_keeps_the_tight_bound_as_an_upper_one():
+    plain = PoissonSubsample(Laplace(2), "1/10")
+    after = PoissonSubsample(PostProcess(Laplace(2)), "1/10")
+    assert overlap(ask(plain, 8), ask(after, 8))
+    assert ask(plain, 8).claim.kind is Kind.EXACT
+    assert ask(after, 8).claim.kind is Kind.UPPER
+
+
+@pytest.mark.parametrize("p", ["1/10", "3/5", "9/10"])
+@pytest.mark.parametrize("gamma", ["1/50", "1/2"])
+def test_neither_direction_of_the_sampled_pair_exceeds_the_bound(p, gamma):
+    """D_α(mix‖Q) and D_α(Q‖mix) for the laws of randomized response, outcome by outcome."""
+    node = PoissonSubsample(RandomizedResponse(p), gamma)
+    x, g = independent.number(MP, Fraction(p)), independent.number(MP, Fraction(gamma))
+    for alpha in (2, 3, Fraction(7, 2), 9):
+        a = independent.number(MP, alpha)
+        mixed = [((1 - g) * q + g * z, q) for z, q in ((x, 1 - x), (1 - x, x))]
+        there = MP.log(MP.fsum(m**a * q ** (1 - a) for m, q in mixed)) / (a - 1)
+        back = MP.log(MP.fsum(q**a * m ** (1 - a) for m, q in mixed)) / (a - 1)
+        answer = ask(node, alpha)
+        assert holds(answer, there, DIGITS)
+        assert independent.fraction(back) < independent.fraction(answer.lower)
+
+
+@pytest.mark.parametrize(("name", "kind"), about_sampling())
+def test_every_theorem_about_sampling_applies_to_some_mechanism(name, kind):
+    theorem = named(name)
+    alpha = at_order(theorem, 5, Fraction(5, 2))
+    build, finite = kinds()[kind], DistributionPair(["1/4", "3/4"], ["1/3", "2/3"])
+    nodes = [build(base, "1/500") for base in (Gaussian(5), RandomizedResponse("3/4"), finite)]
+    assert all(is_about(theorem, node) for node in nodes)
+    assert any(theorem.why_not(node, alpha) is None for node in nodes)

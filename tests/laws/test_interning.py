@@ -1,0 +1,198 @@
+"""Equal expressions are one object; dead ones are forgotten."""
+
+import gc
+import weakref
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import (
+    Accountant,
+    Compose,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+)
+from symacct.expr import Node
+from tests.support import leaves
+
+FIVES = [
+    5,
+    5.0,
+    "5",
+    "5.0",
+    "10/2",
+    "0.5e1",
+    " 5 ",
+    Fraction(5),
+    Decimal("5.0"),
+    Decimal(5),
+    np.int64(5),
+    np.uint8(5),
+    np.float32(5),
+    np.float64(5),
+    mpmath.mpf(5),
+    sympy.Integer(5),
+    sympy.Rational(10, 2),
+    sympy.Float(5),
+    sympy.sqrt(25),
+]
+
+
+@pytest.mark.parametrize("five", FIVES, ids=lambda x: f"{type(x).__name__} {x}")
+def test_five_is_five_in_every_spelling(five):
+    assert Gaussian(five) is Gaussian(5)
+    assert Laplace(1, five) is Laplace(1, sensitivity=5)
+    assert PureDP(five) is PureDP(epsilon=5)
+    assert five * Gaussian(2) is 5 * Gaussian(2) or isinstance(five, str | np.generic)
+    assert Compose({Gaussian(2): five}) is 5 * Gaussian(2)
+    assert Scale(Gaussian(2), five) is 5 * Gaussian(2)
+    answer, again = Accountant().rdp(Gaussian(2), five), Accountant().rdp(Gaussian(2), 5)
+    assert (answer.lower, answer.upper) == (again.lower, again.upper)
+
+
+@pytest.mark.parametrize(
+    "milli", ["1/1000", "0.001", "1e-3", "0.1e-2", Fraction(1, 1000), Decimal("0.001")]
+)
+def test_decimal_text_is_exact(milli):
+    assert PoissonSubsample(Gaussian(5), milli) is PoissonSubsample(
+        Gaussian(5), sympy.Rational(1, 1000)
+    )
+
+
+def test_a_float_is_its_binary_value():
+    tenth = Fraction(0.1)
+    assert RandomizedResponse(0.1) is RandomizedResponse(tenth)
+    assert RandomizedResponse(0.1) is not RandomizedResponse("0.1")
+    assert RandomizedResponse(mpmath.mpf(0.1)) is RandomizedResponse(tenth)
+    assert RandomizedResponse(sympy.Float(0.1)) is RandomizedResponse(tenth)
+    assert RandomizedResponse(np.float32(0.1)) is RandomizedResponse(
+        Fraction(float(np.float32(0.1)))
+    )
+
+
+def test_an_mpf_keeps_digits_beyond_the_global_precision():
+    with mpmath.workdps(60):
+        third = mpmath.mpf(1) / 3
+    with mpmath.workdps(5):
+        node = RandomizedResponse(third)
+    assert abs(node.p - Fraction(1, 3)) < Fraction(1, 10**59)
+
+
+def test_different_parameters_are_different_nodes():
+    nodes = [
+        Gaussian(5),
+        Gaussian(1, 5),
+        Gaussian("5.000000000000000000000000001"),
+        Laplace(5),
+        Gaussian(sympy.Symbol("s")),
+        Gaussian(sympy.Symbol("s", positive=True)),
+        PureDP(5),
+        PureDP(5, "add_remove"),
+        PureDP(5, "replace_one"),
+        2 * Gaussian(5),
+        3 * Gaussian(5),
+    ]
+    assert len(set(nodes)) == len(nodes)
+
+
+@given(leaves, st.integers(2, 12))
+def test_n_times_m_is_the_n_fold_sum(m, n):
+    total = m
+    for _ in range(n - 1):
+        total = total + m
+    assert n * m is total
+    assert m * n is total
+    assert Compose(*[m] * n) is total
+    assert Compose([m] * n) is total
+    assert Compose({m: n}) is total
+
+
+@given(st.permutations([Gaussian(5), Laplace(2), PureDP(1), Gaussian(5)]))
+def test_a_sum_does_not_depend_on_its_order(parts):
+    assert Compose(*parts) is 2 * Gaussian(5) + Laplace(2) + PureDP(1)
+
+
+def test_nested_sums_are_flat_and_counted():
+    inner = 2 * Gaussian(5) + Laplace(2)
+    assert 3 * inner + Gaussian(5) is 7 * Gaussian(5) + 3 * Laplace(2)
+    assert 1 * Gaussian(5) is Gaussian(5)
+    assert 0 * Gaussian(5) is Compose()
+    assert Gaussian(5) + 0 * Laplace(2) is Gaussian(5)
+    assert (3 * inner).runs == 9
+
+
+def test_dead_nodes_are_collected():
+    node = PoissonSubsample(Gaussian("17/1234567") + Laplace(3), "1/7654321")
+    witnesses = [weakref.ref(one) for one in node.walk() if one is not Laplace(3)]
+    del node
+    gc.collect()
+    assert [witness() for witness in witnesses if witness() is not None] == []
+
+
+def test_the_register_does_not_grow_with_dead_nodes():
+    gc.collect()
+    before = len(Node._nodes)
+    for i in range(500):
+        _ = 2 * Gaussian(Fraction(1, 10**6 + i)) + Laplace(1)
+    gc.collect()
+    assert len(Node._nodes) <= before + 10
+
+
+def test_an_accountant_does_not_keep_nodes_alive():
+    accountant = Accountant()
+    node = PoissonSubsample(Gaussian("1234567/17"), "1/7")
+    accountant.rdp(node, 5)
+    accountant.epsilon(node, "1e-5")
+    witness = weakref.ref(node)
+    del node
+    gc.collect()
+    assert witness() is None
+    assert len(accountant._memo) == 0
+
+
+def test_a_node_cannot_be_changed():
+    node = Gaussian(5)
+    with pytest.raises(AttributeError, match=r"immutable.*subs"):
+        node.sigma = 6
+    with pytest.raises(AttributeError, match="immutable"):
+        del node.sigma
+    terms = (2 * node + Laplace(1)).terms
+    with pytest.raises(TypeError):
+        terms[node] = 5
+    counts = {node: 2}
+    total = Compose(counts, Laplace(1))
+    counts[node] = 9
+    assert total is 2 * node + Laplace(1)
+    node.fields()["sigma"] = 7
+    assert node.fields()["sigma"] == 5
+
+
+def test_symbols_are_replaced_everywhere_at_once():
+    s, q = sympy.Symbol("s", positive=True), sympy.Symbol("q", positive=True)
+    node = 3 * PoissonSubsample(Gaussian(s), q) + Laplace(s / 2, q)
+    assert node.free_symbols == {s, q}
+    assert node.subs({s: 4, q: "1/10"}) is (
+        3 * PoissonSubsample(Gaussian(4), "1/10") + Laplace(2, "1/10")
+    )
+    assert (Gaussian(s) + Laplace(q)).subs({s: q, q: s}) is Gaussian(q) + Laplace(s)
+    assert (Gaussian(s) + Gaussian(q)).subs({s: 2, q: 2}) is 2 * Gaussian(2)
+
+
+def test_walk_meets_every_node_once_children_first():
+    inner = Gaussian(5)
+    node = PoissonSubsample(inner + Laplace(2), "1/2") + inner
+    found = list(node.walk())
+    assert len(found) == len(set(found)) == 5
+    place = {one: i for i, one in enumerate(found)}
+    assert all(place[child] < place[one] for one in found for child in one.children)
+    assert found[-1] is node

@@ -1,0 +1,43 @@
+"""Nothing escapes the laws: every kind of node has samples, every theorem a second formula."""
+
+import pytest
+
+from symacct import Compose, theorems
+from symacct.expr import Node, kinds
+from symacct.mechanisms import Mechanism
+from symacct.theory import named
+from tests import independent, support
+
+
+def test_every_kind_of_node_has_a_sample_generator():
+    missing = set(kinds()) - set(support.LEAVES) - set(support.OPERATIONS)
+    assert not missing, f"add a line to tests/support.py for {sorted(missing)}"
+
+
+def test_every_mechanism_has_an_independent_formula():
+    leaves = {name for name, cls in kinds().items() if issubclass(cls, Mechanism)}
+    missing = leaves - set(independent.LEAVES)
+    assert not missing, f"write the curve of {sorted(missing)} into tests/independent.py"
+
+
+def test_every_theorem_has_an_independent_formula():
+    known = set(independent.BOUNDS) | independent.DERIVED | independent.PLAIN
+    missing = {theorem.name for theorem in theorems()} - known
+    assert not missing, f"write the formula of {sorted(missing)} into tests/independent.py"
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
+def test_every_theorem_states_what_it_is(theorem):
+    assert set(theorem.about.split()) <= set(kinds())
+    assert theorem.source.key
+    assert theorem.statement
+    assert theorem.assumes
+    assert named(theorem.name) is theorem
+
+
+@pytest.mark.parametrize("name", sorted(kinds()))
+def test_the_name_of_a_kind_is_that_of_its_class(name):
+    cls = kinds()[name]
+    assert cls.__name__ == name
+    assert issubclass(cls, Node)
+    assert cls is Compose or cls.constructor

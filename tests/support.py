@@ -1,0 +1,249 @@
+"""One sample generator per kind of node, and what the laws need to compare answers."""
+
+import inspect
+from fractions import Fraction
+
+import sympy
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    Accountant,
+    Compose,
+    Convexify,
+    Curve,
+    DistributionPair,
+    ExponentialFamily,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+    SubsampleWithoutReplacement,
+    SymacctError,
+    symbols,
+    theorems,
+)
+from symacct.expr import kinds
+from symacct.theory import is_about
+from tests import independent
+
+INFINITY = float("inf")
+
+# --- samples
+
+parameters = st.fractions(Fraction(1, 2), 12, max_denominator=20)
+rates = st.one_of(
+    st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
+    st.sampled_from([Fraction(1, 10**6), Fraction(256, 60000), Fraction(1, 2)]),
+)
+whole_orders = st.integers(2, 24)
+fractional_orders = st.fractions(1, 24, max_denominator=12).filter(lambda a: a.denominator > 1)
+
+
+def line_for_any_arithmetic(slope):
+    """A (ctx, alpha) function that is slope · α."""
+
+    def curve(ctx, alpha):
+        return alpha * ctx.number(slope)
+
+    curve.slope = slope
+    return curve
+
+
+def line_in_mpmath(slope):
+    """A plain mpmath callable that is slope · α."""
+
+    def curve(alpha):
+        return alpha * slope.numerator / slope.denominator
+
+    curve.slope = slope
+    return curve
+
+
+slopes = st.fractions(Fraction(1, 100), 1, max_denominator=100)
+formula_curves = st.builds(
+    lambda slope, kind: Curve(
+        sympy.Rational(slope.numerator, slope.denominator) * symbols.alpha,
+        kind=kind,
+        adjacency="either",
+        at_infinity="inf",
+    ),
+    slopes,
+    st.sampled_from(["exact", "upper"]),
+)
+function_curves = st.builds(
+    lambda slope, kind: Curve(
+        line_for_any_arithmetic(slope), kind=kind, adjacency="either", at_infinity="inf"
+    ),
+    slopes,
+    st.sampled_from(["exact", "upper"]),
+)
+
+
+def _shares(counts):
+    return [Fraction(count, sum(counts)) for count in counts]
+
+
+@st.composite
+def finite_pairs(draw):
+    """Two laws on two to four outcomes, each of positive probability under both."""
+    size = draw(st.integers(2, 4))
+    counts = st.lists(st.integers(1, 9), min_size=size, max_size=size)
+    P, Q = _shares(draw(counts)), _shares(draw(counts))
+    return DistributionPair(P, Q) if P != Q else DistributionPair(["1/4", "3/4"], ["1/3", "2/3"])
+
+
+#: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
+LEAVES = {
+    "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "RandomizedResponse": st.builds(
+        RandomizedResponse,
+        # 1/2 tells nothing: its curve is 0, which has tests of its own.
+        st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20).filter(
+            lambda p: p != Fraction(1, 2)
+        ),
+    ),
+    "PureDP": st.builds(PureDP, st.fractions(Fraction(1, 20), 3, max_denominator=20)),
+    "ZCDP": st.builds(ZCDP, slopes, st.sampled_from([0, Fraction(1, 10)])),
+    "TCDP": st.builds(TCDP, slopes, st.integers(100, 200)),
+    "Curve": st.one_of(formula_curves, function_curves),
+    "DistributionPair": finite_pairs(),
+    "ExponentialFamily": st.builds(
+        ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)
+    ),
+}
+
+#: For every operation, a strategy over a base node. A new operation needs a line here.
+OPERATIONS = {
+    "Convexify": lambda base: st.builds(Convexify, base, st.integers(2, 16)),
+    "Compose": lambda base: st.builds(
+        lambda m, count, b: Compose({m: count, Laplace(b): 1}), base, st.integers(1, 50), parameters
+    ),
+    "Scale": lambda base: st.builds(
+        Scale, base, st.fractions(Fraction(1, 9), 3, max_denominator=9).filter(_no_count)
+    ),
+    "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(1, 2)),
+    "PostProcess": lambda base: st.builds(PostProcess, base),
+    "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
+    "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),
+}
+
+
+def _no_count(c):
+    return c.denominator > 1
+
+
+def has_rate(kind):
+    return "gamma" in inspect.signature(kinds()[kind].__new__).parameters
+
+
+SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
+PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
+
+#: Expressions without sampling, whose curve tests/independent.py writes down.
+BASES = {
+    **LEAVES,
+    **{
+        f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
+        for name in PLAIN_OPERATIONS
+        for leaf in ("RandomizedResponse", "ZCDP")
+    },
+}
+
+leaves = st.one_of(*LEAVES.values())
+bases = st.one_of(*BASES.values())
+
+
+def _wrap(inner):
+    poisson = OPERATIONS["PoissonSubsample"](inner)
+    others = [OPERATIONS[name](inner) for name in PLAIN_OPERATIONS]
+    return st.one_of(poisson, *others)
+
+
+#: Random expressions under add/remove adjacency, a few operations deep.
+expressions = st.recursive(leaves, _wrap, max_leaves=4)
+
+
+def is_attained(node):
+    """Is the curve that of a mechanism? A scaled or projected one, or one for groups, need not be,
+
+    so that a bound for sampling may fall below it.
+    """
+    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve", "TCDP", "ZCDP")
+    return not any(type(n).__name__ in made_up for n in node.walk())
+
+
+def new_rate(node, gamma):
+    """The same sampling of the same mechanism at another rate."""
+    return type(node)(node.mechanism, gamma)
+
+
+# --- theorems
+
+
+def about_sampling():
+    """Every theorem about a sampling operation, with the operation's name."""
+    return [
+        (theorem.name, kind)
+        for theorem in theorems()
+        for kind in SAMPLERS
+        if kind in theorem.about.split()
+    ]
+
+
+def at_order(theorem, whole, fractional):
+    """An order that the theorem speaks of."""
+    if theorem.orders.first == INFINITY:
+        return INFINITY
+    return whole if theorem.orders.whole else fractional
+
+
+def answers(node, alpha, digits=30):
+    """What every theorem about this node says at α, where it says something."""
+    accountant, found = Accountant(digits), {}
+    for theorem in theorems():
+        if is_about(theorem, node) and theorem.status == "proved":
+            try:
+                found[theorem.name] = accountant.rdp(node, alpha, by=theorem.name)
+            except SymacctError:
+                continue
+    return found
+
+
+# --- comparing
+
+MP = independent.context()
+#: For quadratures, which are trusted to 45 digits.
+COARSE = independent.context(80)
+
+
+def overlap(a, b):
+    """May the two enclosed numbers be equal?"""
+    return a.lower <= b.upper and b.lower <= a.upper
+
+
+def holds(enclosure, value, digits, trusted=120):
+    """Does the enclosure hold the independent value, and is it `digits` tight?
+
+    The independent value's own error is far below: `trusted` digits, or 10⁻¹⁵⁰.
+    """
+    if value == MP.inf or str(value) == "+inf":
+        return enclosure.lower == enclosure.upper == INFINITY
+    exact = independent.fraction(value)
+    error = max(abs(exact) / 10**trusted, Fraction(1, 10**150))
+    low, high = independent.fraction(enclosure.lower), independent.fraction(enclosure.upper)
+    return low <= exact + error and exact - error <= high and enclosure.digits >= digits
+
+
+def decimal_overlaps(enclosure, text, shown):
+    """Does the enclosure meet the decimal string, whose last shown digit may be rounded?"""
+    value = Fraction(text)
+    error = abs(value) / 10 ** (shown - 1)
+    low, high = independent.fraction(enclosure.lower), independent.fraction(enclosure.upper)
+    return low <= value + error and value - error <= high

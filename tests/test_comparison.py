@@ -1,0 +1,96 @@
+"""compare: everything known about an expression side by side, with ratios and reasons."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from symacct import (
+    DistributionPair,
+    Enclosure,
+    Gaussian,
+    Kind,
+    PoissonSubsample,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    compare,
+    theorems,
+)
+from symacct.cli import main
+from symacct.theory import is_about
+
+EXPRESSIONS = [
+    PoissonSubsample(Gaussian(5), "1/1000"),
+    PoissonSubsample(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]), "1/10"),
+    SubsampleWithoutReplacement(RandomizedResponse("3/4"), "1/10"),
+    100 * SubsampleWithoutReplacement(Gaussian(5), "1/1000"),
+]
+ORDERS = [2, "7/2", 8, "inf"]
+
+
+@pytest.fixture(params=EXPRESSIONS, ids=repr, scope="module")
+def compared(request):
+    return request.param, compare(request.param, ORDERS)
+
+
+def test_every_theorem_about_it_has_a_row_with_a_value_or_a_reason(compared):
+    m, rows = compared
+    about = {t.name for t in theorems() for node in m.walk() if is_about(t, node)}
+    about -= {"MIR17-P1"}  # composition has one theorem: nothing to compare
+    assert {row.name for row in rows} == about | {"default"}
+    for row in rows:
+        assert len(row.values) == len(row.ratios) == len(ORDERS)
+        assert all(isinstance(x, Enclosure) or x for x in row.values)
+
+
+def test_the_default_comes_first_then_lower_bounds_up_to_upper_ones(compared):
+    _, rows = compared
+    assert rows[0].name == "default"
+    applying = [row for row in rows[1:] if row.applies]
+    places = [[Kind.LOWER, Kind.EXACT, Kind.UPPER].index(row.kind) for row in applying]
+    assert places == sorted(places)
+    assert not any(row.applies for row in rows[1 + len(applying) :])
+
+
+def test_lower_bounds_have_ratios_up_to_1_and_proved_upper_ones_from_1_on(compared):
+    _, rows = compared
+    for row in rows:
+        for value, ratio in zip(row.values, row.ratios, strict=True):
+            if ratio is None or not value.claim.certified:
+                continue
+            if value.claim.kind is not Kind.UPPER:
+                assert ratio.lower <= 1, row.name
+            if value.claim.kind is not Kind.LOWER:
+                assert ratio.upper >= 1, row.name
+
+
+def test_a_ratio_is_the_quotient_of_what_is_shown():
+    rows = {row.name: row for row in compare(EXPRESSIONS[0], 8, digits=20)}
+    bound, exact = (float(rows[name].values[0]) for name in ("ZW19-T5", "ZW19-T8"))
+    assert abs(float(rows["ZW19-T5"].ratios[0]) - bound / exact) < 1e-12
+
+
+def test_without_replacement_the_best_lower_bound_is_what_counts():
+    node = EXPRESSIONS[2]
+    rows = {row.name: row for row in compare(node, 8)}
+    best = float(node.lower_bound(8))
+    assert abs(float(rows["default"].ratios[0]) - float(node.rdp(8)) / best) < 1e-6
+
+
+def test_a_leaf_has_its_own_curve_only():
+    (row,) = compare(Gaussian(5), 8)
+    assert row.name == "default"
+    assert row.ratios[0].lower <= 1 <= row.ratios[0].upper
+
+
+def test_the_command_prints_the_ratio_and_the_reasons():
+    text = "PoissonSubsample(Gaussian(5), 1/1000)"
+    shown = CliRunner().invoke(main, ["compare", text, "--alpha", "8"])
+    assert shown.exit_code == 0, shown.output
+    assert "× best known" in shown.output
+    assert "1.110" in shown.output
+    assert "does not apply" in shown.output
+    as_json = CliRunner().invoke(main, ["compare", text, "--alpha", "8", "--json"])
+    rows = {row["theorem"]: row for row in json.loads(as_json.output)}
+    assert rows["ZW19-T5"]["ratios"][0]["value"].startswith("1.110")
+    assert rows["PAIR-EXACT"]["ratios"] == [None]

@@ -1,0 +1,147 @@
+"""RDP ⇒ (ε, δ): the optimal conversion of one order, against a search over two-point pairs."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse, conversions
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.baselines import gaussian_epsilon
+from symacct.conversion import asoodeh21, named
+from tests import independent
+
+MP = independent.context(40)
+F = Fraction
+
+#: (ρ, α, δ) → ε: Asoodeh et al.'s optimum, as sup over p of log((p−δ)/q_min(p)).
+CASES = [
+    (F(1, 2), F(8), F(1, 10**5)),
+    (F(1, 100), F(30), F(1, 10**5)),
+    (F(1, 10**6), F(500), F(1, 10**8)),
+    (F(3), F(5, 2), F(1, 100)),
+    (F(20), F(10), F(1, 10**6)),
+    (F(1, 10**10), F(20), F(1, 10**7)),
+    (F(1, 2), F(11, 10), F(1, 10**5)),
+    (F(1, 100), F(1000), F(1, 2000)),
+    (F(2), F(30), F(1, 10)),  # αδ > 1: the worst law is on one answer
+]
+
+
+def least_q(rho, alpha, p):
+    """The smallest q with D_α((p, 1−p)‖(q, 1−q)) <= ρ, by bisection."""
+    top = MP.exp((alpha - 1) * rho)
+
+    def inside(q):
+        second = (1 - p) ** alpha * (1 - q) ** (1 - alpha) if p < 1 else 0
+        return p**alpha * q ** (1 - alpha) + second <= top
+
+    low, high = MP.mpf(10) ** -80, p
+    for _ in range(170):
+        middle = MP.sqrt(low * high)
+        low, high = (low, middle) if inside(middle) else (middle, high)
+    return high
+
+
+def widest(rho, alpha, delta):
+    """sup_p log((p−δ)/q_min(p)), by a grid of log p and golden sections."""
+    rho, alpha, delta = (independent.number(MP, x) for x in (rho, alpha, delta))
+
+    def loss(log_p):
+        p = min(MP.exp(log_p), MP.mpf(1))
+        return MP.log((p - delta) / least_q(rho, alpha, p))
+
+    start = MP.log(delta)
+    places = [start * (1 - MP.mpf(i) / 60) for i in range(1, 61)]
+    best = max(range(60), key=lambda i: loss(places[i]))
+    low, high = places[max(best - 1, 0)], places[min(best + 1, 59)]
+    value = -independent.smallest(MP, lambda x: -loss(x), low, high)
+    return max(value, loss(MP.mpf(0)), MP.mpf(0))
+
+
+def optimal(rho, alpha, delta, bits=160):
+    with precision(bits):
+        return asoodeh21.epsilon(BALL, *(BALL.number(x) for x in (rho, alpha, delta)))
+
+
+@pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
+def test_the_optimal_conversion_is_the_supremum_over_two_point_pairs(rho, alpha, delta):
+    ball = optimal(rho, alpha, delta)
+    expected = independent.fraction(widest(rho, alpha, delta))
+    middle = Fraction(str(float(ball.mid())))
+    assert ball.rel_accuracy_bits() > 80 or ball == 0
+    assert abs(middle - expected) <= abs(expected) * Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
+def test_delta_and_epsilon_are_each_others_inverse(rho, alpha, delta):
+    with precision(160):
+        balls = [BALL.number(x) for x in (rho, alpha, delta)]
+        eps = asoodeh21.epsilon(BALL, *balls)
+        back = asoodeh21.log_delta(BALL, balls[0], balls[1], eps)
+        assert back.overlaps(balls[2].log())
+        assert back.rad() < 1e-20
+
+
+losses = st.fractions(F(1, 10**4), 5, max_denominator=10**4)
+orders = st.one_of(st.integers(2, 200).map(F), st.fractions(F(11, 10), 60, max_denominator=9))
+deltas = st.integers(1, 12).map(lambda n: F(1, 10**n))
+
+
+@given(losses, orders, deltas)
+def test_it_is_never_worse_than_the_others(rho, alpha, delta):
+    with precision(128):
+        rho, alpha, delta = (BALL.number(x) for x in (rho, alpha, delta))
+        best = asoodeh21.epsilon(BALL, rho, alpha, delta)
+        for name in ("improved", "classic"):
+            assert best.lower() <= named(name).epsilon(BALL, rho, alpha, delta).upper()
+        small = asoodeh21.log_delta(BALL, rho, alpha, rho)
+        for name in ("improved", "classic"):
+            assert small.lower() <= named(name).log_delta(BALL, rho, alpha, rho).upper()
+
+
+@given(losses, orders, deltas, st.fractions(F(1, 100), F(99, 100), max_denominator=100))
+def test_no_two_point_pair_within_the_curve_exceeds_it(rho, alpha, delta, p):
+    """Soundness by itself: for the pair with D_α = ρ at this p, P(1) − e^ε Q(1) <= δ."""
+    with precision(160):
+        eps = optimal(rho, alpha, delta)
+    r, a, x = (independent.number(MP, v) for v in (rho, alpha, p))
+    q = least_q(r, a, x)
+    upper = MP.mpf(str(eps.upper().str(30, radius=False))) * (1 + MP.mpf(10) ** -25)
+    assert x - MP.exp(upper) * q <= independent.number(MP, delta) * (1 + MP.mpf(10) ** -20)
+
+
+@pytest.mark.parametrize("conversion", [c.name for c in conversions()])
+def test_a_guarantee_by_each_conversion(conversion):
+    for m in (5 * Gaussian(5), 1000 * PoissonSubsample(Gaussian(5), "1/1000"), 3 * Laplace(2)):
+        found = m.epsilon("1e-5", digits=12, conversion=conversion)
+        improved = m.epsilon("1e-5", digits=12)
+        if conversion == "optimal":
+            assert not found.optimal
+            assert found.epsilon.lower <= improved.epsilon.upper
+        again = m.delta(found.epsilon.upper, digits=12, conversion=conversion)
+        assert again.delta.lower <= Fraction(1, 10**5)
+
+
+def test_the_optimal_conversion_stays_above_the_exact_privacy_of_the_gaussian_mechanism():
+    exact = gaussian_epsilon("1e-5", 5).epsilon
+    found = Gaussian(5).epsilon("1e-5", conversion="optimal")
+    assert exact.upper < found.epsilon.lower < Gaussian(5).epsilon("1e-5").epsilon.lower
+
+
+def test_only_a_conversion_proved_to_have_one_valley_claims_the_best_order():
+    assert {c.name: c.one_valley for c in conversions()} == {
+        "classic": True,
+        "improved": True,
+        "optimal": False,
+    }
+    m = 5 * RandomizedResponse("3/5")
+    assert m.epsilon("1e-3", conversion="improved", orders="integer").optimal
+    assert not m.epsilon("1e-3", conversion="optimal", orders="integer").optimal
+
+
+def test_where_the_total_variation_is_below_delta_epsilon_is_0():
+    assert optimal(F(1, 10**6), F(3), F(1, 1000)) == 0
+    assert optimal(F(1, 50), F(60), F(1, 50)) == 0

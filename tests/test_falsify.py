@@ -1,0 +1,282 @@
+"""The adversary: wrong claims are refuted by a witness, theorems are not."""
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from symacct import DomainError, Kind, Theorem, conversions, falsify, theorems
+from symacct.explore.attacks.claims import CLAIMS
+
+#: Sound, only looser: nothing can refute them. Their docstrings say so.
+SOUND = {"IMPROVED-FLIPPED", "IMPROVED-FORGOTTEN", "IMPROVED-DELTA-FLIPPED"}
+#: What Steinke 2022 states for every mechanism, so that no search should refute it.
+STATED = {"T6-AS-UPPER"}
+#: A user's statement about a curve, not one about mechanisms.
+NOT_ABOUT_MECHANISMS = {"SCALE", "SCALE-LOWER"}
+
+WRONG = sorted(set(CLAIMS) - SOUND - STATED)
+PROVED = [t for t in theorems() if t.status == "proved"]
+
+MP = mpmath.MPContext()
+MP.dps = 60
+
+
+def number(x):
+    return MP.mpf(x.numerator) / x.denominator
+
+
+def renyi(p, q, alpha):
+    """D_α(P‖Q) by its definition, at 60 digits."""
+    if alpha == float("inf"):
+        return MP.log(max(number(a / b) for a, b in zip(p, q, strict=True)))
+    if alpha == 1:
+        return MP.fsum(number(a) * MP.log(number(a / b)) for a, b in zip(p, q, strict=True))
+    a = number(Fraction(alpha))
+    total = MP.fsum(number(x) ** a * number(y) ** (1 - a) for x, y in zip(p, q, strict=True))
+    return MP.log(total) / (a - 1)
+
+
+def larger(p, q, alpha):
+    return max(renyi(p, q, alpha), renyi(q, p, alpha))
+
+
+def mixture(rate, p, q):
+    return [(1 - rate) * b + rate * a for a, b in zip(p, q, strict=True)]
+
+
+def witness_of(name, budget=5000):
+    attack = falsify(name, budget=budget)
+    assert attack.refuted, str(attack)
+    laws = [law for _, law in attack.witness.laws]
+    return attack.witness, laws, dict(attack.witness.numbers)
+
+
+def agrees(enclosure, value):
+    """Does the enclosure hold the independent value (whose own error is far below)?"""
+    low, high = MP.make_mpf(enclosure.lower._mpf_), MP.make_mpf(enclosure.upper._mpf_)
+    error = abs(value) * MP.mpf(10) ** -40
+    return low - error <= value <= high + error
+
+
+def sampled_moment(eps, alpha, rate, shift=0):
+    """log A(α)/(α−1), A = (1−γ)^{α−1}(αγ−γ+1) + Σ b_l e^{(l−1)ε(l−shift)}"""
+    g = number(rate)
+    total = (1 - g) ** (alpha - 1) * (alpha * g - g + 1)
+    for l in range(2, alpha + 1):
+        weight = MP.binomial(alpha, l) * g**l * (1 - g) ** (alpha - l)
+        total += weight * MP.exp((l - 1) * eps(l - shift))
+    return MP.log(total) / (alpha - 1)
+
+
+# --- what must be refuted, each witness computed again without our code
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_claim_is_refuted_by_a_witness(name):
+    witness, laws, _ = witness_of(name)
+    if CLAIMS[name].theorem.kind is Kind.LOWER:
+        assert witness.bound.lower > witness.truth.upper
+    else:
+        assert witness.truth.lower > witness.bound.upper
+    assert all(sum(law) == 1 for law in laws if len(law) > 1)
+
+
+def test_the_average_of_closer_pairs_may_be_farther_apart():
+    witness, (p1, p2, q1, q2, mu1, mu2, nu1, nu2), _ = witness_of("BLOG-CONJECTURE-1")
+    alpha, half = witness.alpha, Fraction(1, 2)
+    assert renyi(p1, q1, alpha) <= renyi(mu1, nu1, alpha)
+    assert renyi(p2, q2, alpha) <= renyi(mu2, nu2, alpha)
+    ours = renyi(mixture(half, p1, p2), mixture(half, q1, q2), alpha)
+    theirs = renyi(mixture(half, mu1, mu2), mixture(half, nu1, nu2), alpha)
+    assert ours > theirs
+    assert agrees(witness.truth, ours)
+
+
+def test_the_poisson_formula_does_not_hold_without_replacement():
+    witness, (p, q, r), numbers = witness_of("T8-WITHOUT-REPLACEMENT")
+    rate, alpha = numbers["gamma"], witness.alpha
+    truth = larger(mixture(rate, p, r), mixture(rate, q, r), alpha)
+    bound = sampled_moment(
+        lambda l: max(larger(p, q, l), larger(p, r, l), larger(q, r, l)), alpha, rate
+    )
+    assert truth > bound
+    assert agrees(witness.truth, truth)
+    assert agrees(witness.bound, bound)
+
+
+def test_theorem_8_with_shifted_orders_fails_under_its_own_condition():
+    witness, (p, q), numbers = witness_of("T8-SHIFTED")
+    rate, alpha = numbers["gamma"], witness.alpha
+    for l in range(3, alpha + 1, 2):
+        assert sum(b * (a / b - 1) ** l for a, b in zip(p, q, strict=True)) >= 0
+        assert sum(a * (b / a - 1) ** l for a, b in zip(p, q, strict=True)) >= 0
+    truth = larger(mixture(rate, p, q), q, alpha)
+    bound = sampled_moment(lambda l: larger(p, q, l), alpha, rate, shift=1)
+    assert truth > bound
+    assert agrees(witness.truth, truth)
+    assert agrees(witness.bound, bound)
+
+
+def test_theorem_9_needs_the_4_of_its_second_term():
+    witness, (p, q, r), numbers = witness_of("T9-WITHOUT-THE-4")
+    rate, alpha = numbers["gamma"], witness.alpha
+
+    def eps(l):
+        return max(larger(p, q, l), larger(p, r, l), larger(q, r, l))
+
+    def spread(j):
+        return min(MP.mpf(2), MP.expm1(eps(float("inf"))) ** j)
+
+    g = number(rate)
+    total = 1 + g**2 * MP.binomial(alpha, 2) * min(MP.expm1(eps(2)), MP.exp(eps(2)) * spread(2))
+    for j in range(3, alpha + 1):
+        total += g**j * MP.binomial(alpha, j) * MP.exp((j - 1) * eps(j)) * spread(j)
+    truth = larger(mixture(rate, p, r), mixture(rate, q, r), alpha)
+    assert truth > MP.log(total) / (alpha - 1)
+    assert agrees(witness.truth, truth)
+    assert agrees(witness.bound, MP.log(total) / (alpha - 1))
+
+
+def test_theorem_27_is_unsound_on_a_curve_that_is_only_an_upper_bound():
+    witness, laws, numbers = witness_of("T27-ON-AN-UPPER-BOUND")
+    p, r, *raises = laws
+    orders = [int(name.split()[-1]) for name, _ in witness.laws[2:]]
+    raised = {l: number(x[0]) for l, x in zip(orders, raises, strict=True)}
+    assert all(x > 0 for x in raised.values())
+    rate, alpha = numbers["gamma"], witness.alpha
+    curve = {l: larger(p, r, l) + raised.get(l, 0) for l in range(2, alpha + 1)}
+    assert all(curve[l] <= curve[l + 1] for l in range(2, alpha))
+
+    def difference(l):
+        terms = [(l - 1) * curve[l] if l > 1 else 0 for l in range(l + 1)]
+        return MP.fsum((-1) ** (l - i) * MP.binomial(l, i) * MP.exp(terms[i]) for i in range(l + 1))
+
+    pure, total = larger(p, r, float("inf")), MP.mpf(1)
+    for j in range(2, alpha + 1):
+        root = 4 * MP.sqrt(difference(2 * (j // 2)) * difference(2 * (j - j // 2)))
+        plain = MP.exp((j - 1) * curve[j]) * min(MP.mpf(2), MP.expm1(pure) ** j)
+        total += number(rate) ** j * MP.binomial(alpha, j) * min(root, plain)
+    truth = larger(mixture(rate, p, r), r, alpha)
+    assert truth > MP.log(total) / (alpha - 1)
+    assert agrees(witness.truth, truth)
+    assert agrees(witness.bound, MP.log(total) / (alpha - 1))
+
+
+def test_theorem_6_is_no_lower_bound_where_the_removal_attains_the_curve():
+    """ZW19's proof puts the law with the record first; the other way round it fails."""
+    witness, (p, q), numbers = witness_of("T6-FROM-A-REMOVAL")
+    rate, alpha = numbers["gamma"], witness.alpha
+    assert all(renyi(q, p, l) >= renyi(p, q, l) for l in range(2, alpha + 1))
+    truth = larger(mixture(rate, p, q), q, alpha)
+    assert truth < sampled_moment(lambda l: renyi(q, p, l), alpha, rate)
+    assert agrees(witness.truth, truth)
+
+
+@pytest.mark.parametrize("name", ["IMPROVED-TWICE", "IMPROVED-PLUS"])
+def test_a_conversion_with_a_wrong_sign_is_refuted(name):
+    witness, (p, q), numbers = witness_of(name)
+    ratio, alpha = numbers["e^epsilon"], number(Fraction(witness.alpha))
+    delta = max(
+        sum(max(0, a - ratio * b) for a, b in zip(*pair, strict=True)) for pair in ((p, q), (q, p))
+    )
+    eps, sign = larger(p, q, witness.alpha), {"IMPROVED-TWICE": 2, "IMPROVED-PLUS": 1}[name]
+    rest = (MP.log(number(delta)) + MP.log(alpha)) / (alpha - 1)
+    rest = rest if name == "IMPROVED-PLUS" else -rest
+    bound = eps + sign * MP.log((alpha - 1) / alpha) + rest
+    assert bound < MP.log(number(ratio))
+    assert agrees(witness.bound, bound)
+
+
+@pytest.mark.parametrize("name", sorted(SOUND | STATED))
+def test_what_is_only_looser_is_not_refuted(name):
+    assert not falsify(name, budget=5000).refuted
+
+
+def test_the_conjecture_of_the_blog_fails_for_gaussian_noise_in_the_plane():
+    """BLOG-C26 under replace-one: three normal laws, the means a triangle with sides 1."""
+    attack = falsify("BLOG-C26", budget=5000)
+    assert attack.refuted, str(attack)
+    numbers = dict(attack.witness.numbers)
+    g, sigma = number(numbers["gamma"]), number(numbers["sigma"])
+    s = 1 / sigma**2
+
+    def moment(i, j):
+        """E_R[(P/R)^i (Q/R)^j], the squared lengths being s, the product of the means s/2."""
+        return MP.exp(((i * i - i) + (j * j - j) + i * j) * s / 2)
+
+    spread = moment(2, 0) - 2 * moment(1, 1) + moment(0, 2)
+    skew = moment(2, 1) - 2 * moment(1, 2) + moment(0, 3)
+    least = g**2 * spread**2 / ((1 - g) * spread + g * skew)
+    assert MP.log1p(least) > MP.log1p(g**2 * MP.expm1(s))
+    assert agrees(attack.witness.truth, MP.log1p(least))
+    assert agrees(attack.witness.bound, MP.log1p(g**2 * MP.expm1(s)))
+
+
+# --- what must not be
+
+
+@pytest.mark.parametrize("theorem", PROVED, ids=lambda t: t.name)
+def test_no_theorem_is_refuted(theorem):
+    attack = falsify(theorem.name, budget=1500)
+    assert not attack.refuted, f"a certified witness against a theorem:\n{attack}"
+    assert attack.attacked or theorem.name in NOT_ABOUT_MECHANISMS, attack.outcome
+
+
+@pytest.mark.parametrize("conversion", conversions(), ids=lambda c: c.name)
+def test_no_conversion_is_refuted(conversion):
+    attack = falsify(conversion, budget=1500)
+    assert attack.attacked
+    assert not attack.refuted, str(attack)
+
+
+@pytest.mark.parametrize("theorem", [t for t in PROVED if t.default], ids=lambda t: t.name)
+def test_a_theorem_stated_a_tenth_too_well_is_refuted_where_it_is_attained(theorem):
+    """The search is not blind: a bound that is attained does not survive being shrunk."""
+    if theorem.kind is not Kind.EXACT or theorem.name == "MTZ19-EXACT":
+        return  # no finite mechanism attains Gaussian noise
+
+    def shrunk(*args, **parameters):
+        return theorem.bound(*args, **parameters) * 9 / 10
+
+    stated = {**vars(theorem), "bound": shrunk, "kind": Kind.UPPER}
+    stated.pop("claim", None)
+    assert falsify(Theorem(**stated), budget=1500).refuted
+
+
+# --- what it says
+
+
+def test_the_same_seed_makes_the_same_search():
+    assert str(falsify("ZW19-T5", 1000, seed=3)) == str(falsify("ZW19-T5", 1000, seed=3))
+    assert str(falsify("ZW19-T5", 1000, seed=3)) != str(falsify("ZW19-T5", 1000, seed=4))
+
+
+def test_an_attack_says_what_it_tried_and_how_near_it_came():
+    attack = falsify("WBK19-T9", budget=3000)
+    assert attack.candidates >= 3000
+    assert attack.closest.ratio.lower >= 1
+    assert "closest" in str(attack)
+    shown = attack.as_dict()
+    assert shown["witness"] is None
+    assert shown["closest"]["verdict"] == "holds"
+    assert sum(shown["schemes"].values()) == shown["candidates"]
+
+
+def test_a_function_of_the_users_is_attacked_too():
+    def too_good(ctx, eps, alpha, gamma):
+        """ε′(α) <= γ² ε(α)"""
+        return gamma**2 * eps(alpha)
+
+    assert falsify(too_good, budget=2000, about="PoissonSubsample").refuted
+
+
+@pytest.mark.parametrize("wrong", [5, "NO-SUCH", None])
+def test_what_is_no_statement_is_refused(wrong):
+    with pytest.raises(DomainError):
+        falsify(wrong)
+
+
+def test_a_function_needs_to_say_what_it_is_about():
+    with pytest.raises(DomainError, match="about"):
+        falsify(lambda ctx, eps, alpha: eps(alpha))

@@ -1,0 +1,136 @@
+"""A theorem of the user's own, ten lines outside the package, takes part in everything."""
+
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    Accountant,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    Source,
+    compare,
+    falsify,
+    theorem,
+    theorems,
+)
+from symacct.claims import ADD_REMOVE, FINITE_ORDERS
+from symacct.export.explanation import explain
+from symacct.theory import forget
+
+NODE = PoissonSubsample(Gaussian(5), "1/100")
+
+
+def state(name, bound, **options):
+    """What a user writes; the test adds only the name."""
+    return theorem(
+        name,
+        about="PoissonSubsample",
+        kind=Kind.UPPER,
+        source=Source("me", "notebook, page 3"),
+        orders=FINITE_ORDERS,
+        adjacency=ADD_REMOVE,
+        **options,
+    )(bound)
+
+
+@pytest.fixture
+def capped():
+    """ε′(α) <= min{ε(α), log(1 + γ(e^{ε(∞)} − 1))}: sound, and what the base alone gives."""
+
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) <= ε(α)"""
+        return eps(alpha)
+
+    state("MINE-1", bound)
+    yield "MINE-1"
+    forget("MINE-1")
+
+
+@pytest.fixture
+def too_good():
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) <= γ² ε(α)"""
+        return gamma**2 * eps(alpha)
+
+    state("MINE-2", bound, default=False)
+    yield "MINE-2"
+    forget("MINE-2")
+
+
+def test_it_is_listed_with_what_it_states(capped):
+    (found,) = (t for t in theorems() if t.name == capped)
+    assert str(found.source) == "me, notebook, page 3"
+    assert found.statement == "ε′(α) <= ε(α)"
+
+
+def test_it_answers_by_name_certified_and_with_its_source(capped):
+    answer = NODE.rdp(Fraction(5, 2), by=capped)
+    assert answer <= Fraction(1, 20) + Fraction(1, 10**20)
+    assert answer >= Fraction(1, 20) - Fraction(1, 10**20)
+    assert answer.claim.theorems[0] == capped
+    assert answer.certified
+
+
+def test_it_takes_part_in_compare(capped):
+    (row,) = (row for row in compare(NODE, [2, "5/2"]) if row.name == capped)
+    assert row.applies
+    assert all(ratio.lower > 1 for ratio in row.ratios)
+
+
+def test_it_takes_part_in_the_default_answer_and_in_explain():
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) <= ε(α), stated as the only tight one"""
+        return eps(alpha)
+
+    # Being tight it stands alone among those that apply; a real user would have to prove that.
+    node = PoissonSubsample(2 * Laplace(3), "1/10")
+    before = explain(node, "5/2").theorem
+    state("MINE-3", bound, tight=True)
+    try:
+        assert explain(node, "5/2").theorem == "MINE-3"
+        assert Accountant(12).rdp(node, "5/2").claim.theorems[0] == "MINE-3"
+    finally:
+        forget("MINE-3")
+    assert explain(node, "5/2").theorem == before
+
+
+def test_every_engine_evaluates_it(capped):
+    for engine in ("ball", "mpmath", "float64"):
+        assert abs(float(Accountant(12, engine).rdp(NODE, 8, by=capped)) - 0.16) < 1e-9
+    assert NODE.formula is not None
+
+
+def test_falsify_finds_nothing_against_a_sound_one(capped):
+    attack = falsify(capped, budget=2000)
+    assert attack.attacked
+    assert not attack.refuted
+
+
+def test_falsify_refutes_a_wrong_one(too_good):
+    attack = falsify(too_good, budget=2000)
+    assert attack.refuted
+    assert attack.witness.truth.lower > attack.witness.bound.upper
+
+
+def test_the_laws_pick_it_up_by_the_register(capped):
+    from tests import support
+
+    assert (capped, "PoissonSubsample") in support.about_sampling()
+    assert capped in support.answers(NODE, 4)
+
+
+def test_a_name_is_given_once(capped):
+    with pytest.raises(DomainError, match="already registered"):
+        state(capped, lambda ctx, eps, alpha, gamma: eps(alpha))
+
+
+def test_what_was_forgotten_is_gone(capped):
+    state("MINE-4", lambda ctx, eps, alpha, gamma: eps(alpha))
+    forget("MINE-4")
+    with pytest.raises(DomainError):
+        NODE.rdp(2, by="MINE-4")
+    assert "MINE-4" not in {row.name for row in compare(NODE, 2)}
