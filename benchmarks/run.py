@@ -17,6 +17,7 @@ import venv
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def mpmath_difference_table(mechanism: sa.Node, up_to: int) -> int:
         row = [mp.mpf(1), mp.mpf(1), *(moment(l) for l in range(2, up_to + 1))]
         new = [row[0]]
         for _ in range(up_to):
-            row = [b - a for a, b in zip(row, row[1:], strict=False)]
+            row = [b - a for a, b in pairwise(row)]
             new.append(row[0])
         if found and all(
             abs(a - b) <= abs(b) * mp.mpf(10) ** -30 for a, b in zip(found, new, strict=True)

@@ -34,7 +34,7 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
 )
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import INFINITY, expression, order
 from symacct.expr import Node, as_node
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -96,13 +96,13 @@ class Accountant:
 
     def curve(self, m: Node, by: str | None = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
-        return self._evaluation(BALL, _goal(m, by), by).curve(m)
+        return self._evaluation(BALL, goal_of(m, by), by).curve(m)
 
     # --- questions about the curve
 
     def rdp(self, m: Node, alpha: Any, by: str | None = None, digits: int | None = None) -> Any:
         """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
-        goal = _goal(m, by)
+        goal = goal_of(m, by)
         if self.engine == "float64" and isinstance(alpha, np.ndarray | list | tuple | range):
             return self._array(m, alpha, goal, by)
         return self._enclose(m, order(alpha), goal, by, digits)
@@ -112,7 +112,7 @@ class Accountant:
         lam = nonnegative(lam, "lam")
         if not isinstance(lam, Fraction):
             raise DomainError(f"lam: found {lam}, needed a rational number")
-        return self._enclose(m, order(lam + 1), _goal(m, by), by, digits, factor=lam)
+        return self._enclose(m, order(lam + 1), goal_of(m, by), by, digits, factor=lam)
 
     def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
         """The largest proved lower bound of ε(α)."""
@@ -155,7 +155,10 @@ class Accountant:
         while bits <= sizes.current().bits:
             ctx = MpmathArithmetic(bits)
             curve = self._evaluation(ctx, goal, by).curve(m)
-            fine = curve(alpha) * ctx.number(factor)
+            fine = curve(alpha)
+            if ctx.is_infinite(fine):
+                return _uncertified(fine, ctx.number(0), curve.claim(alpha), digits)
+            fine = fine * ctx.number(factor)
             if coarse is not None:
                 error = abs(fine - coarse)
                 if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
@@ -170,7 +173,10 @@ class Accountant:
     ) -> Enclosure:
         """About 12 digits, whatever was asked; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
-        value = mpmath.mpf(float(curve(alpha).value()) * float(factor))
+        value = mpmath.mpf(float(curve(alpha).value()))
+        if mpmath.isinf(value):
+            return _uncertified(value, mpmath.mpf(0), curve.claim(alpha), digits)
+        value *= float(factor)
         return _uncertified(value, abs(value) * mpmath.mpf(2) ** -40, curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: Any, goal: Kind, by: str | None) -> np.ndarray:
@@ -219,7 +225,7 @@ class Accountant:
     def _guarantee(self, question: _Question, orders: Any, digits: int | None) -> Guarantee:
         m = as_node(question.m, "epsilon")
         _refuse_symbols(m, 2)
-        if _goal(m, question.by) is Kind.LOWER:
+        if goal_of(m, question.by) is Kind.LOWER:
             raise SoundnessError(
                 f"{_name(m)}: found only a lower bound, which guarantees nothing; "
                 "needed an exact curve or an upper bound"
@@ -253,6 +259,10 @@ class _Question:
         self.value = value
         self.asks_epsilon = given == "delta"
 
+    def by_conversion(self, name: str) -> _Question:
+        """The same question with another conversion."""
+        return _Question(self.m, self.by, named_conversion(name), self.given, self.value)
+
     @property
     def key(self) -> tuple[Any, ...]:
         """All that the answer depends on, beside the node, the orders and the digits."""
@@ -285,6 +295,19 @@ class _Search:
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
     def answer(self, orders: Any) -> Guarantee:
+        """The Guarantee over the orders given; no larger than that of a rival conversion."""
+        rival = self.question.conversion.rival
+        if rival is None or not (orders is None or isinstance(orders, str)):
+            return self._over(orders)
+        found = self._over(orders)
+        other = _Search(self.accountant, self.question.by_conversion(rival), self.digits)
+        return min(
+            found,
+            self._at(other.answer(orders).alpha, optimal=False),
+            key=lambda guarantee: guarantee.asked.upper,
+        )
+
+    def _over(self, orders: Any) -> Guarantee:
         if orders is None:
             return self._over_all_orders()
         if isinstance(orders, str):
@@ -457,7 +480,7 @@ class _Search:
 
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
-        width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 2)
+        width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 3)
         smooth = self._is_finite_around(whole) and self._convex_at(whole + Fraction(1, 2))
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
@@ -568,20 +591,6 @@ def certified_number(
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
     return Accountant(engine=engine)
-
-
-def _goal(m: Node, by: str | None) -> Kind:
-    """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
-    as_node(m, "rdp")
-    if by is not None:
-        theorem = register.named(by)
-        if not any(register.is_about(theorem, node) for node in m.walk()):
-            raise register.AssumptionError(
-                f"{theorem.name} is about {theorem.about}, and {_name(m)} contains none"
-            )
-        if theorem.kind is Kind.LOWER:
-            return Kind.LOWER
-    return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
 
 
 def _to_digits(

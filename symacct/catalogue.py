@@ -471,7 +471,7 @@ _add(
     "T = c₂εσ²/(2C) steps at r <= c₁/σ are (ε, e^{−c₂σ²ε/2})-DP",
     _B + "route_three",
     kind="upper",
-    assumes="Conjecture 1",
+    assumes="Conjecture 1, which is false; what it is needed for may still hold",
     status="conjecture",
 )
 _add(
@@ -538,7 +538,7 @@ _add(
 )
 _add(
     ALCKS21,
-    "Theorem 2",
+    "the exact conversion of one order",
     "the least ε with min_v p^α q^{1−α} + (1−p)^α(1−q)^{1−α} >= e^{(α−1)ε(α)}, "
     "p = v+δ, q = ve^{−ε}",
     "conversion:optimal",

@@ -97,7 +97,9 @@ def rdp(
 
 @_command("epsilon")
 @click.option("--delta", required=True, help="δ in [0, 1).")
-@click.option("--conversion", default="improved", show_default=True, help="classic or improved.")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
 @click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
 @click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 def epsilon(
@@ -117,7 +119,9 @@ def epsilon(
 
 @_command("delta")
 @click.option("--epsilon", required=True, help="ε >= 0.")
-@click.option("--conversion", default="improved", show_default=True, help="classic or improved.")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
 @click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
 @click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 def delta(

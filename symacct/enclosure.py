@@ -149,24 +149,40 @@ def from_ball(
 
 
 def relative_digits(x: arb) -> float:
-    """How many significant digits a ball has; ∞ for an exact one, 0 or less for none."""
+    """How many significant digits both ends of a ball share; ∞ for an exact one, <= 0 for none."""
     if x.is_exact():
         return INFINITY
     if not x.is_finite():
         return -INFINITY
-    return x.rel_accuracy_bits() * math.log10(2)
+    return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
 
 
 def float_above(x: Any) -> float:
-    """The smallest float64 >= x."""
-    nearest = float(x)
-    return nearest if mpmath.mpf(nearest) >= x else math.nextafter(nearest, math.inf)
+    """The smallest float64 >= x; the global precision of mpmath plays no part."""
+    nearest = _nearest_float(x)
+    if math.isinf(nearest) or Fraction(nearest) >= to_fraction(x):
+        return nearest
+    return math.nextafter(nearest, math.inf)
 
 
 def float_below(x: Any) -> float:
     """The largest float64 <= x."""
-    nearest = float(x)
-    return nearest if mpmath.mpf(nearest) <= x else math.nextafter(nearest, -math.inf)
+    if mpmath.isinf(x):
+        return float(x)
+    nearest = _nearest_float(x)
+    if not math.isinf(nearest) and Fraction(nearest) <= to_fraction(x):
+        return nearest
+    return math.nextafter(nearest, -math.inf)
+
+
+def _nearest_float(x: Any) -> float:
+    """A float64 next to x; ∞ beyond the largest."""
+    if mpmath.isinf(x):
+        return float(x)
+    try:
+        return float(to_fraction(x))
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
 
 
 def to_fraction(x: Any) -> Fraction:

@@ -14,9 +14,9 @@ import sympy
 from symacct import theory as register
 from symacct.arithmetic.float64 import LogNumber
 from symacct.claims import Claim, Kind
-from symacct.errors import DomainError, OrderError, SoundnessError
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
-from symacct.expr import Node
+from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.theory import Theorem
@@ -293,6 +293,20 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
+
+
+def goal_of(m: Node, by: str | None) -> Kind:
+    """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
+    as_node(m, "expression")
+    if by is not None:
+        theorem = register.named(by)
+        if not any(register.is_about(theorem, node) for node in m.walk()):
+            raise AssumptionError(
+                f"{theorem.name} is about {theorem.about}, and {type(m).__name__} contains none"
+            )
+        if theorem.kind is Kind.LOWER:
+            return Kind.LOWER
+    return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
 
 
 def _normal(alpha: Any) -> Any:

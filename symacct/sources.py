@@ -143,3 +143,10 @@ CKS20 = Work(
     "Advances in Neural Information Processing Systems",
     2020,
 )
+GAL13 = Work(
+    "GAL13",
+    "Manuel Gil and Fady Alajaji and Tamás Linder",
+    "Rényi Divergence Measures for Commonly Used Univariate Continuous Distributions",
+    "Information Sciences 249",
+    2013,
+)

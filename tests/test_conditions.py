@@ -31,7 +31,7 @@ MP.dps = 200
 
 
 def finite(seed, size=None):
-    rng = random.Random(seed)  # noqa: S311  # not for secrets
+    rng = random.Random(seed)  # not for secrets
     size = size or rng.randrange(2, 5)
     counts = [[rng.randrange(1, 9) for _ in range(size)] for _ in "PQ"]
     return DistributionPair(*([Fraction(c, sum(row)) for c in row] for row in counts))

@@ -1,11 +1,14 @@
 """The adversary: wrong claims are refuted by a witness, theorems are not."""
 
+import json
 from fractions import Fraction
 
 import mpmath
 import pytest
+from click.testing import CliRunner
 
 from symacct import DomainError, Kind, Theorem, conversions, falsify, theorems
+from symacct.cli import main
 from symacct.explore.attacks.claims import CLAIMS
 
 #: Sound, only looser: nothing can refute them. Their docstrings say so.
@@ -280,3 +283,15 @@ def test_what_is_no_statement_is_refused(wrong):
 def test_a_function_needs_to_say_what_it_is_about():
     with pytest.raises(DomainError, match="about"):
         falsify(lambda ctx, eps, alpha: eps(alpha))
+
+
+def test_the_command_prints_the_attack():
+    arguments = ["falsify", "T8-WITHOUT-REPLACEMENT", "--budget", "2000"]
+    shown = CliRunner().invoke(main, arguments)
+    assert shown.exit_code == 0
+    assert "refuted" in shown.output
+    as_json = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
+    assert as_json["witness"]["verdict"] == "refuted"
+    unknown = CliRunner().invoke(main, ["falsify", "NO-SUCH"])
+    assert unknown.exit_code == 2
+    assert "needed one of" in unknown.output

@@ -350,6 +350,14 @@ def test_fewer_digits_cost_fewer_oracle_calls(name):
     assert calls[0] < calls[1] * 3 // 4
 
 
+@pytest.mark.parametrize("digits", [1, 2, 8, 9, 17, 31])
+def test_the_digits_asked_for_are_shown(digits):
+    """For every order, whatever the last bits are; one digit short was found by the soak."""
+    node = PoissonSubsample(RandomizedResponse("27/100"), "6181/100000000")
+    for k in range(1, 60):
+        assert ask(node, 1 + Fraction(k * 887, 5000000), None, digits).digits >= digits
+
+
 # --- τ-term bounds
 
 
@@ -1051,6 +1059,17 @@ def test_whole_orders_against_all_of_them(name, gamma, count, conversion):
         assert found.alpha == best
         assert holds(found.delta, min(mp.one, mp.exp(f(best))))
         assert found.optimal
+
+
+def test_a_valley_between_the_first_order_and_the_guess():
+    """The best whole order is 3, with a worse one on each side; found by the soak."""
+    node = 40 * PoissonSubsample(Gaussian("1289/2000"), "6/125")
+    node += 8 * PoissonSubsample(RandomizedResponse("197/500"), "123/1000")
+    accountant = Accountant(DIGITS)
+    grid = accountant.epsilon(node, "1e-11", conversion="classic", orders=range(2, 20))
+    whole = accountant.epsilon(node, "1e-11", conversion="classic", orders="integer")
+    assert grid.alpha == whole.alpha == 3
+    assert whole.optimal
 
 
 def test_the_brute_force_has_an_inner_optimum_in_most_cases():

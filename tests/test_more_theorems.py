@@ -224,13 +224,13 @@ def test_it_speaks_of_curves_that_theorem_8_says_nothing_about():
 # --- what is no theorem
 
 
-def test_a_conjecture_is_a_number_and_never_certified_nor_a_guarantee():
+def test_what_is_not_proved_is_a_number_and_never_certified_nor_a_guarantee():
     answer = FIXED.rdp(8, by="BLOG-C26")
     assert not answer.certified
     assert not answer.claim.certified
     assert not (3 * FIXED).rdp(8, by="BLOG-C26").certified
     for ask in (FIXED.epsilon, (3 * FIXED).epsilon, FIXED.delta):
-        with pytest.raises(SoundnessError, match="conjecture"):
+        with pytest.raises(SoundnessError, match="refuted"):
             ask("1/100", by="BLOG-C26")
     (row,) = [row for row in compare(FIXED, 8) if row.name == "BLOG-C26"]
     assert not row.values[0].certified
@@ -264,6 +264,18 @@ def test_the_blogs_conjecture_1_is_refuted_by_its_witness():
         assert moment(p, q) <= moment(mu, nu)
     assert mean(one, other) == mean(other, one)
     assert moment(mean(one, one), mean(other, other)) > 1
+
+
+def test_claim_26_is_exceeded_by_three_normal_laws_in_the_plane():
+    """D₂ of the mixtures from below: E[(P−Q)²/q] >= E_R[((P−Q)/R)²]²/E_R[((P−Q)/R)² q/R]."""
+    for sigma in (Fraction(2, 3), 1, 5):
+        gamma = Fraction(1, 10**6)
+        g, x = independent.number(MP, gamma), MP.exp(1 / (2 * independent.number(MP, sigma) ** 2))
+        # The means are at mutual distance 1 from each other: inner products 1/2 about R's.
+        spread, skew = 2 * x**2 - 2 * x, x**6 - x**4
+        truth = MP.log1p(g**2 * spread**2 / ((1 - g) * spread + g * skew))
+        claim = SubsampleWithoutReplacement(Gaussian(sigma), gamma).rdp(2, by="BLOG-C26")
+        assert independent.fraction(claim.upper) < independent.fraction(truth)
 
 
 # --- the table

@@ -37,11 +37,13 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=BLOG.at("Claim 26, part 1, with Claim 27"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
-    assumes="a Gaussian mechanism, and Conjecture 1 for its mixtures; in general it is false",
+    assumes="a Gaussian mechanism, and Conjecture 1 for its mixtures, which is false",
     applies=not_gaussian,
     default=False,
-    status="conjecture",
+    status="refuted",
 )
 def sampled_gaussian_conjecture(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
-    """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1) (not proved)"""
+    """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1): refuted"""
+    # Three normal laws in the plane whose means are at mutual distance Δ exceed it as γ → 0:
+    # with x = e^{Δ²/(2σ²)}, 2x² − 2x against x² − 1 at α = 2. See docs/theorems.md.
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from symacct.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.expr import Node
+from symacct.mechanisms.mechanism import one_by_one
 from symacct.sources import ZW19
 from symacct.theory import theorem
 
@@ -45,7 +48,9 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     + Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) )/(α−1), E = ε(α−τ);
     with sides=1 the last sum is left out and E = ε(α). With no tau the terms that the digits
     asked for need are found, and the value is enclosed from both sides."""
-    if tau == 0 or 2 * tau > alpha:
+    if isinstance(alpha, np.ndarray):
+        return one_by_one(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
+    if _is_whole_sum(tau, alpha):
         # Which terms matter is found out, and the rest bounded on both sides: sums/mixture.py.
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
@@ -67,14 +72,18 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     assumes="a nondecreasing ε; 2τ <= α, else Theorem 5 itself",
     applies=is_nondecreasing,
     default=False,
-    options=(("tau", 50), ("sides", 1)),
+    options=(("tau", 0), ("sides", 1)),
 )
 def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
     − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
     + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
     with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E})"""
-    if 2 * tau > alpha or tau < 2:
+    if isinstance(alpha, np.ndarray):
+        return one_by_one(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
+            alpha
+        )
+    if _is_whole_sum(tau, alpha):
         return general_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
     keep = 1 - gamma
@@ -97,6 +106,11 @@ def middle_excess(ctx: Any, alpha: Any, gamma: Any, top: Any) -> Any:
     keep = 1 - gamma
     powers = (keep + gamma * ctx.exp(top)) ** alpha
     return ctx.exp(-top) * (powers - keep**alpha) + keep**alpha - 1
+
+
+def _is_whole_sum(tau: int, alpha: Any) -> bool:
+    """No τ, or τ terms at each end are all there is (a symbolic order is taken to be larger)."""
+    return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
 def _orders_of(alpha: int, tau: int, sides: int) -> list[int]:

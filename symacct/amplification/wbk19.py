@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -195,11 +196,11 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """K(λ) <= (1−λ+⌊λ⌋) K(⌊λ⌋) + (λ−⌊λ⌋) K(⌊λ⌋+1), K(0) = 0; hence ε(α) <= ε(2) for α < 2"""
     below = floor_order(alpha)
     share = ctx.number(alpha - below)
-    # K(0) = 0 whatever the curve at order 1, so order 2 stands in for it.
-    low = ctx.number(below - 1) * eps(larger_order(below, 2))
     high = ctx.number(below) * eps(below + 1)
-    if isinstance(alpha, int) and alpha == 1:
-        return high  # the limit of K(λ)/λ <= K(1) at λ = 0
+    if isinstance(alpha, int | Fraction) and alpha < 2:
+        return high  # K(0) = 0 whatever the curve at order 1; at λ = 0 the limit of K(λ)/λ
+    # In an array of orders, order 2 stands in for order 1 where K(0) = 0 is meant.
+    low = ctx.number(below - 1) * eps(larger_order(below, 2))
     return ((1 - share) * low + share * high) / ctx.number(alpha - 1)
 
 

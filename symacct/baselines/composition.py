@@ -161,16 +161,18 @@ def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
             raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
         rest = rest.max(arb(0))
     runs = Runs(eps, k)
-    low, high = 0, k // 2  # the last region i with δ_i <= δ′
+    low, high = 0, k // 2  # steer to the last region i with δ_i <= δ′
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if runs.delta(middle).mid() <= rest.mid() else (low, middle - 1)
-    # From (k−2i)ε down to (k−2i−2)ε the terms l <= i count: solve there.
-    above, below = runs.sums(low)
-    found = ((above - rest) / below).log()
-    if not found.is_finite():
+    first, last = max(low - 1, 0), min(low + 1, k // 2)
+    if (first > 0 and not runs.delta(first) <= rest) or (
+        last < k // 2 and not runs.delta(last + 1) >= rest
+    ):
         return arb(0).union(k * eps)
-    return found.min((k - 2 * low) * eps).max(arb(0)) if low else found.min(k * eps).max(arb(0))
+    # Any set of answers l <= i bounds δ(ε′) from below and the right one attains it, so the largest
+    # root is the root.
+    return BALL.maximum(*(runs.root(i, rest) for i in range(first, last + 1)))
 
 
 class Runs:
@@ -192,6 +194,14 @@ class Runs:
         return self._sum(i, lambda l: arb(1)), self._sum(
             i, lambda l: ((2 * l - self.k) * self.eps).exp()
         )
+
+    def root(self, i: int, rest: arb) -> arb:
+        """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0."""
+        above, below = self.sums(i)
+        if above <= rest:
+            return arb(0)
+        found = ((above - rest) / below).log()
+        return found.max(arb(0)) if found.is_finite() else arb(0).union(self.k * self.eps)
 
     def _sum(self, last: int, factor: Callable[[int], arb]) -> arb:
         """Σ_{l<=last} C(k,l)e^{(k−l)ε}/(1+e^ε)^k · factor(l), factor in [0, 1], downwards."""

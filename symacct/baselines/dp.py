@@ -57,7 +57,7 @@ def subsampled_dp(
 
     >>> epsilon, delta = subsampled_dp(1, "1e-5", "1/100", digits=6)
     >>> print(epsilon, delta)
-    0.0170369 1.00000e-7
+    0.0170368 1.00000e-7
     """
     epsilon = nonnegative(epsilon, "subsampled_dp, epsilon")
     if is_infinite(delta) or nonnegative(delta, "subsampled_dp, delta") > 1:

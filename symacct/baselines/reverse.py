@@ -35,8 +35,8 @@ def reverse_moment_bound(
 
     Raises DomainError for γ = 1 with no finite ε(∞), where nothing bounds A₂.
 
-    >>> print(reverse_moment_bound(3, "1/2"))
-    4
+    >>> print(reverse_moment_bound(3, "1/2", digits=10))
+    4.000000000
     """
     alpha, gamma = order(alpha), rate(gamma, "reverse_moment_bound, gamma")
     pure = None if is_infinite(epsilon) else nonnegative(epsilon, "reverse_moment_bound, epsilon")

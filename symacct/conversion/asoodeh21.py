@@ -18,6 +18,7 @@ from typing import Any
 
 from flint import arb
 
+from symacct.arithmetic import BALL
 from symacct.conversion import bbghs20
 from symacct.conversion.conversion import Conversion, register
 from symacct.sources import ALCKS21
@@ -41,7 +42,7 @@ def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, x, delta))
     if problem.is_enough(arb(0)):
         return arb(0)
-    found = problem.solve(most, most - most)
+    found = problem.solve(most, arb(0))
     return arb(0).union(most) if found is None else found.max(arb(0)).min(most)
 
 
@@ -54,13 +55,22 @@ def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
     if alpha * single >= 1:
         return single.log().min(most)
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, epsilon, x.exp()))
-    # At αδ = 1 and beyond the worst law is on one answer, so this δ is smaller.
+    # From δ = 1/α on the worst law is on one answer, so the δ sought is smaller.
     ceiling = most.min(-alpha.log())
     found = problem.solve(ceiling, None)
     return _UNKNOWN if found is None else found.min(most)
 
 
-register(Conversion("optimal", ALCKS21.at("Theorem 2"), epsilon, log_delta, one_valley=False))
+register(
+    Conversion(
+        "optimal",
+        ALCKS21.at("the exact conversion of one order"),
+        epsilon,
+        log_delta,
+        False,
+        "improved",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -116,12 +126,11 @@ class Pair:
         """A lower bound of min H − 1 from the tangent at v; None if v is not near the minimum."""
         most = 1 - self.delta
         left, right = v * arb(0.875), v * arb(1.125)
-        if not self.slope(left) < 0:
+        end = right if right < most else most
+        if not self.slope(left) < 0 or (right < most and not self.slope(right) > 0):
             return None
-        if right < most and not self.slope(right) > 0:
-            return None
-        # The minimum lies between left and right, or right of v up to the end, where p = 1.
-        reach = (v - left).max(right.min(most) - v)
+        # The minimum lies between left and end; p = 1 at `most`.
+        reach = (v - left).max(end - v)
         return self.excess(v) - abs(self.slope(v)) * reach
 
 
@@ -146,7 +155,7 @@ class Problem:
         if not x.is_finite() or not v > 0:
             return None
         goal = self.target.expm1()
-        width = abs(x) * arb(2) ** (4 - arb_bits(x)) + 4 * self.target.rad() + x.rad()
+        width = abs(x) * arb(2) ** (4 - BALL.bits) + 4 * self.target.rad() + x.rad()
         for _ in range(_WIDENINGS):
             enough = self.at(x + width).least_excess(v)
             if enough is not None and enough >= goal and self.at(x - width).excess(v) <= goal:
@@ -168,7 +177,7 @@ class Problem:
             pair = self.middle(x)
             bend = (pair.slope(v) / pair.curvature(v)).mid()
             v = _inside(pair, v, v - bend)
-            if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-arb_bits(x)):
+            if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-BALL.bits):
                 break
         return x, v
 
@@ -248,12 +257,5 @@ def _inside(pair: Pair, old: arb, new: arb) -> arb:
 
 def _within(delta: arb, v: arb) -> arb:
     """v, kept below 1 − δ by more than rounding."""
-    most = (1 - delta).mid() * (1 - arb(2) ** -(arb_bits(v) // 2))
+    most = (1 - delta).mid() * (1 - arb(2) ** -(BALL.bits // 2))
     return v if v < most else most.mid()
-
-
-def arb_bits(x: arb) -> int:
-    """The working precision."""
-    from flint import ctx
-
-    return int(ctx.prec)

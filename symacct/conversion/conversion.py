@@ -24,6 +24,8 @@ class Conversion:
     epsilon: Callable[..., Any]
     log_delta: Callable[..., Any]
     one_valley: bool = True
+    #: A conversion that is never better at the same order; its best order is then tried as well.
+    rival: str | None = None
 
 
 _conversions: dict[str, Conversion] = {}

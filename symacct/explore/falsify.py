@@ -141,7 +141,7 @@ class Attack:
         if self.witness is not None:
             return "refuted"
         if not self.attacked:
-            return "not attacked: no finite mechanisms are known that it speaks of"
+            return "not attacked: no scheme makes mechanisms that it speaks of"
         return "attained, not violated" if self.tie else "no violation found"
 
     def __str__(self) -> str:
@@ -430,22 +430,23 @@ def decide(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any, side: Ki
     if not scheme.surely_admits(c, alpha) or not applies(theorem, scheme, c, alpha):
         return None
     bits = _FIRST_BITS
-    while True:
+    while bits <= _LAST_BITS:
         with precision(bits):
             try:
                 pair = balls(theorem, scheme, c, alpha)
             except SymacctError:
                 return None
-            if pair is None:
-                return None
-            truth, bound = pair
-            if truth == 0 and bound == 0:
-                return None
-            low, high = (truth, bound) if side is Kind.UPPER else (bound, truth)
-            verdict = "refuted" if low > high else "holds" if low < high else "tie"
-            if verdict != "tie" or bits >= _LAST_BITS:
-                return _trial(theorem, scheme, c, alpha, verdict, truth, bound)
+            verdict = "" if pair is None else _verdict(*pair, side)
+            if pair is not None and (verdict or bits == _LAST_BITS):
+                return _trial(theorem, scheme, c, alpha, verdict or "tie", *pair)
         bits *= 2
+    return None
+
+
+def _verdict(truth: arb, bound: arb, side: Kind) -> str:
+    """What is proved: "refuted" or "holds" where the balls are apart, "" where they are not."""
+    low, high = (truth, bound) if side is Kind.UPPER else (bound, truth)
+    return "refuted" if low > high else "holds" if low < high else ""
 
 
 def _trial(

@@ -7,8 +7,7 @@ from typing import Any
 import sympy
 
 from symacct.arithmetic import SymbolicArithmetic
-from symacct.claims import Kind
-from symacct.evaluation import Evaluation
+from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import order
 from symacct.expr import Node
 from symacct.symbols import alpha as ALPHA
@@ -20,6 +19,5 @@ def formula(m: Node, alpha: Any = None, by: str | None = None) -> sympy.Expr:
     Without an order the formula is in `symacct.symbols.alpha`, which stands for a whole order
     wherever the theorem used holds at whole orders. Raises as `rdp` does.
     """
-    goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
-    evaluation = Evaluation(SymbolicArithmetic(), goal, by)
+    evaluation = Evaluation(SymbolicArithmetic(), goal_of(m, by), by)
     return evaluation.curve(m)(ALPHA if alpha is None else order(alpha))

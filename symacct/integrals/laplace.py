@@ -27,7 +27,8 @@ def sampled_laplace_excess_by_series(alpha: Fraction, gamma: Fraction, b: Fracti
     """A_α − 1 = m(r₀)^α/2 + m(r₁)^α/(2r₁) − 1 + (4√r₁)^{−1} ∫_{r₀}^{r₁} r^{−3/2} m(r)^α dr.
 
     m(r) = 1−γ+γr, r₀ = e^{−1/b}, r₁ = e^{1/b}; the integral is the density inside [0, 1] carried
-    to the likelihood ratio, an incomplete beta integral at −½ in x = γr/(1−γ) (NOTES.md, 5).
+    to the likelihood ratio, an incomplete beta integral at −½ in x = γr/(1−γ).
+    Its proof is in docs/proofs.md, section 9.
     """
     log_value = log_laplace_excess(alpha, gamma, b)
 

@@ -1,4 +1,4 @@
-"""A_α − 1 of the sampled Gaussian by the trapezoidal rule, with a proved error (NOTES.md, 3)."""
+"""A_α − 1 of the sampled Gaussian by trapezoids, with a proved error (docs/proofs.md, 8)."""
 
 from __future__ import annotations
 

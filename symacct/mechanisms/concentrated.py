@@ -9,7 +9,7 @@ from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import above_one, nonnegative
 from symacct.exact import INFINITY, Exact
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import BDRS18, BS16
 
 
@@ -82,7 +82,7 @@ class TCDP(Mechanism):
         def rdp(alpha: Any) -> Any:
             return ctx.number(INFINITY) if self._beyond(alpha) else rho * ctx.number(alpha)
 
-        return rdp
+        return one_by_one(ctx, rdp)
 
     def at_one(self, ctx: Any) -> Any:
         return ctx.number(self.rho)

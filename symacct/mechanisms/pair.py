@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from symacct import sizes
-from symacct.claims import Adjacency, Claim
+from symacct.claims import Adjacency, Claim, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
 from symacct.errors import DomainError
@@ -17,7 +17,7 @@ from symacct.exact import exact, order
 from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.families import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
-from symacct.sources import VEH14
+from symacct.sources import GAL13, VEH14
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
 
@@ -39,7 +39,6 @@ class DistributionPair(Mechanism):
     P: Any
     Q: Any
     adjacency: Adjacency
-    source = VEH14.at("Definition 2")
 
     def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
         if isinstance(P, Law) or isinstance(Q, Law):
@@ -52,6 +51,13 @@ class DistributionPair(Mechanism):
                     "the same outcomes in both; give those that one law lacks the probability 0"
                 )
         return cls._intern(P=P, Q=Q, adjacency=named_adjacency(adjacency))
+
+    @property
+    def source(self) -> Source:  # type: ignore[override]
+        """The definition, or the closed forms of the families."""
+        if isinstance(self.P, Law):
+            return GAL13.at("closed forms of the univariate and the normal families")
+        return VEH14.at("Definition 2")
 
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency

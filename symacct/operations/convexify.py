@@ -16,8 +16,8 @@ class Convexify(Operation):
     """The lower convex hull of m's CGF at (0, 0) and the whole orders 2 … max_order.
 
     A true CGF is convex, so every chord of an upper bound is one too: this holds at every real
-    order up to `max_order`, and is never above m. Beyond, m's own curve stands. Raises
-    SoundnessError for a lower bound, whose chords bound nothing.
+    order up to `max_order`, and is never above m at whole ones. Beyond, m's own curve stands.
+    Raises SoundnessError for a lower bound, whose chords bound nothing.
 
     >>> from symacct import Gaussian, SubsampleWithoutReplacement
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64).rdp("7/2", digits=9))

@@ -68,7 +68,7 @@ def binomial_integral(alpha: Fraction, moments: Iterator[arb], reach: arb, toler
 
     For i ≤ α the terms from i on add up to something between 0 and C(α,i) M_i (1+reach)^{α−i}
     (Taylor's remainder). Past α they alternate, and their absolute values are the moments of a
-    measure on [0, 1] (NOTES.md, 1).
+    measure on [0, 1] (docs/proofs.md, section 7).
     """
     numerator, denominator = alpha.numerator, alpha.denominator
     base = 1 + reach

@@ -317,7 +317,7 @@ TOTAL = sum(KINDS.values())
 
 def run(case, number_of_case):
     """One case; its seed is its kind and its number."""
-    case(random.Random(f"{case.__name__} {number_of_case}"))  # noqa: S311
+    case(random.Random(f"{case.__name__} {number_of_case}"))
 
 
 def test_there_are_ten_thousand_cases():

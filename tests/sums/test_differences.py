@@ -92,7 +92,7 @@ def test_gaussian_equals_quadrature(sigma):
 @pytest.mark.parametrize("seed", range(40))
 def test_contains_the_plain_table_at_ten_times_the_precision(seed):
     """Curves of any shape, not only CGFs: slopes, jumps, negative K, up to 140 orders."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     up_to, slope = rng.choice([5, 20, 70, 140]), rng.choice([0.01, 1, 30])
     logs = [Fraction(0)] * 2 + [Fraction(rng.uniform(-2, i) * slope) for i in range(2, up_to + 1)]
     found = forward_differences(lambda _, i: curves.ball(logs[i]), up_to, 60)

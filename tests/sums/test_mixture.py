@@ -151,7 +151,7 @@ def enclosed(alpha: int, gamma: fmpq, oracle: Oracle, kind: str, **options: obje
 
 def seeded(seed: int) -> random.Random:
     """Return a generator whose cases are the same in every run."""
-    return random.Random(seed)  # noqa: S311
+    return random.Random(seed)
 
 
 def random_gamma(source: random.Random) -> fmpq:

@@ -83,7 +83,7 @@ def random_cases(
     count: int, seed: int, largest_order: float
 ) -> list[tuple[Fraction, Fraction, Fraction]]:
     """(α, q, σ) with log-uniform q, σ and α − 1."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     return [
         (
             1 + Fraction(10 ** rng.uniform(-6, math.log10(largest_order))),

@@ -112,7 +112,7 @@ def without_the_four(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @claimed("T27-ON-AN-UPPER-BOUND", "WBK19, Theorem 27, on a raised curve", RaisedResponse())
 def differences_of_a_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
-    """Theorem 27 on a nondecreasing upper bound of the curve: exact but at odd orders"""
+    """ε′(α) <= Theorem 27's value on an upper bound of the curve, nondecreasing as that one is"""
     return wbk19.difference_bound(ctx, eps, alpha, gamma)
 
 

@@ -185,14 +185,16 @@ def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> bool
 def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> tuple[Any, Any] | None:
     """(truth, bound) of the exact candidate at the current precision.
 
-    None where the theorem does not apply to it, or its bound is not a number.
+    None where the theorem does not apply to it, where its bound is not a number or not known at
+    all at this precision, and where both are 0.
     """
     if not applies(theorem, scheme, c, alpha):
         return None
     bound = bound_of(theorem, scheme, c, alpha)
-    if bound.is_nan():
+    if not bound.is_finite() and not BALL.is_infinite(bound):
         return None
-    return scheme.truth(c, alpha), bound
+    truth = scheme.truth(c, alpha)
+    return None if truth == 0 and bound == 0 else (truth, bound)
 
 
 def bound_of(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> Any:

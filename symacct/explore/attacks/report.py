@@ -54,6 +54,25 @@ bounds, so a ratio near 1 there says that the leading term is right, not that th
 tight.
 """
 
+_CONCLUSIONS = """## What follows
+
+- Refuted among the registered theorems and conversions: {refuted}.
+- BLOG-C26 is false for replace-one neighbours: Gaussian noise on three
+  records whose values form a triangle with sides Δ in the plane violates it at order 2. The
+  truth is enclosed from below by a closed form, see `NormalTriangle` in
+  `explore/attacks/schemes.py`.
+- Conjecture 1 of the blog is false: exchange μ₂, ν₂ for ν₁, μ₁ and their averages are equal.
+- Theorem 8's formula is for Poisson sampling alone, and Theorem 9 needs the 4 of its
+  second term already for three laws.
+- Theorem 27 on an upper bound of the curve can fall below the truth, though the bound is
+  nondecreasing and its differences are not negative: it has to refuse all but exact curves.
+- In the improved conversion, log((α−1)/α) is negative: leaving it out, or subtracting it, is
+  looser and can't be refuted. Taking it twice, or adding the last term, is unsound; so is
+  multiplying δ by α−1 instead of dividing.
+- Theorem 6 and Lemma 4 as lower bounds are true of the class of mechanisms with a curve, not of
+  each of them: where the removal of the record attains the curve, sampling does better.
+"""
+
 
 def page(budget: int = BUDGET, seed: int = SEED) -> str:
     """The page, from runs made now."""
@@ -62,6 +81,7 @@ def page(budget: int = BUDGET, seed: int = SEED) -> str:
     wrong = [falsify(name, budget, seed) for name in CLAIMS]
     parts = [
         _INTRODUCTION.format(budget=budget, seed=seed),
+        _CONCLUSIONS.format(refuted=", ".join(a.theorem for a in known if a.refuted) or "none"),
         "## Theorems and conversions\n",
         *_table(known),
         "\n## Claims that are wrong, and slips that are only looser\n",
@@ -77,9 +97,17 @@ def _table(attacks: Iterable[Attack]) -> list[str]:
     rows.append("| --- | --- | --- | --- | --- | --- |")
     for attack in attacks:
         schemes = "; ".join(name for name, _ in attack.schemes) or "–"
-        cells = (attack.theorem, attack.kind, schemes, f"{attack.candidates:,}", attack.outcome)
+        cells = (attack.theorem, attack.kind, schemes, f"{attack.candidates:,}", _outcome(attack))
         rows.append(f"| {' | '.join(map(str, cells))} | {_nearest(attack)} |")
     return rows
+
+
+def _outcome(attack: Attack) -> str:
+    """The outcome; where ties hide them, how near the nearest candidate that is none came."""
+    if attack.tie is None or attack.closest is None or attack.refuted:
+        return attack.outcome
+    apart = attack.closest
+    return f"{attack.outcome}; else {_ratio(apart)} at α = {apart.order} ({apart.scheme})"
 
 
 def _nearest(attack: Attack) -> str:

@@ -317,7 +317,7 @@ class GaussianRecord(OneRecord):
     """
 
     name = "Poisson, Gaussian noise through a threshold"
-    numbers = (RATE, ("sigma", 0.3, 20.0), ("threshold", 0.05, 20.0))
+    numbers = (RATE, ("sigma", 0.3, 20.0), ("threshold + 5", 0.05, 20.0))
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)  # not used: the laws follow from the numbers
@@ -326,7 +326,7 @@ class GaussianRecord(OneRecord):
         """The laws of the two answers."""
         if c.exact:
             sigma = c.number("sigma")
-            cut = (c.number("threshold") - 5) / sigma
+            cut = (c.number("threshold + 5") - 5) / sigma
             p, q = _normal_tail(cut - 1 / sigma, up=False), _normal_tail(cut, up=True)
             q = min(q, p)
             return (
@@ -334,7 +334,7 @@ class GaussianRecord(OneRecord):
                 np.array([[q, 1 - q]], dtype=object),
             )
         sigma = c.numbers["sigma"]
-        cut = (c.numbers["threshold"] - 5) / sigma
+        cut = (c.numbers["threshold + 5"] - 5) / sigma
         tail = np.vectorize(lambda x: min(max(math.erfc(x / math.sqrt(2)) / 2, 1e-12), 1 - 1e-12))
         p, q = tail(cut - 1 / sigma), tail(cut)
         return np.concatenate([p, 1 - p], axis=1), np.concatenate([q, 1 - q], axis=1)

@@ -1,0 +1,242 @@
+"""An enclosure rounds outwards, prints only what is proved, and compares only what is decided."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import Claim, Enclosure, Gaussian, Kind, Laplace, PrecisionError, PureDP
+from tests.independent import fraction
+
+EXACT, UPPER, LOWER = Claim(Kind.EXACT), Claim(Kind.UPPER), Claim(Kind.LOWER)
+
+
+def mpf(mantissa, power):
+    return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(mantissa, power))
+
+
+@st.composite
+def balls(draw, claims=(EXACT, UPPER, LOWER)):
+    """Two ends of up to 200 bits, near each other or not, of any size."""
+    low = draw(st.integers(0, 2 ** draw(st.integers(1, 200))))
+    width = draw(st.one_of(st.just(0), st.integers(0, 2 ** draw(st.integers(1, 200)))))
+    power = draw(st.integers(-400, 200))
+    digits = draw(st.integers(1, 60))
+    claim = draw(st.sampled_from(claims))
+    return Enclosure(mpf(low, power), mpf(low + width, power), claim, True, digits)
+
+
+def ends(ball):
+    return fraction(ball.lower), fraction(ball.upper)
+
+
+def last_digit(text):
+    """The weight of the last digit printed."""
+    mantissa, _, exponent = text.partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return Fraction(10) ** (int(exponent or 0) - decimals)
+
+
+@given(balls())
+@settings(max_examples=300)
+def test_every_printed_digit_is_shared_by_both_ends(ball):
+    text, (low, high) = str(ball), ends(ball)
+    if text.startswith("["):
+        below, above = (Fraction(part) for part in text.strip("[]").split(", "))
+        assert below <= low <= high <= above
+        return
+    value, step = Fraction(text), last_digit(text)
+    truncated = all(value <= end < value + step for end in (low, high))
+    nearest = all(abs(end - value) <= step / 2 for end in (low, high))
+    assert truncated or nearest or (low == high == value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("0")
+    assert len(digits) <= ball.digits_asked
+
+
+@given(balls())
+@settings(max_examples=300)
+def test_as_many_digits_are_printed_as_the_ends_share(ball):
+    text, (low, high) = str(ball), ends(ball)
+    if text.startswith("[") or low == 0:
+        return
+    digits = len(text.partition("e")[0].replace(".", "").lstrip("0"))
+    if digits < ball.digits_asked:
+        step = last_digit(text) / 10
+        assert math.floor(low / step) != math.floor(high / step)
+        assert round_half_up(low / step) != round_half_up(high / step)
+
+
+def round_half_up(x):
+    return math.floor(x + Fraction(1, 2))
+
+
+@given(balls())
+@settings(max_examples=300)
+def test_float_rounds_in_the_sound_direction(ball):
+    low, high = ends(ball)
+    value = float(ball)
+    if ball.claim.kind is Kind.LOWER:
+        assert Fraction(value) <= low
+        assert low < Fraction(math.nextafter(value, math.inf))
+    else:
+        assert Fraction(value) >= high
+        assert value == 0 or high > Fraction(math.nextafter(value, -math.inf))
+
+
+@pytest.mark.parametrize("precision", [5, 20, 53, 400])
+@given(ball=balls())
+@settings(max_examples=60)
+def test_float_does_not_depend_on_mpmath_s_precision(precision, ball):
+    plain = float(ball), str(ball), ball.digits
+    with mpmath.workprec(precision):
+        assert (float(ball), str(ball), ball.digits) == plain
+
+
+def test_floats_out_of_range_round_outwards():
+    huge, tiny = Gaussian("1e-200").rdp(2), Gaussian("1e200").rdp(2)
+    assert float(huge) == math.inf
+    assert float(tiny) == 5e-324
+    assert float(Enclosure(huge.lower, huge.upper, LOWER)) == 1.7976931348623157e308
+    assert float(Enclosure(tiny.lower, tiny.upper, LOWER)) == 0.0
+    assert float(PureDP(0).rdp(2)) == 0.0
+
+
+@given(balls(), st.integers(1, 40))
+@settings(max_examples=200)
+def test_decimal_text_is_rounded_outwards_by_less_than_a_digit(ball, digits):
+    low, high = ends(ball)
+    up, down = ball.rounded_up(digits), ball.rounded_down(digits)
+    assert 0 <= Fraction(up) - high < last_digit_of(up, digits)
+    assert 0 <= low - Fraction(down) < last_digit_of(down, digits)
+
+
+def last_digit_of(text, digits):
+    """The weight of digit number `digits` of the number printed."""
+    value = Fraction(text)
+    if value == 0:
+        return Fraction(1)
+    exponent = len(str(math.floor(value))) - 1 if value >= 1 else 0
+    while value < Fraction(10) ** exponent:
+        exponent -= 1
+    return Fraction(10) ** (exponent - digits + 1)
+
+
+def test_rounding_to_few_digits():
+    third = Enclosure(mpf(1, -2), mpf(1, -1), EXACT)
+    assert third.rounded_up(1) == "0.5"
+    assert third.rounded_down(1) == "0.2"
+    assert third.rounded_down(2) == "0.25"
+    eps = Laplace(3).rdp(2)
+    # log(2/3 e^{1/3} + 1/3 e^{−2/3}) by mpmath: 0.09671584872…
+    assert str(eps).startswith("0.09671")
+    assert eps.rounded_up(4) == "0.09672"
+    assert eps.rounded_down(4) == "0.09671"
+    nines = Enclosure(mpf(999_999, 0), mpf(999_999, 0), EXACT)
+    assert nines.rounded_up(3) in ("1.00e6", "1000000", "1.0e6", "1e6")
+    assert Fraction(nines.rounded_up(3)) == 10**6
+    assert Fraction(nines.rounded_down(3)) == 999_000
+
+
+@given(balls(), balls())
+@settings(max_examples=200)
+def test_comparisons_are_those_of_all_points_or_undecided(a, b):
+    (low_a, high_a), (low_b, high_b) = ends(a), ends(b)
+    checks = [
+        (lambda: a < b, high_a < low_b, low_a >= high_b),
+        (lambda: a <= b, high_a <= low_b, low_a > high_b),
+        (lambda: a > b, low_a > high_b, high_a <= low_b),
+        (lambda: a >= b, low_a >= high_b, high_a < low_b),
+    ]
+    for ask, yes, no in checks:
+        if yes or no:
+            assert ask() is yes
+        else:
+            with pytest.raises(PrecisionError, match=r"cannot decide.*more digits"):
+                ask()
+
+
+@given(balls(), st.fractions(0, 2))
+@settings(max_examples=100)
+def test_comparisons_with_exact_numbers(a, share):
+    low, high = ends(a)
+    x = low + share * (high - low) + (share - 1 if low == high else 0)
+    if high < x:
+        assert a < x
+        assert not a >= x
+    elif low > x:
+        assert a > x
+        assert not a <= x
+    elif low < x < high:
+        for ask in (lambda: a < x, lambda: a <= x, lambda: a > x, lambda: a >= x):
+            with pytest.raises(PrecisionError):
+                ask()
+
+
+def test_everything_finite_is_below_infinity():
+    eps = Gaussian(5).rdp(2)
+    assert eps < "inf"
+    assert eps < math.inf
+    assert not eps >= mpmath.inf
+    assert Gaussian(5).rdp("inf") >= math.inf
+
+
+def test_an_undecided_comparison_asks_for_digits():
+    with pytest.raises(PrecisionError, match=r"overlap.*more digits"):
+        _ = Laplace(3).rdp(2, digits=3) < Laplace(3).rdp(2, digits=50)
+    with pytest.raises(PrecisionError):
+        _ = Gaussian(5).rdp(2) < "1/25"
+
+
+def test_digits_say_how_many_are_proved():
+    for digits in (1, 7, 30, 500):
+        eps = Laplace(3).rdp(2, digits=digits)
+        low, high = ends(eps)
+        assert digits <= eps.digits <= digits + 25
+        assert (high - low) * 10 ** int(eps.digits) <= low
+        assert len(str(eps).replace(".", "").lstrip("0")) == digits
+    assert PureDP("1/2").rdp("inf").digits == math.inf
+    assert Enclosure(mpf(1, 0), mpf(2, 0), EXACT).digits == 0
+    assert Enclosure(mpf(0, 0), mpf(1, -500), EXACT).digits == 0
+
+
+@pytest.mark.parametrize("sigma", ["8/7", "5", "1/2", "4"])
+def test_a_value_with_few_bits_has_all_digits_too(sigma):
+    """α/(2σ²) is a short binary fraction here, and the enclosure is tight all the same."""
+    for digits in (30, 100, 1000):
+        eps = Gaussian(sigma).rdp("3/2", digits=digits)
+        low, high = ends(eps)
+        assert low <= Fraction(3, 4) / Fraction(sigma) ** 2 <= high
+        assert eps.digits >= digits
+
+
+def test_json_of_an_answer_is_rounded_outwards():
+    eps = Laplace(3).rdp(2)
+    document = eps.as_dict()
+    low, high = ends(eps)
+    assert Fraction(document["lower"]) <= low <= high <= Fraction(document["upper"])
+    assert Fraction(document["upper"]) - Fraction(document["lower"]) < Fraction(1, 10**30)
+    assert document["certified"] is True
+    assert document["claim"]["kind"] == "exact"
+    assert Gaussian(5).rdp("inf").as_dict()["upper"] == "inf"
+
+
+def test_a_guarantee_rounds_up_and_reads_as_one_line():
+    guarantee = Laplace(3).epsilon("1e-5", orders=[2, 8, 30, 99])
+    assert guarantee.asked is guarantee.epsilon
+    assert guarantee.delta == Fraction(1, 10**5)
+    shown = Fraction(str(guarantee).split(",")[0].strip("("))
+    assert shown >= fraction(guarantee.epsilon.upper)
+    assert "-DP at order" in str(guarantee)
+    document = guarantee.as_dict()
+    assert document["delta"] == "1/100000"
+    assert document["conversion"] == "improved"
+    assert document["alpha"] == str(guarantee.alpha)
+
+
+def test_an_enclosure_cannot_be_changed():
+    eps = Gaussian(5).rdp(2)
+    with pytest.raises(AttributeError):
+        eps.upper = 0

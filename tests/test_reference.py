@@ -1,0 +1,362 @@
+"""Published figures and reference values, each with how it was obtained; none by symacct."""
+
+import json
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from symacct import (
+    Accountant,
+    Compose,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    parse,
+    theorems,
+)
+from tests import independent
+from tests.support import INFINITY, decimal_overlaps, holds
+
+REFERENCE = Path(__file__).parent / "reference"
+NAMES = {theorem.name for theorem in theorems()}
+
+
+def read(name):
+    return json.loads((REFERENCE / name).read_text())
+
+
+def only_with(name):
+    return pytest.mark.skipif(name not in NAMES, reason=f"needs the theorem {name}")
+
+
+# --- Abadi et al. 2016 and after: σ, q, steps, and the ε known at δ = 10⁻⁵, classic conversion
+
+PUBLISHED = [
+    ("4", "1/100", 10_000, "1.2585747"),
+    ("1.3", "256/60000", 3_515, "1.1921300"),
+    ("1.1", "256/60000", 14_062, "3.0090995"),
+    ("0.7", "256/60000", 10_546, "7.1226217"),
+]
+
+
+def by_mpmath(sigma, q, steps, mp):
+    """min over whole orders of steps · log A/(α−1) + log(1/δ)/(α−1), A by the binomial sum."""
+    s, rate = (independent.number(mp, Fraction(x)) for x in (sigma, q))
+
+    def value(alpha):
+        terms = [
+            mp.binomial(alpha, k)
+            * (1 - rate) ** (alpha - k)
+            * rate**k
+            * mp.exp(mp.mpf(k * k - k) / (2 * s**2))
+            for k in range(alpha + 1)
+        ]
+        return (steps * mp.log(mp.fsum(terms)) + mp.log(10) * 5) / (alpha - 1)
+
+    return min(value(alpha) for alpha in range(2, 80))
+
+
+@pytest.mark.parametrize(("sigma", "q", "steps", "epsilon"), PUBLISHED)
+def test_the_moments_accountant_s_figures_come_out(sigma, q, steps, epsilon):
+    node = steps * PoissonSubsample(Gaussian(sigma), q)
+    guarantee = node.epsilon("1e-5", digits=40, conversion="classic", orders="integer")
+    assert guarantee.epsilon.rounded_up(12).startswith(epsilon) or decimal_overlaps(
+        guarantee.epsilon, epsilon, shown=8
+    )
+    assert holds(guarantee.epsilon, by_mpmath(sigma, q, steps, independent.context(120)), 40, 100)
+    assert guarantee.optimal
+    assert guarantee.conversion == "classic"
+
+
+def test_the_best_whole_order_is_no_worse_than_any_other():
+    node = 10_000 * PoissonSubsample(Gaussian(4), "1/100")
+    best = node.epsilon("1e-5", conversion="classic", orders="integer")
+    for alpha in range(2, 60):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            other = node.epsilon("1e-5", conversion="classic", orders=[alpha])
+        assert best.epsilon.lower <= other.epsilon.upper
+        assert (alpha == best.alpha) == (other.epsilon.lower <= best.epsilon.upper)
+
+
+# --- randomized response: closed form, outcome by outcome
+
+
+@pytest.mark.parametrize("digits", [1, 15, 50, 300, 1000])
+@pytest.mark.parametrize("by", ["ZW19-T8", "ZW19-T6", "PAIR-EXACT"])
+@pytest.mark.parametrize(("p", "gamma"), [("3/5", "1/20"), ("9/10", "1/1000"), ("1/7", "1/2")])
+def test_sampled_randomized_response_to_every_digit_asked(p, gamma, by, digits):
+    mp = independent.context(digits + 60)
+    node = PoissonSubsample(RandomizedResponse(p), gamma)
+    for alpha in (2, 7, 64):
+        value = independent.sampled_pair(mp, None, alpha, node)
+        answer = node.rdp(alpha, digits=digits, by=by)
+        assert holds(answer, value, digits, trusted=digits + 40)
+
+
+@pytest.mark.parametrize("digits", [15, 1000])
+@pytest.mark.parametrize("alpha", ["1", "1.0001", "3/2", "2.5", "17/3", "1000.001"])
+@pytest.mark.parametrize(("p", "gamma"), [("3/5", "1/20"), ("9/10", "1/1000")])
+def test_the_pair_gives_every_real_order(p, gamma, alpha, digits):
+    mp = independent.context(digits + 80)
+    node = PoissonSubsample(RandomizedResponse(p), gamma)
+    value = independent.sampled_pair(mp, None, Fraction(alpha), node)
+    assert holds(node.rdp(alpha, digits=digits, by="PAIR-EXACT"), value, digits, digits + 40)
+    assert holds(node.rdp(alpha, digits=digits), value, digits, digits + 40)
+
+
+# --- the shared reference files
+
+SAMPLED_GAUSSIAN = read("sampled_gaussian_rdp.json")
+WHOLE = {key: value for key, value in SAMPLED_GAUSSIAN.items() if key.endswith(".0")}
+
+
+def parsed(key):
+    sigma, q, alpha = (float(x) for x in key.split(","))
+    return PoissonSubsample(Gaussian(sigma), q), alpha
+
+
+def test_there_are_400_values_of_the_sampled_gaussian():
+    assert len(SAMPLED_GAUSSIAN) == 400
+    assert len(WHOLE) == 218
+
+
+@pytest.mark.parametrize("sigma", sorted({key.split(",")[0] for key in WHOLE}))
+def test_the_sampled_gaussian_at_whole_orders(sigma):
+    accountant = Accountant(55)
+    for key, value in WHOLE.items():
+        if key.split(",")[0] == sigma:
+            node, alpha = parsed(key)
+            assert decimal_overlaps(accountant.rdp(node, alpha), value, shown=49), key
+            assert decimal_overlaps(accountant.rdp(node, alpha, by="ZW19-T8"), value, shown=49), key
+
+
+@only_with("MTZ19-EXACT")
+@pytest.mark.parametrize("sigma", sorted({key.split(",")[0] for key in SAMPLED_GAUSSIAN}))
+def test_the_sampled_gaussian_at_every_order(sigma):
+    accountant = Accountant(55)
+    for key, value in SAMPLED_GAUSSIAN.items():
+        if key.split(",")[0] == sigma:
+            node, alpha = parsed(key)
+            answer = accountant.rdp(node, alpha, by="MTZ19-EXACT")
+            assert decimal_overlaps(answer, value, shown=49), key
+            assert answer.digits >= 55
+
+
+THEOREM_27 = read("without_replacement_thm27.json")
+
+
+@only_with("WBK19-T27")
+@pytest.mark.parametrize("key", [key for key in THEOREM_27 if "gamma" in key])
+def test_theorem_27(key):
+    mechanism, gamma = key.split(" | gamma ")
+    name, parameter = mechanism.split()
+    node = SubsampleWithoutReplacement(parse(f"{name}({parameter})"), gamma)
+    for alpha, value in THEOREM_27[key].items():
+        answer = node.rdp(alpha, digits=45, by="WBK19-T27")
+        assert decimal_overlaps(answer, value, shown=39), alpha
+        assert answer.digits >= 45
+
+
+OPTIMA = read("epsilon_optima.json")
+
+
+def optimum(key):
+    mechanism, runs, delta, conversion = key.split(" | ")
+    node = int(runs.split()[1]) * parse(mechanism)
+    return node, delta.split()[1], conversion
+
+
+@pytest.mark.parametrize("key", OPTIMA)
+def test_the_smallest_epsilon_over_all_real_orders(key):
+    node, delta, conversion = optimum(key)
+    needed = "PAIR-EXACT" if "RandomizedResponse" in key else "MTZ19-EXACT"
+    if needed not in NAMES:
+        pytest.skip(f"needs the theorem {needed}")
+    guarantee = node.epsilon(delta, digits=30, conversion=conversion)
+    assert decimal_overlaps(guarantee.epsilon, OPTIMA[key]["epsilon"], shown=21)
+    assert guarantee.optimal
+    assert abs(guarantee.alpha - Fraction(OPTIMA[key]["alpha"])) < Fraction(1, 10**6)
+
+
+# --- orders 1 and ∞, and the curves themselves, by quadrature of the densities
+
+NOISE = {
+    "Gaussian": (Gaussian("3/2", "1/2"), lambda mp, z, c: mp.npdf(z, c, mp.mpf(3))),
+    "Laplace": (
+        Laplace("3/4", "1/4"),
+        lambda mp, z, c: mp.exp(-abs(z - c) / 3) / 6,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_the_curve_of_noise_is_the_divergence_of_its_two_densities(name):
+    """Both are noise of scale 3 on a sensitivity of 1."""
+    node, density = NOISE[name]
+    mp = independent.context(60)
+    places = [-400, -100, *range(-40, 41, 4), 100, 400]
+    places += [mp.mpf(1), mp.mpf(0)]
+    places = sorted({mp.mpf(x) for x in places})
+
+    def integral(f):
+        return mp.quad(f, places)
+
+    def p(z):
+        return density(mp, z, 1)
+
+    def q(z):
+        return density(mp, z, 0)
+
+    kl = integral(lambda z: p(z) * mp.log(p(z) / q(z)))
+    assert holds(node.rdp(1, digits=20), kl, 20, trusted=25)
+    for alpha in (2, Fraction(5, 2), 6):
+        a = independent.number(mp, alpha)
+        moment = integral(lambda z, a=a: p(z) ** a * q(z) ** (1 - a))
+        assert holds(node.rdp(alpha, digits=20), mp.log(moment) / (a - 1), 20, trusted=25)
+
+
+@pytest.mark.parametrize(
+    ("text", "at_one", "at_infinity"),
+    [
+        # Closed forms of theory.md, section 2, evaluated with mpmath at 40 digits.
+        ("Gaussian(5, 2)", "0.08", "inf"),
+        ("Laplace(1/2)", "1.135335283236612691893999494972484403408", "2"),
+        ("RandomizedResponse(3/4)", "0.549306144334054845697622618461262852324", None),
+        ("RandomizedResponse(1/4)", "0.549306144334054845697622618461262852324", None),
+        ("PureDP(1)", "0.462117157260009758502318483643672548730", "1"),
+        ("PureDP(0)", "0", "0"),
+        ("ZCDP(1/50, 1/4)", "0.27", "inf"),
+        ("ZCDP(0, 1/4)", "0.25", "0.25"),
+        ("TCDP(1/50, 9)", "0.02", "inf"),
+        ("3*PureDP(1) + Laplace(1/2)", None, "5"),
+        ("GroupPrivacy(PureDP(1), 3)", None, "8"),
+        ("PostProcess(PureDP(1))", "0.462117157260009758502318483643672548730", "1"),
+        ("Scale(PureDP(1), 1/4)", None, "0.25"),
+        ("PoissonSubsample(Gaussian(5), 1/4)", None, "inf"),
+        ("PoissonSubsample(Gaussian(5), 0)", "0", "0"),
+        ("SubsampleWithoutReplacement(Gaussian(5), 0)", "0", "0"),
+        ("Gaussian(5) + Laplace(3)", None, "inf"),
+    ],
+)
+def test_orders_1_and_infinity(text, at_one, at_infinity):
+    node = parse(text)
+    for alpha, value in (("1", at_one), ("inf", at_infinity)):
+        if value == "inf":
+            assert node.rdp(alpha).lower == node.rdp(alpha).upper == INFINITY
+        elif value is not None:
+            assert decimal_overlaps(node.rdp(alpha, digits=38), value, shown=38)
+            assert node.rdp(alpha, digits=38).digits >= 38
+
+
+@pytest.mark.parametrize("text", ["PureDP(1)", "Laplace(1/3)", "RandomizedResponse(1/7)"])
+@pytest.mark.parametrize("kind", [PoissonSubsample, SubsampleWithoutReplacement])
+def test_pure_dp_is_amplified_by_the_rate(kind, text):
+    mp = independent.context(80)
+    pure = {"PureDP(1)": mp.mpf(1), "Laplace(1/3)": mp.mpf(3)}.get(text, mp.log(6))
+    value = mp.log(1 + (mp.exp(pure) - 1) / 4)
+    assert holds(kind(parse(text), "1/4").rdp("inf", digits=50), value, 50, trusted=70)
+
+
+@pytest.mark.parametrize(
+    "text", ["Gaussian(5)", "Laplace(2)", "RandomizedResponse(3/4)", "PureDP(1)"]
+)
+def test_order_1_is_the_limit_of_orders_above(text):
+    node = parse(text)
+    just_above = node.rdp("1.000000000000000000000000000001", digits=40)
+    at_one = node.rdp(1, digits=40)
+    assert at_one.upper < just_above.lower
+    gap = independent.fraction(just_above.upper) - independent.fraction(at_one.lower)
+    assert gap < Fraction(1, 10**29)
+
+
+# --- (ε, δ) of a curve that is a straight line, in closed form
+
+
+@pytest.mark.parametrize("sigma", ["1/2", "5", "40"])
+@pytest.mark.parametrize("delta", ["1e-5", "1e-30", "1/3"])
+def test_the_classic_conversion_of_a_gaussian_is_rho_plus_2_sqrt_rho_log(sigma, delta):
+    mp = independent.context(120)
+    rho = 1 / (2 * independent.number(mp, Fraction(sigma)) ** 2)
+    log = -mp.log(independent.number(mp, Fraction(delta)))
+    value = rho + 2 * mp.sqrt(rho * log)
+    guarantee = Gaussian(sigma).epsilon(delta, digits=50, conversion="classic")
+    assert holds(guarantee.epsilon, value, 50, trusted=100)
+    assert guarantee.optimal
+    best = independent.fraction(1 + mp.sqrt(log / rho))
+    assert abs(guarantee.alpha / best - 1) < Fraction(1, 10**20)
+
+
+@pytest.mark.parametrize("epsilon", ["1/4", "1", "7"])
+def test_the_classic_delta_of_a_gaussian_is_that_of_concentrated_dp(epsilon):
+    mp = independent.context(120)
+    rho = mp.mpf(1) / 50
+    value = mp.exp(-((independent.number(mp, Fraction(epsilon)) - rho) ** 2) / (4 * rho))
+    guarantee = Gaussian(5).delta(epsilon, digits=50, conversion="classic")
+    assert holds(guarantee.delta, value, 50, trusted=100)
+    assert guarantee.optimal
+
+
+def improved_epsilon(mp, eps, delta):
+    return lambda a: eps(a) + mp.log((a - 1) / a) - (mp.log(delta) + mp.log(a)) / (a - 1)
+
+
+def improved_delta(mp, eps, epsilon):
+    return lambda a: mp.exp((a - 1) * (eps(a) - epsilon)) / (a - 1) * (1 - 1 / a) ** a
+
+
+SMOOTH = {
+    "Gaussian(2)": lambda mp, a: a / 8,
+    "100*Gaussian(50)": lambda mp, a: a / 50,
+    "ZCDP(1/50, 1/4)": lambda mp, a: mp.mpf(1) / 4 + a / 50,
+    "40*RandomizedResponse(3/5)": lambda mp, a: (
+        40
+        * mp.log(
+            mp.mpf(3) / 5 * mp.mpf("1.5") ** (a - 1) + mp.mpf(2) / 5 * mp.mpf("1.5") ** (1 - a)
+        )
+        / (a - 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_the_improved_conversion_finds_the_bottom_of_the_valley(text):
+    """Golden section on the printed conversion in mpmath, at 150 digits."""
+    mp = independent.context(150)
+    node = parse(text)
+
+    def eps(a):
+        return SMOOTH[text](mp, a)
+
+    value = independent.smallest(mp, improved_epsilon(mp, eps, mp.mpf(10) ** -6), "1.01", 4000)
+    guarantee = node.epsilon("1e-6", digits=40)
+    assert holds(guarantee.epsilon, value, 40, trusted=60)
+    assert guarantee.optimal
+    value = independent.smallest(mp, improved_delta(mp, eps, mp.mpf(3)), "1.01", 4000)
+    guarantee = node.delta(3, digits=40)
+    assert holds(guarantee.delta, value, 40, trusted=60)
+    assert guarantee.optimal
+
+
+def test_given_orders_are_the_only_ones_tried():
+    mp = independent.context(100)
+    grid = [Fraction(3, 2), 4, 8, Fraction(45, 2), 64]
+
+    def value(a):
+        return improved_epsilon(mp, lambda a: a / 8, mp.mpf(10) ** -6)(independent.number(mp, a))
+
+    guarantee = Gaussian(2).epsilon("1e-6", digits=40, orders=grid)
+    assert holds(guarantee.epsilon, min(map(value, grid)), 40, 90)
+    assert guarantee.alpha == min(grid, key=value)
+
+
+def test_many_small_costs_add_up_exactly():
+    """10⁶ runs over three mechanisms: the curves' weighted sum at α = 4."""
+    mp = independent.context(120)
+    node = Compose({Gaussian(50): 10**6 - 3, Laplace(3): 2, RandomizedResponse("1/3"): 1})
+    value = independent.rdp(mp, node, 4)
+    assert holds(node.rdp(4, digits=60), value, 60, trusted=100)
