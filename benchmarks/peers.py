@@ -46,8 +46,9 @@ def opacus() -> tuple[float, float]:
     places = [Path(path) / "opacus/accountants/analysis/rdp.py" for path in sys.path]
     place = next(path for path in places if path.exists())
     spec = importlib.util.spec_from_file_location("opacus_rdp", place)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
     spec.loader.exec_module(module)
     orders = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))  # its default
 

@@ -237,7 +237,7 @@ class Accountant:
             )
         digits = self.digits if digits is None else _checked_digits(digits)
         with self._lock:
-            if orders is not None and orders != "integer":
+            if orders is not None and not isinstance(orders, str):
                 return _Search(self, question, digits).answer(orders)
             answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
             key = (*question.key, orders, digits)

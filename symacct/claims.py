@@ -184,8 +184,12 @@ def infer(
             f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
             "because the bound is not nondecreasing in the values it reads"
         )
-    adjacency = stated.adjacency
-    for premise in premises:
-        adjacency = premise.adjacency.meet(adjacency, what)
+    # A statement that leaves the relation open takes over what its premises are about.
+    spoken = [premise.adjacency for premise in premises]
+    if stated.adjacency.relation is not Relation.EITHER or not spoken:
+        spoken.append(stated.adjacency)
+    adjacency = spoken[0]
+    for other in spoken[1:]:
+        adjacency = adjacency.meet(other, what)
     certified = stated.certified and all(p.certified for p in premises)
     return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

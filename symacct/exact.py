@@ -21,7 +21,7 @@ Exact: TypeAlias = Fraction | sympy.Expr
 INFINITY = math.inf
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
-_RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?")
+_RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
 
 
@@ -51,6 +51,8 @@ def exact(value: Any, name: str = "number") -> Exact:
         if not math.isfinite(value):
             raise DomainError(f"{name}: found {value}, needed a finite number")
         return Fraction(*value.as_integer_ratio())
+    if isinstance(value, flint.arb) and not value.is_exact():
+        raise DomainError(f"{name}: found the ball {value}, needed one number")
     if hasattr(value, "_mpf_"):
         return _from_mpf(value, name)
     if isinstance(value, numbers.Rational):
@@ -79,7 +81,9 @@ def is_infinite(value: Any) -> bool:
         return value.strip().lower() in _INFINITE_TEXT
     if isinstance(value, sympy.Basic):
         return value is sympy.oo
-    if isinstance(value, float | np.floating | Decimal):
+    if isinstance(value, Decimal):
+        return value.is_infinite() and value > 0
+    if isinstance(value, float | np.floating):
         return bool(value == math.inf)
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value)) and value > 0
 

@@ -172,17 +172,20 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>(?:laws\.)?[^\W\d]\w*)"
     r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
-    r"|(?P<operator>\*\*|[-+*/(),=\[\]]))"
+    r"|(?P<operator>\*\*|[-+*/(),=\[\]]))",
+    re.ASCII,
 )
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens, place, depth = [], 0, 0
+    tokens: list[_Token] = []
+    place, depth = 0, 0
     while place < len(text.rstrip()):
         match = _TOKEN.match(text, place)
         if match is None:
+            # What follows cannot be read; the reader says so if it gets as far.
             column = place + len(text[place:]) - len(text[place:].lstrip())
-            raise ParseError(f"column {column + 1}: found {text[column]!r}, needed an expression")
+            return [*tokens, _Token("unknown", text[column], column)]
         sort = match.lastgroup or ""
         found = match[sort]
         column = match.start(sort)
@@ -273,16 +276,24 @@ class _Reader:
         return exact.exact(left * right if operator.sort == "*" else left / right)
 
     def unary(self) -> Any:
-        if operator := self.take("-"):
-            return self.negative(self.unary(), operator)
-        return self.power()
+        signs = []
+        while operator := self.take("-"):
+            signs.append(operator)
+        sizes.check("depth", len(signs) // 2, "text, signs in a row")
+        value = self.power()
+        if signs and isinstance(value, Node | str | list):
+            return self.negative(value, signs[0])
+        return -value if len(signs) % 2 else value
 
     def power(self) -> Any:
         base = self.atom()
         operator = self.take("**")
         if operator is None:
             return base
+        self.depth += 2
+        sizes.check("depth", self.depth // 2, "text, nesting depth")
         exponent = self.unary()
+        self.depth -= 2
         if not _is_number(base) or not _is_number(exponent):
             raise self.error("found '**' on something that is no number", operator.column)
         if isinstance(exponent, Fraction):
@@ -473,8 +484,8 @@ def from_json(text: str) -> Node:
 
 
 def _node_from(entry: Any, nodes: list[Node]) -> Node:
-    if not isinstance(entry, dict) or entry.get("type") not in kinds():
-        found = entry.get("type") if isinstance(entry, dict) else entry
+    found = entry.get("type") if isinstance(entry, dict) else entry
+    if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
         raise ParseError(f"found type {found!r}, needed one of {', '.join(sorted(kinds()))}")
     cls = kinds()[entry["type"]]
     fields = {name: value for name, value in entry.items() if name != "type"}

@@ -78,7 +78,8 @@ def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, side
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
     − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
     + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
-    with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E})"""
+    with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}).
+    With no tau it is Theorem 5, each term of it."""
     if isinstance(alpha, np.ndarray):
         return one_by_one(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
             alpha
@@ -113,9 +114,9 @@ def _is_whole_sum(tau: int, alpha: Any) -> bool:
     return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
-def _orders_of(alpha: int, tau: int, sides: int) -> list[int]:
+def _orders_of(alpha: Any, tau: int, sides: int) -> list[Any]:
     """The orders whose terms are summed as they are."""
-    last = range(alpha - tau + 1, alpha + 1) if sides == 2 else range(0)
+    last = [alpha - k for k in reversed(range(tau))] if sides == 2 else []
     return [*range(2, tau + 1), *last]
 
 

@@ -24,6 +24,7 @@ from symacct.claims import (
 from symacct.convexity import chord_at, lower_hull
 from symacct.exact import INFINITY
 from symacct.expr import Node
+from symacct.mechanisms.mechanism import one_by_one
 from symacct.sources import WBK19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import floor_order, larger_order, theorem
@@ -214,6 +215,8 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 )
 def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
     """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
+    if isinstance(alpha, np.ndarray):
+        return one_by_one(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
     if alpha > max_order:
         return eps(alpha)
     known = eps.remember("hull")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -174,10 +175,10 @@ class Float64Arithmetic:
         return total
 
     def minimum(self, *xs: LogNumber) -> LogNumber:
-        return LogNumber.of(np.minimum.reduce([x.value() for x in xs]))
+        return LogNumber.of(reduce(np.minimum, [x.value() for x in xs]))
 
     def maximum(self, *xs: LogNumber) -> LogNumber:
-        return LogNumber.of(np.maximum.reduce([x.value() for x in xs]))
+        return LogNumber.of(reduce(np.maximum, [x.value() for x in xs]))
 
     def is_zero(self, x: LogNumber) -> bool:
         return bool(np.all(x.sign == 0))

@@ -23,5 +23,7 @@ class Operation(Node):
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER
         claim = bounding(self, _TYPICAL_ORDER, goal)[0].infer(self, premises)
-        adjacency = claim.adjacency.meet(self.fixed_adjacency, type(self).__name__)
+        adjacency = claim.adjacency
+        if self.fixed_adjacency is not EITHER:
+            adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)
         return replace(claim, adjacency=adjacency, orders=ALL_ORDERS)

@@ -1,0 +1,224 @@
+"""The command line: each verb answers, in text or JSON; an input error is one line and status 2."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+import symacct
+from symacct import parse
+from symacct.cli import main
+from tests.independent import fraction
+
+EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
+NODE = parse(EXPR)
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def answered(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.exception is None
+    return result.output
+
+
+def as_json(*arguments):
+    return json.loads(answered(*arguments, "--json"))
+
+
+def test_rdp_prints_the_proved_digits():
+    text = answered("rdp", EXPR, "--alpha", "8", "--alpha", "5/2", "--alpha", "inf")
+    assert str(NODE.rdp(8)) in text
+    assert str(NODE.rdp("5/2")) in text
+    assert "inf" in text
+    assert "= exact" in text
+
+
+def test_rdp_rounds_bounds_in_their_safe_direction():
+    upper = answered("rdp", EXPR, "--alpha", "8", "--by", "ZW19-T5", "--digits", "12")
+    assert NODE.rdp(8, by="ZW19-T5", digits=12).rounded_up() in upper
+    assert "↓ upper" in upper
+    assert "ZW19-T5" in upper
+    lower = answered("rdp", EXPR, "--alpha", "8", "--by", "ZW19-T6", "--digits", "12")
+    assert NODE.rdp(8, by="ZW19-T6", digits=12).rounded_down() in lower
+    assert "↑ lower" in lower
+    assert NODE.lower_bound(8).rounded_down() in answered("rdp", EXPR, "--alpha", "8", "--lower")
+
+
+def test_rdp_in_json_encloses_the_value():
+    document = as_json("rdp", EXPR, "--alpha", "8", "--alpha", "9", "--digits", "50")
+    assert [row["alpha"] for row in document] == ["8", "9"]
+    answer = NODE.rdp(8, digits=50)
+    assert Fraction(document[0]["lower"]) <= fraction(answer.lower)
+    assert fraction(answer.upper) <= Fraction(document[0]["upper"])
+    assert document[0]["certified"] is True
+    assert document[0]["claim"]["kind"] == "exact"
+    assert document[0]["claim"]["adjacency"] == "add_remove"
+
+
+@pytest.mark.parametrize("engine", ["mpmath", "float64"])
+def test_other_engines_say_that_they_prove_nothing(engine):
+    text = answered("rdp", EXPR, "--alpha", "8", "--engine", engine)
+    assert "not certified" in text
+    document = as_json("rdp", EXPR, "--alpha", "8", "--engine", engine)
+    assert document[0]["certified"] is False
+
+
+def test_epsilon_rounds_up():
+    text = answered("epsilon", EXPR, "--delta", "1e-8", "--digits", "12")
+    guarantee = NODE.epsilon("1e-8", digits=12)
+    assert guarantee.epsilon.rounded_up() in text
+    assert "rounded up" in text
+    assert "proved" in text
+    document = as_json("epsilon", EXPR, "--delta", "1e-8", "--digits", "12")
+    assert Fraction(document["epsilon"]["upper"]) >= fraction(guarantee.epsilon.upper)
+    assert document["delta"] == "1/100000000"
+    assert document["optimal"] is True
+
+
+def test_epsilon_takes_orders_conversion_and_theorem():
+    arguments = ("epsilon", EXPR, "--delta", "1e-8", "--digits", "12")
+    whole = as_json(*arguments, "--orders", "integer", "--conversion", "classic")
+    wanted = NODE.epsilon("1e-8", digits=12, conversion="classic", orders="integer")
+    assert whole == json.loads(json.dumps(wanted.as_dict()))
+    some = as_json(*arguments, "--orders", "2, 4,8.5,64")
+    assert some["alpha"] in ("2", "4", "17/2", "64")
+    by = as_json(*arguments, "--by", "ZW19-T5", "--orders", "integer")
+    assert "ZW19-T5" in by["claim"]["theorems"]
+    assert by["claim"]["kind"] == "upper"
+
+
+def test_delta_rounds_up():
+    guarantee = NODE.delta("1/2", digits=12)
+    assert guarantee.delta.rounded_up() in answered(
+        "delta", EXPR, "--epsilon", "0.5", "--digits", "12"
+    )
+    document = as_json("delta", EXPR, "--epsilon", "1/2", "--digits", "12")
+    assert document["epsilon"] == "1/2"
+    assert Fraction(document["delta"]["upper"]) >= fraction(guarantee.delta.upper)
+
+
+def test_compare_lists_every_theorem_lower_bounds_first():
+    text = answered("compare", "PoissonSubsample(Gaussian(5), 1/1000)", "--alpha", "8")
+    for name in ("ZW19-T5", "ZW19-T6", "ZW19-T8"):
+        assert name in text
+    document = as_json("compare", "PoissonSubsample(Gaussian(5), 1/1000)", "--alpha", "8")
+    kinds = [row["kind"] for row in document[1:] if "value" in row["values"][0]]
+    assert kinds == sorted(kinds, key=["lower", "exact", "upper"].index)
+    assert len(kinds) >= 4
+    assert document[0]["theorem"] == "default"
+
+
+def test_explain_names_theorem_source_and_claim():
+    text = answered("explain", EXPR)
+    for words in ("Compose, 600000 runs", "600000 × PoissonSubsample", "Gaussian(5)", "theorem",
+                  "add_remove"):  # fmt: skip
+        assert words in text
+    document = as_json("explain", EXPR, "--alpha", "5")
+    assert document["theorem"] == "MIR17-P1"
+    assert document["parts"][0]["count"] == 600_000
+    assert document["parts"][0]["parts"][0]["node"] == "Gaussian(5)"
+
+
+VERBS = ["rdp", "epsilon", "delta", "compare", "explain"]
+NEEDED = {"rdp": ["--alpha", "8"], "epsilon": ["--delta", "1e-5"], "delta": ["--epsilon", "1"],
+          "compare": ["--alpha", "8"], "explain": []}  # fmt: skip
+
+
+WRONG = [
+    "Gauss(5)", "Gaussian(-5)", "Gaussian(5", "", "__import__('os')", "Gaussian(1e999999999)", "5",
+    "(" * 10_000, "PoissonSubsample(PureDP(1, 'replace_one'), 1/2)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("expr", WRONG, ids=range(len(WRONG)))
+def test_a_wrong_expression_is_one_line_and_status_2(verb, expr):
+    refused(verb, expr, *NEEDED[verb])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rdp", EXPR, "--alpha", "0.5"),
+        ("rdp", EXPR, "--alpha", "x"),
+        ("rdp", EXPR, "--alpha", "nan"),
+        ("rdp", EXPR, "--alpha", "2", "--by", "ZW19"),
+        ("rdp", EXPR, "--alpha", "5/2", "--by", "ZW19-T8"),
+        ("rdp", EXPR, "--alpha", "2", "--digits", "0"),
+        ("rdp", EXPR, "--alpha", "2", "--digits", "1000000000"),
+        ("rdp", "ZCDP(1)", "--alpha", "2", "--lower"),
+        ("epsilon", EXPR, "--delta", "0"),
+        ("epsilon", EXPR, "--delta", "1"),
+        ("epsilon", EXPR, "--delta", "-1"),
+        ("epsilon", EXPR, "--delta", "nan"),
+        ("epsilon", EXPR, "--delta", "1e-5", "--conversion", "best"),
+        ("epsilon", EXPR, "--delta", "1e-5", "--orders", "x"),
+        ("epsilon", EXPR, "--delta", "1e-5", "--orders", ""),
+        ("epsilon", EXPR, "--delta", "1e-5", "--orders", "1"),
+        ("epsilon", EXPR, "--delta", "1e-5", "--by", "ZW19-T6"),
+        ("delta", EXPR, "--epsilon", "-1"),
+        ("delta", EXPR, "--epsilon", "inf"),
+        ("compare", EXPR, "--alpha", "0"),
+        ("explain", EXPR, "--alpha", "0"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("json_wanted", [False, True])
+def test_a_wrong_option_is_one_line_and_status_2(arguments, json_wanted):
+    refused(*arguments, *(["--json"] if json_wanted else []))
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("Error: ")
+    assert len(lines[0]) < 1000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("nonsense",), ("rdp",), ("rdp", EXPR), ("epsilon", EXPR), ("delta", EXPR),
+        ("rdp", EXPR, "--alpha", "2", "--digits", "many"),
+        ("rdp", EXPR, "--alpha", "2", "--engine", "fast"), ("rdp", EXPR, "--nonsense"),
+        ("rdp", EXPR, "more", "--alpha", "2"),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_a_wrong_call_is_status_2_with_usage(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("verb", [None, *VERBS])
+def test_every_verb_has_help(verb):
+    for flag in ("-h", "--help"):
+        text = answered(*([verb] if verb else []), flag)
+        assert "Usage:" in text
+        if verb:
+            assert "EXPR is an expression such as" in text
+
+
+def test_the_version():
+    assert symacct.__version__ in answered("--version")
+
+
+def test_it_runs_as_a_module_and_digits_survive_a_pipe():
+    result = subprocess.run(
+        [sys.executable, "-m", "symacct.cli", "rdp", EXPR, "--alpha", "8", "--digits", "150"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert str(NODE.rdp(8, digits=150)) in result.stdout

@@ -1,0 +1,265 @@
+"""The search over orders: one valley is found, and a proved optimum is one."""
+
+import json
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    Accountant,
+    Curve,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    search,
+)
+from symacct.arithmetic.ball import precision
+from tests import independent
+from tests.support import INFINITY, LEAVES, OPERATIONS
+
+CONVERSIONS = ["classic", "improved"]
+OPTIMAL = {**{name: LEAVES[name] for name in ("Gaussian", "Laplace", "PureDP", "ZCDP")},
+           "RandomizedResponse": LEAVES["RandomizedResponse"]}  # fmt: skip
+
+
+def ends(answer):
+    return independent.fraction(answer.lower), independent.fraction(answer.upper)
+
+
+# --- the valley itself
+
+
+@given(st.integers(2, 5000), st.integers(2, 100), st.integers(2, 20_000))
+@settings(max_examples=100)
+def test_the_bottom_of_a_valley_over_whole_orders_is_found(bottom, first, guess):
+    asked = []
+
+    def f(n):
+        asked.append(n)
+        return arb(abs(n - bottom)) / (1 if n < bottom else 7)
+
+    found = search.whole_valley(f, first, 10**4, guess)
+    assert found == max(first, bottom)
+    # Doubling and golden sections: far fewer than all.
+    assert len(set(asked)) <= 60
+
+
+@given(st.integers(2, 3000), st.integers(2, 9000))
+@settings(max_examples=30)
+def test_a_valley_with_a_cliff_of_infinity_is_searched_too(bottom, guess):
+    def f(n):
+        return arb("inf") if n > bottom else arb(1) / n
+
+    assert search.whole_valley(f, 2, 10**4, guess) == bottom
+
+
+def test_a_valley_that_falls_for_ever_ends_at_the_last_order():
+    for guess in (2, 3, 50, 777):
+        assert search.whole_valley(lambda n: arb(1) / n, 2, 777, guess) == 777
+        assert search.whole_valley(lambda n: arb(n), 3, 777, guess) == 3
+
+
+@given(st.fractions(-9, 9), st.fractions(Fraction(1, 9), 9), st.fractions(1, 3), st.booleans())
+@settings(max_examples=60)
+def test_the_chord_floor_is_below_a_convex_function(shift, scale, middle, perspective):
+    """M(λ) = scale · (λ − 2)² + shift, or M(λ)/λ, sampled on a fine grid."""
+
+    def f(x):
+        value = scale * (x - 2) ** 2 + shift
+        return value / x if perspective else value
+
+    places = (middle - Fraction(1, 2), middle, middle + Fraction(1, 2))
+    values = tuple(map(f, places))
+    if values[0] < values[1] or values[2] < values[1]:
+        return
+    with precision(200):
+
+        def ball(x):
+            return arb(x.numerator) / x.denominator
+
+        floor = search.chord_floor(tuple(map(ball, values)), tuple(map(ball, places)), perspective)
+        low = min(f(places[0] + Fraction(k, 500)) for k in range(501))
+        assert floor <= ball(low)
+        assert floor.is_finite()
+
+
+# --- round trips
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.parametrize("leaf", OPTIMAL)
+@given(data=st.data())
+def test_delta_of_epsilon_of_delta_comes_back(leaf, conversion, data):
+    node = data.draw(st.integers(1, 200)) * data.draw(OPTIMAL[leaf])
+    delta = data.draw(st.sampled_from([Fraction(1, 10**k) for k in (2, 5, 9)]))
+    there = node.epsilon(delta, digits=25, conversion=conversion)
+    low, high = ends(there.epsilon)
+    if there.alpha == INFINITY or low == 0 or not there.optimal:
+        return
+    below, above = (node.delta(e, digits=25, conversion=conversion) for e in (high, low))
+    if below.optimal and below.alpha != INFINITY:
+        assert independent.fraction(below.delta.lower) <= delta
+    if above.optimal and above.alpha != INFINITY:
+        assert delta <= independent.fraction(above.delta.upper)
+    assert abs(ends(below.delta)[1] / delta - 1) < Fraction(1, 10**10)
+
+
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.parametrize("base", ["PoissonSubsample", "SubsampleWithoutReplacement"])
+@given(data=st.data())
+def test_every_guarantee_is_sound_at_its_own_order(base, conversion, data):
+    """What is reported is the conversion of ε(α) at the order named, by mpmath."""
+    node = 50 * data.draw(OPERATIONS[base](LEAVES["Gaussian"]))
+    mp = independent.context(60)
+    guarantee = node.epsilon("1e-6", digits=20, conversion=conversion, orders="integer")
+    a, delta = independent.number(mp, guarantee.alpha), mp.mpf(10) ** -6
+    eps = mp.mpf(0) + mp.make_mpf(node.rdp(guarantee.alpha, digits=40).upper._mpf_)
+    value = eps - mp.log(delta) / (a - 1)
+    if conversion == "improved":
+        value = eps + mp.log((a - 1) / a) - (mp.log(delta) + mp.log(a)) / (a - 1)
+    value = max(value, mp.mpf(0))
+    low, high = ends(guarantee.epsilon)
+    exact = independent.fraction(value)
+    assert low - exact / 10**30 <= exact <= high + exact / 10**30
+
+
+@pytest.mark.parametrize("leaf", OPTIMAL)
+@given(data=st.data())
+def test_more_freedom_in_the_order_never_costs(leaf, data):
+    node = 20 * data.draw(OPTIMAL[leaf])
+    grid = data.draw(st.lists(st.integers(2, 60), min_size=3, max_size=6, unique=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        some = node.epsilon("1e-5", orders=grid, digits=20)
+    whole = node.epsilon("1e-5", orders="integer", digits=20)
+    every = node.epsilon("1e-5", digits=20)
+    assert every.epsilon.lower <= whole.epsilon.upper
+    assert whole.epsilon.lower <= some.epsilon.upper
+    classic = node.epsilon("1e-5", digits=20, conversion="classic")
+    assert every.epsilon.lower <= classic.epsilon.upper
+
+
+@given(LEAVES["Gaussian"], st.integers(1, 300))
+def test_less_delta_or_more_runs_cost_more(m, runs):
+    node = runs * m
+    assert node.epsilon("1e-6").epsilon.lower >= node.epsilon("1e-5").epsilon.upper
+    assert (node + m).epsilon("1e-6").epsilon.lower > node.epsilon("1e-6").epsilon.upper
+    assert node.delta(1).delta.upper >= node.delta(2).delta.lower
+
+
+# --- edges
+
+
+def test_a_pure_bound_answers_delta_0_and_few_compositions():
+    node = PureDP("1/2")
+    assert node.epsilon(0).alpha == INFINITY
+    assert node.epsilon("1e-12").epsilon.upper == 0.5
+    assert node.epsilon("1e-12").alpha == INFINITY
+    assert node.delta("1/2").delta.upper == 0
+    assert node.delta(3).delta.upper == 0
+    many = 10_000 * PureDP("1/100")
+    assert many.epsilon("1e-6").epsilon.upper < 100
+    assert many.epsilon("1e-6").alpha < INFINITY
+
+
+def test_epsilon_is_never_negative_and_delta_never_above_1():
+    tiny = Gaussian(10**6)
+    assert tiny.epsilon("1/2").epsilon.upper == 0
+    assert tiny.epsilon("1/2", conversion="classic").epsilon.lower >= 0
+    assert Gaussian("1/100").delta(0, orders=[2, 3]).delta.upper == 1
+    assert Gaussian("1/100").delta("1/10").delta.upper <= 1
+
+
+def test_a_truncated_curve_stops_before_its_end():
+    guarantee = TCDP("1/50", 9).epsilon("1e-6", orders="integer")
+    assert guarantee.alpha == 8
+    assert TCDP("1/50", 9).epsilon("1e-6").alpha < 9
+
+
+def test_the_optimum_of_an_upper_bound_with_kinks_is_not_called_proved():
+    node = 1000 * SubsampleWithoutReplacement(Laplace(2), "1/100")
+    guarantee = node.epsilon("1e-6", digits=15)
+    assert not guarantee.optimal
+    assert guarantee.claim.kind is Kind.UPPER
+    assert (
+        guarantee.epsilon.lower <= node.epsilon("1e-6", digits=15, orders="integer").epsilon.upper
+    )
+
+
+def test_optimal_means_that_no_order_on_a_fine_grid_does_better():
+    node = 200 * PoissonSubsample(RandomizedResponse("3/4"), "1/50")
+    guarantee = node.epsilon("1e-6", digits=15)
+    assert guarantee.optimal
+    alpha = guarantee.alpha
+    near = [alpha + Fraction(k, 1000) for k in range(-50, 51, 10)]
+    for other in [2, 3, 5, 30, *near]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert node.epsilon("1e-6", orders=[other]).epsilon.upper >= guarantee.epsilon.lower
+
+
+def test_delta_is_answered_at_the_best_order_too():
+    reference = json.loads(
+        (Path(__file__).parent / "reference" / "epsilon_optima.json").read_text()
+    )
+    key = "PoissonSubsample(RandomizedResponse(3/4), 1/50) | k 1000 | delta 1.0e-6 | improved"
+    node = 1000 * PoissonSubsample(RandomizedResponse("3/4"), "1/50")
+    epsilon = Fraction(reference[key]["epsilon"])
+    guarantee = node.delta(epsilon, digits=20)
+    low, high = ends(guarantee.delta)
+    assert abs(low * 10**6 - 1) < Fraction(1, 10**18)
+    assert abs(high * 10**6 - 1) < Fraction(1, 10**18)
+
+
+# --- trust
+
+
+def test_a_plain_mpmath_curve_is_answered_but_not_certified():
+    trusted = Curve(lambda alpha: alpha / 50, kind="exact", adjacency="either", at_infinity="inf")
+    proved = Curve("alpha/50", kind="exact", adjacency="either", at_infinity="inf")
+    function = Curve(
+        lambda ctx, alpha: alpha / 50, kind="exact", adjacency="either", at_infinity="inf"
+    )
+    for wrap in (lambda m: m, lambda m: PoissonSubsample(m, "1/9"), lambda m: 3 * m + Laplace(2)):
+        one, two, three = (Accountant().rdp(wrap(m), 7) for m in (trusted, proved, function))
+        assert not one.certified
+        assert not one.claim.certified
+        assert two.certified
+        assert three.certified
+        assert one.lower <= two.upper
+        assert two.lower <= one.upper
+        assert two.lower <= three.upper
+        assert three.lower <= two.upper
+    guarantee = PoissonSubsample(trusted, "1/9").epsilon("1e-5", orders="integer")
+    assert not guarantee.epsilon.certified
+    assert not guarantee.claim.certified
+    assert "not certified" in str(guarantee.claim)
+    assert PoissonSubsample(proved, "1/9").epsilon("1e-5", orders="integer").epsilon.certified
+
+
+def test_a_callable_s_own_precision_is_the_one_asked_for():
+    seen = []
+
+    def curve(alpha):
+        seen.append(mpmath.mp.dps)
+        return mpmath.log(alpha)
+
+    node = Curve(curve, adjacency="either")
+    answer = Accountant(50).rdp(node, 3)
+    mp = independent.context(80)
+    assert min(seen) >= 50
+    assert abs(independent.fraction(answer.upper) - independent.fraction(mp.log(3))) < Fraction(
+        1, 10**50
+    )
+    assert mpmath.mp.dps == 15
