@@ -135,7 +135,8 @@ def test_the_formula_of_every_operation_on_every_mechanism(kind, operation):
     base, values = SYMBOLIC[kind]
     node, values = OPERATED[operation](base), {**values, **VALUES}
     numbers = node.subs(values)
-    for alpha in (2, 3):
+    # Where theorems compete SymPy takes its time over their minimum.
+    for alpha in (2,) if operation == "SubsampleWithoutReplacement" else (2, 3):
         exact = formula(node, alpha)
         if exact.has(sympy.Integral):
             continue  # see test_integrals_of_known_pairs
@@ -145,7 +146,7 @@ def test_the_formula_of_every_operation_on_every_mechanism(kind, operation):
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", SYMBOLIC)
 def test_the_formula_of_every_theorem_on_every_mechanism(theorem, kind):
-    if theorem.reads == "itself" and kind not in ("Gaussian", "Curve"):
+    if theorem.reads == "itself" and kind != "Curve":
         pytest.skip("its formula is that of all other theorems together: SymPy takes its time")
     base, values = SYMBOLIC[kind]
     asked = 0

@@ -131,7 +131,7 @@ def test_everything_else_is_refused(text):
         ("Gaussian(5).x", 12),
         ("Gaussian(5)[0]", 12),
         ("2*os", 3),
-        ("lambda: 5", 7),
+        ("lambda: 5", 1),
         ("Gaussian(5) < 5", 13),
         ("Gaussian(tau=5)", 1),
     ],
@@ -165,7 +165,7 @@ def test_only_text_is_parsed(what):
         "Gaussian(2**(2**(2**(2**(2**(2**2))))))",
         "Gaussian(" + "9" * 1_000_000 + ")",
         "1e999999999*Gaussian(5)",
-        "-" * 1_000_000 + "5",
+        "-" * 300_000 + "5",
         "Gaussian(" + "-" * 100_000 + "5)",
         "Gaussian(" + "2**" * 50_000 + "1)",
         "x" * 5_000_000,
@@ -185,6 +185,7 @@ def test_absurd_texts_are_refused_at_once(text):
 def test_long_but_flat_texts_are_read():
     assert parse(" + ".join(["Gaussian(5)"] * 5000)) is 5000 * M
     assert parse("(" * 50 + "Gaussian(5)" + ")" * 50) is M
+    assert parse("Gaussian(" + "-" * 40 + "5)") is M
 
 
 @given(st.text(max_size=60))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -22,6 +23,9 @@ from symacct.errors import AdjacencyError, DomainError, OrderError
 from symacct.exact import INFINITY, exact, expression, is_infinite
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
+
+# mpmath's global precision belongs to the process, so one such function runs at a time.
+_global_mpmath = threading.RLock()
 
 
 class Curve(Mechanism):
@@ -169,7 +173,7 @@ def _trusted(ctx: Any, f: Callable[[Any], Any], alpha: Any) -> Any:
         orders = alpha.value() if isinstance(alpha, LogNumber) else np.asarray(alpha, dtype=float)
         values = [float(f(mpmath.mpf(float(a)))) for a in np.atleast_1d(orders)]
         return LogNumber.of(np.reshape(values, np.shape(orders)))
-    with mpmath.workprec(ctx.bits):
+    with _global_mpmath, mpmath.workprec(ctx.bits):
         numerator, denominator = exact(alpha).as_integer_ratio()
         value = f(mpmath.mpf(numerator) / denominator)
         if is_infinite(value):
