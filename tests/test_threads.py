@@ -18,6 +18,8 @@ from symacct import (
     limits,
     parse,
 )
+from symacct.arithmetic.ball import _flint
+from symacct.evaluation import LeafCurve
 from symacct.sizes import current
 
 THREADS = 8
@@ -131,6 +133,30 @@ def test_limits_belong_to_their_thread():
 
     assert at_once(work) == [10_000 + place for place in range(THREADS)]
     assert current().digits == 10_000
+
+
+def test_no_ball_is_computed_without_the_lock_on_flint_s_precision(monkeypatch):
+    """flint's precision is the process's: a value computed outside would have that of anyone."""
+    held, compute = [], LeafCurve.compute
+
+    def watched(self, alpha):
+        held.append(_flint._is_owned())
+        return compute(self, alpha)
+
+    monkeypatch.setattr(LeafCurve, "compute", watched)
+    general = PoissonSubsample(PoissonSubsample(Gaussian(3), "1/10"), "1/7")
+    nodes = [300 * general, 300 * SubsampleWithoutReplacement(Laplace(3), "1/20"), general]
+    for node in nodes:
+        accountant = Accountant(12)
+        accountant.rdp(node, "7/2")
+        accountant.lower_bound(node, 4)
+        accountant.epsilon(node, "1e-6")
+        accountant.epsilon(node, "1e-6", orders="integer")
+        accountant.epsilon(node, "1e-6", orders=[2, 9, "17/2", 40])
+        accountant.delta(node, 2)
+        node.explain(5)
+    assert len(held) > 100
+    assert all(held)
 
 
 def test_the_precision_of_flint_is_as_before_afterwards():
