@@ -481,7 +481,8 @@ class _Search:
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 3)
-        smooth = self._is_finite_around(whole) and self._convex_at(whole + Fraction(1, 2))
+        with precision(self.search_bits):
+            smooth = self._is_finite_around(whole) and self._convex_at(whole + Fraction(1, 2))
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
         with precision(bits):
@@ -501,9 +502,8 @@ class _Search:
 
     def _is_finite_around(self, whole: int) -> bool:
         """Is the curve finite at a whole order and the next, as a smooth fit needs?"""
-        with precision(self.search_bits):
-            f = self.objective()
-            return bool(f(whole).is_finite() and f(whole + 1).is_finite())
+        f = self.objective()
+        return bool(f(whole).is_finite() and f(whole + 1).is_finite())
 
     def _best_in_segments(self, f: Callable[[Any], arb], whole: int) -> Any:
         """The best order in the two unit segments at a whole one; the curve may have kinks."""
