@@ -1,0 +1,6 @@
+"""The command line: a file per kind of command; importing one adds its commands to `main`."""
+
+from symacct.cli import asking, knowledge
+from symacct.cli.frame import main
+
+__all__ = ["asking", "knowledge", "main"]

@@ -1,0 +1,6 @@
+"""`python -m symacct.cli`."""
+
+from symacct.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Questions to one expression: rdp, epsilon, delta."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+from rich.table import Table
+
+import symacct
+from symacct.accountant import ENGINES, Accountant
+from symacct.cli.frame import (
+    console,
+    expression_command,
+    kind_label,
+    orders_option,
+    print_json,
+    shown,
+)
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.exact import INFINITY
+
+
+@expression_command("rdp")
+@click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@click.option("--engine", default="ball", show_default=True, type=click.Choice(ENGINES))
+@click.option("--lower", is_flag=True, help="The best lower bound instead.")
+def rdp(
+    expr: str,
+    alpha: tuple[str, ...],
+    by: str | None,
+    engine: str,
+    lower: bool,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """ε(α) of EXPR at one or more orders."""
+    m = symacct.parse(expr)
+    accountant = Accountant(digits, engine)
+    ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
+    answers = {a: ask(m, a) for a in alpha}
+    if as_json:
+        print_json([{"alpha": a, **x.as_dict()} for a, x in answers.items()])
+        return
+    table = Table("order α", "ε(α)", "kind", "theorem")
+    for a, x in answers.items():
+        table.add_row(a, shown(x), kind_label(x.claim), ", ".join(x.claim.theorems))
+    console().print(table)
+
+
+@expression_command("epsilon")
+@click.option("--delta", required=True, help="δ in [0, 1).")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
+@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+def epsilon(
+    expr: str,
+    delta: str,
+    conversion: str,
+    orders: str | None,
+    by: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """The smallest ε of EXPR at this δ."""
+    m = symacct.parse(expr)
+    guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
+    print_guarantee(guarantee, "ε", guarantee.epsilon, as_json)
+
+
+@expression_command("delta")
+@click.option("--epsilon", required=True, help="ε >= 0.")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
+@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+def delta(
+    expr: str,
+    epsilon: str,
+    conversion: str,
+    orders: str | None,
+    by: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """The smallest δ of EXPR at this ε."""
+    m = symacct.parse(expr)
+    guarantee = m.delta(epsilon, digits, conversion, orders_option(orders), by)
+    print_guarantee(guarantee, "δ", guarantee.delta, as_json)
+
+
+def print_guarantee(g: Guarantee, letter: str, x: Enclosure, as_json: bool) -> None:
+    if as_json:
+        print_json(g.as_dict())
+        return
+    order = "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}"
+    table = Table(show_header=False)
+    table.add_row(letter, f"{x.rounded_up()}  (rounded up)")
+    table.add_row("given", f"δ = {g.delta}" if letter == "ε" else f"ε = {g.epsilon}")
+    table.add_row("order α", order)
+    table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")
+    table.add_row("conversion", g.conversion)
+    table.add_row("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve")
+    table.add_row("sources", "; ".join(map(str, g.claim.sources)))
+    table.add_row("claim", f"{kind_label(g.claim)}, {g.claim.adjacency}")
+    console().print(table)

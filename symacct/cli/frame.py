@@ -1,0 +1,88 @@
+"""What every command shares: the group, one clear line for an error, and how values are shown."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+
+import symacct
+from symacct.claims import Claim, Kind
+from symacct.enclosure import Enclosure
+from symacct.errors import SymacctError
+
+EPILOG = (
+    "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
+    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same."
+)
+
+
+class InputError(click.ClickException):
+    """One clear line and exit status 2 for an input that cannot be answered."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"Error: {self.format_message()}", err=True)
+
+
+def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A subcommand of EXPR that turns our errors into one line and exit status 2."""
+
+    def wrap(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def run(**options: Any) -> None:
+            try:
+                function(**options)
+            except SymacctError as error:
+                kind = type(error).__name__
+                raise InputError(f"{kind}: {error}") from None
+
+        run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(run)
+        run = click.option(
+            "--digits", default=30, show_default=True, help="Significant digits, all proven."
+        )(run)
+        run = click.argument("expr")(run)
+        return main.command(name, epilog=EPILOG)(run)
+
+    return wrap
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(symacct.__version__, prog_name="symacct")
+def main() -> None:
+    """A privacy accountant in which every printed digit is proven."""
+
+
+KIND_LABELS = {Kind.LOWER: "↑ lower", Kind.EXACT: "= exact", Kind.UPPER: "↓ upper"}
+
+
+def console() -> Console:
+    # Piped output is not folded: digits must survive a grep.
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=240)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def orders_option(text: str | None) -> Any:
+    if text is None or text == "integer":
+        return text
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def kind_label(claim: Claim) -> str:
+    return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
+
+
+def shown(x: Enclosure) -> str:
+    """A bound rounded in its safe direction; an exact value as far as it is known."""
+    if x.claim.kind is Kind.LOWER:
+        return x.rounded_down()
+    return x.rounded_up() if x.claim.kind is Kind.UPPER else str(x)

@@ -1,0 +1,110 @@
+"""What is known: compare, explain, theorems, falsify."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+import symacct
+from symacct import catalogue
+from symacct.cli.frame import (
+    KIND_LABELS,
+    InputError,
+    console,
+    expression_command,
+    main,
+    print_json,
+    shown,
+)
+from symacct.enclosure import Enclosure, format_shared
+from symacct.errors import SymacctError
+from symacct.explore.comparison import compare
+from symacct.explore.falsify import falsify
+from symacct.export.explanation import Explanation, explain
+
+
+@expression_command("compare")
+@click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
+def compare_command(expr: str, alpha: tuple[str, ...], digits: int, as_json: bool) -> None:
+    """Every theorem that speaks of EXPR, lower bounds first, and how far from the best known."""
+    rows = compare(symacct.parse(expr), alpha, min(digits, 12) if not as_json else digits)
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+        return
+    columns = (column for a in alpha for column in (f"ε({a})", "× best known"))
+    table = Table("theorem", "bound", *columns)
+    for row in rows:
+        cells = zip(row.values, row.ratios, strict=True)
+        shown = (text for value, ratio in cells for text in (_cell(value), _times(ratio)))
+        table.add_row(row.name, KIND_LABELS[row.kind], *shown)
+    screen = console()
+    screen.print(table)
+    for row in rows:
+        if not row.applies:
+            screen.print(Text(f"{row.name} does not apply: {row.values[0]}", style="dim"))
+
+
+@expression_command("explain")
+@click.option("--alpha", default="2", show_default=True, help="The order asked about.")
+def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
+    """What EXPR is, and which theorem says what about each part of it."""
+    explanation = explain(symacct.parse(expr), alpha)
+    if as_json:
+        print_json(explanation.as_dict())
+    else:
+        console().print(_tree(explanation))
+
+
+@main.command("theorems")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def theorems_command(as_json: bool) -> None:
+    """Every result of the papers that says something computable, and what to call for it."""
+    rows = catalogue.rows()
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+        return
+    table = Table("source", "what it says", "adjacency", "orders", "kind", "status", "call")
+    for row in rows:
+        call = row.call or f"none: {row.why}"
+        # Text, for brackets in a formula are no markup.
+        cells = (row.source, row.says, row.adjacency, row.orders, row.kind, row.status, call)
+        table.add_row(*map(Text, cells))
+    console().print(table)
+
+
+@main.command("falsify")
+@click.argument("theorem")
+@click.option("--budget", default=20_000, show_default=True, help="Candidates to try.")
+@click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
+    """Search small finite mechanisms for a violation of THEOREM, e.g. ZW19-T5 or improved."""
+    try:
+        attack = falsify(theorem, budget, seed)
+    except SymacctError as error:
+        raise InputError(f"{type(error).__name__}: {error}") from None
+    if as_json:
+        print_json(attack.as_dict())
+    else:
+        click.echo(str(attack))
+
+
+def _cell(value: Enclosure | str) -> str:
+    return shown(value) if isinstance(value, Enclosure) else "–"
+
+
+def _times(ratio: Enclosure | None) -> str:
+    """A ratio to the exact value or the best lower bound, as far as it is known."""
+    return "–" if ratio is None else format_shared(ratio.lower, ratio.upper, 5)
+
+
+def _tree(explanation: Explanation) -> Tree:
+    times = f"{explanation.count} × " if explanation.count > 1 else ""
+    tree = Tree(Text(times + explanation.title, style="bold"))
+    for label, text in explanation.lines():
+        tree.add(Text.assemble((f"{label}: ", "dim"), text))
+    for part in explanation.parts:
+        tree.add(_tree(part))
+    return tree
