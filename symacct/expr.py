@@ -133,7 +133,9 @@ class Node:
         return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
 
     def subs(self, replacements: Mapping[Any, Any]) -> Node:
-        """The node with symbols replaced by numbers or other expressions.
+        """The node with symbols, given themselves or by name, replaced by numbers or expressions.
+
+        Raises DomainError for a name that no free symbol has.
 
         >>> import sympy
         >>> from symacct import Gaussian
@@ -141,12 +143,22 @@ class Node:
         >>> Gaussian(sigma).subs({sigma: "5/2"})
         Gaussian('5/2')
         """
-        table = {sympy.Symbol(k) if isinstance(k, str) else k: v for k, v in replacements.items()}
-        table = {k: expression(exact(v)) for k, v in table.items()}
+        table = {}
+        for key, value in replacements.items():
+            replaced = self._symbols_named(key) if isinstance(key, str) else [key]
+            table.update(dict.fromkeys(replaced, expression(exact(value))))
         done: dict[Node, Node] = {}
         for node in self.walk():
             done[node] = node.rebuild(done, lambda x: x.subs(table, simultaneous=True))
         return done[self]
+
+    def _symbols_named(self, name: str) -> list[sympy.Symbol]:
+        """The free symbols of this name; symbols of other assumptions are other symbols."""
+        found = [symbol for symbol in self.free_symbols if symbol.name == name]
+        if not found:
+            free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
+            raise DomainError(f"subs: found the name {name!r}, the free symbols are {free}")
+        return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
         """The same node over replaced children and replaced symbolic parameters."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -120,20 +120,32 @@ _PRINTER = _Printer()
 # --- reading text
 
 
-def parse(text: str) -> Node:
+def parse(text: str, symbols: Iterable[str] = ()) -> Node:
     """The expression written in `text`, e.g. "600000 * PoissonSubsample(Gaussian(5), 1/1000)".
 
-    Raises ParseError with the column for anything outside the grammar, LimitError for absurd
-    sizes, and the constructor's own errors for impossible parameters.
+    `symbols` names the parameters left open; each stands for a positive number, and no other bare
+    name is read. Raises ParseError with the column for anything outside the grammar, LimitError
+    for absurd sizes, and the constructor's own errors for impossible parameters.
 
     >>> parse("2*Gaussian(5) + Laplace(1/2)")
     2*Gaussian(5) + Laplace('1/2')
+    >>> parse("Gaussian(sigma)", symbols=["sigma"]).subs({"sigma": 5})
+    Gaussian(5)
     """
-    value = _read(text, {**_law_heads(), **kinds(), **_FORMULA_HEADS}, {})
+    heads = {**_law_heads(), **kinds(), **_FORMULA_HEADS}
+    value = _read(text, heads, {name: _open_symbol(name, heads) for name in symbols})
     if not isinstance(value, Node):
         sort = "number" if _is_number(value) else "value"
         raise ParseError(f"found the {sort} {value}, needed a mechanism such as Gaussian(5)")
     return value
+
+
+def _open_symbol(name: str, heads: Mapping[str, Any]) -> sympy.Symbol:
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise ParseError(f"symbol: found {name!r}, needed a name such as 'sigma'")
+    if name in heads or name in _CONSTANTS:
+        raise ParseError(f"symbol: found {name!r}, which means something else; choose another name")
+    return sympy.Symbol(name, positive=True)
 
 
 def parse_law(text: str) -> Law:

@@ -324,3 +324,21 @@ def test_a_million_runs_are_one_entry():
     text = (10**60 * M).to_json()
     assert len(text) < 300
     assert from_json(text) is 10**60 * M
+
+
+def test_only_the_symbols_named_are_read():
+    node = parse("PoissonSubsample(Gaussian(2*sigma), gamma)", symbols=["sigma", "gamma"])
+    assert {s.name for s in node.free_symbols} == {"sigma", "gamma"}
+    assert node.subs({"sigma": "5/2", "gamma": "1/1000"}) is PoissonSubsample(Gaussian(5), "1/1000")
+    with pytest.raises(ParseError, match="found the name 'gamma'"):
+        parse("PoissonSubsample(Gaussian(sigma), gamma)", symbols=["sigma"])
+    with pytest.raises(DomainError, match="'mu', the free symbols are gamma, sigma"):
+        node.subs({"mu": 1})
+
+
+@pytest.mark.parametrize(
+    "name", ["Gaussian", "exp", "pi", "2x", "a b", "σ", "__import__('os')", ""]
+)
+def test_a_symbol_is_a_plain_new_name(name):
+    with pytest.raises(ParseError, match=r"^symbol: found"):
+        parse("Gaussian(5)", symbols=[name])
