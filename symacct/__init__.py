@@ -11,16 +11,21 @@ from symacct.errors import (
     AdjacencyError,
     AssumptionError,
     DomainError,
+    ExecutorError,
     LimitError,
+    MissingPackageError,
     OrderError,
     OrderGridWarning,
     ParseError,
     PrecisionError,
     SoundnessError,
+    StorageError,
     SymacctError,
 )
+from symacct.explore.calibration import Calibration, calibrate
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import Attack, falsify
+from symacct.explore.sweeps import Sweep, sweep
 from symacct.expr import Node
 from symacct.mechanisms import (
     TCDP,
@@ -57,6 +62,7 @@ __all__ = [
     "AdjacencyError",
     "AssumptionError",
     "Attack",
+    "Calibration",
     "Claim",
     "Compose",
     "Convexify",
@@ -64,6 +70,7 @@ __all__ = [
     "DistributionPair",
     "DomainError",
     "Enclosure",
+    "ExecutorError",
     "ExponentialFamily",
     "Gaussian",
     "GroupPrivacy",
@@ -71,6 +78,7 @@ __all__ = [
     "Kind",
     "Laplace",
     "LimitError",
+    "MissingPackageError",
     "Node",
     "OddChiReport",
     "OrderError",
@@ -85,11 +93,14 @@ __all__ = [
     "Scale",
     "SoundnessError",
     "Source",
+    "StorageError",
     "SubsampleWithoutReplacement",
+    "Sweep",
     "SymacctError",
     "Theorem",
     "amplification",
     "baselines",
+    "calibrate",
     "catalogue",
     "check_odd_chi",
     "chi_divergence",
@@ -101,6 +112,7 @@ __all__ = [
     "limits",
     "parse",
     "softmax_bounds",
+    "sweep",
     "symbols",
     "ternary_bound",
     "theorem",

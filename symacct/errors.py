@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SymacctError(Exception):
     """Base of all errors of symacct; one line that a tired researcher understands."""
@@ -37,6 +39,20 @@ class ParseError(SymacctError, ValueError):
 
 class LimitError(SymacctError):
     """An input is larger than the limits in force; `symacct.limits(...)` raises them."""
+
+
+class StorageError(SymacctError):
+    """A file of ours cannot be read or written, is corrupt, or belongs to something else."""
+
+
+class ExecutorError(SymacctError):
+    """The executor of a sweep died or refused work; `sweep` holds the points that were done."""
+
+    sweep: Any = None
+
+
+class MissingPackageError(SymacctError, ImportError):
+    """An optional package is not installed."""
 
 
 class OrderGridWarning(UserWarning):

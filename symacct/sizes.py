@@ -22,6 +22,7 @@ class Limits:
     text_bytes: int = 2**22  # length of a text or JSON document
     depth: int = 60  # nesting of operations
     nodes: int = 100_000  # distinct nodes of one expression
+    points: int = 1_000_000  # of a sweep's grid
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
 
 

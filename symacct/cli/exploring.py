@@ -1,0 +1,150 @@
+"""Questions over many parameters: sweep, calibrate."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import click
+import sympy
+from rich.table import Table
+
+import symacct
+from symacct.cli.frame import console, expression_command, orders_option, print_json
+from symacct.errors import DomainError
+from symacct.explore.calibration import calibrate
+from symacct.explore.grids import grid
+from symacct.explore.sweeps import Sweep, sweep
+
+_SHOWN = 40  # rows of a table on the terminal
+
+
+@expression_command("sweep")
+@click.option(
+    "--over",
+    required=True,
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
+    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
+)
+@click.option(
+    "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
+)
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
+@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
+@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
+def sweep_command(
+    expr: str,
+    over: tuple[str, ...],
+    ask: str,
+    by: str | None,
+    conversion: str,
+    orders: str | None,
+    jobs: int,
+    file: Path | None,
+    table: Path | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """One question at every point of a grid, e.g. of EXPR "1000*PoissonSubsample(Gaussian(sigma),
+
+    1/100)" with --over sigma=1,2,4 --over delta=1e-5.
+    """
+    axes = dict(map(_axis, over))
+    symbols = [name for name in axes if name not in ("alpha", "delta", "epsilon")]
+    m = symacct.parse(expr, symbols)
+    with _executor(jobs) as executor:
+        swept = sweep(
+            m,
+            axes,
+            ask,
+            digits=digits,
+            by=by,
+            conversion=conversion,
+            orders=orders_option(orders),
+            executor=executor,
+            file=file,
+            progress=True,
+        )
+    if table is not None:
+        swept.to_csv(table)
+    if as_json:
+        print_json(list(swept))
+    else:
+        _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
+
+
+@expression_command("calibrate")
+@click.option("--symbol", default="sigma", show_default=True, help="The open parameter of EXPR.")
+@click.option("--whole", is_flag=True, help="The parameter is a whole number, such as a count.")
+@click.option("--epsilon", required=True, help="The target ε.")
+@click.option("--delta", required=True, help="The target δ.")
+@click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+def calibrate_command(
+    expr: str,
+    symbol: str,
+    whole: bool,
+    epsilon: str,
+    delta: str,
+    conversion: str,
+    by: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """The smallest noise (or largest rate or count) that meets a target (ε, δ), e.g. of EXPR
+
+    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6 --digits 6.
+    """
+    opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
+    m = symacct.parse(expr, [opened])
+    found = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
+    if as_json:
+        print_json(found.as_dict())
+        return
+    guarantee = found.guarantee
+    table = Table(show_header=False)
+    table.add_row(f"{symbol}, meets the target", f"{float(found.meets):.{min(digits, 16)}g}")
+    table.add_row(f"{symbol}, does not", f"{float(found.fails):.{min(digits, 16)}g}")
+    table.add_row("ε", f"{guarantee.epsilon.rounded_up(12)}  (rounded up)")
+    table.add_row("δ", delta)
+    table.add_row("order α", f"{float(guarantee.alpha):.12g}")
+    table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
+    console().print(table)
+
+
+def _axis(text: str) -> tuple[str, list[str]]:
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise DomainError(f"--over: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
+    return name.strip(), grid(values.strip())
+
+
+def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
+    return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
+
+
+def _print_sweep(swept: Sweep, asked: str) -> None:
+    table = Table(*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems")
+    for record in swept[:_SHOWN]:
+        row = [record[name] for name in swept.axes]
+        if "error" in record:
+            table.add_row(*row, record["error"])
+        else:
+            shown = (record["value"], record["kind"], record.get("order", ""), record["theorems"])
+            table.add_row(*row, *shown)
+    screen = console()
+    screen.print(table)
+    if len(swept) > _SHOWN:
+        screen.print(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
+    if swept.errors:
+        screen.print(f"{len(swept.errors):,} points have no answer; their error says why")

@@ -1,0 +1,158 @@
+"""calibrate: the parameter value at which a target (ε, δ) is just met, between two proofs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from symacct import exact
+from symacct.domains import nonnegative
+from symacct.enclosure import Guarantee
+from symacct.errors import DomainError, PrecisionError
+from symacct.exact import INFINITY
+from symacct.expr import Node, as_node
+
+_REACH = 64  # powers of two tried on either side of 1
+_DIGITS = 30  # of the ε that is compared with the target
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Two neighbouring values of a parameter: at `meets` the target is guaranteed, at `fails` not.
+
+    `guarantee` is the one at `meets`. `fails` says that this accountant's bound exceeds the
+    target there; for a bound that is not exact the mechanism itself may do better.
+    """
+
+    symbol: str
+    meets: Fraction
+    fails: Fraction
+    node: Node
+    guarantee: Guarantee
+
+    def __str__(self) -> str:
+        values = f"{float(self.meets):.12g} meets the target, {float(self.fails):.12g} does not"
+        return f"{self.symbol} = {values}: {self.guarantee}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The calibration for JSON."""
+        return {
+            "symbol": self.symbol,
+            "meets": exact.text(self.meets),
+            "fails": exact.text(self.fails),
+            "expression": repr(self.node),
+            "guarantee": self.guarantee.as_dict(),
+        }
+
+
+def calibrate(
+    m: Node,
+    epsilon: Any,
+    delta: Any,
+    *,
+    digits: int = 6,
+    conversion: str = "improved",
+    orders: Any = None,
+    by: str | None = None,
+) -> Calibration:
+    """The smallest noise, largest rate or largest count of m's one free symbol for (ε, δ)-DP.
+
+    Both ends of the bracket are decided by certified enclosures, so no monotonicity is assumed;
+    where ε is monotone in the symbol the threshold lies between them. They are decimals that
+    differ by one unit of the last of `digits` significant digits; for a symbol stated to be an
+    integer they are neighbouring whole numbers. Raises DomainError where no bracket is found or
+    m has not exactly one free symbol, PrecisionError where an ε cannot be told from the target.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, calibrate
+    >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
+    81/20
+    """
+    target = _Target(as_node(m, "calibrate"), epsilon, delta, (conversion, orders, by))
+    low, high = _bracket(target)
+    unit = (
+        Fraction(1)
+        if target.symbol.is_integer
+        else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
+    )
+    below, above = math.floor(low / unit), math.ceil(high / unit)
+    first = target.met(below * unit)
+    if target.met(above * unit) is first:
+        raise DomainError(
+            f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
+            "monotone there; plot it against the symbol"
+        )
+    while above - below > 1:
+        middle = (below + above) // 2
+        if target.met(middle * unit) is first:
+            below = middle
+        else:
+            above = middle
+    meets, fails = (below, above) if first else (above, below)
+    return target.calibrated(meets * unit, fails * unit)
+
+
+class _Target:
+    """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
+
+    def __init__(self, m: Node, epsilon: Any, delta: Any, how: tuple[Any, Any, Any]) -> None:
+        free = sorted(m.free_symbols, key=str)
+        if len(free) != 1:
+            found = ", ".join(map(str, free)) or "none"
+            raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
+        self.m = m
+        self.symbol: sympy.Symbol = free[0]
+        self.epsilon = nonnegative(epsilon, "epsilon")
+        self.delta = delta
+        self.how = dict(zip(("conversion", "orders", "by"), how, strict=True))
+        self.answers: dict[Fraction, Guarantee] = {}
+
+    def met(self, value: Fraction) -> bool:
+        """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
+        node = self.m.subs({self.symbol: value})
+        if value not in self.answers:
+            self.answers[value] = node.epsilon(self.delta, _DIGITS, **self.how)
+        found = self.answers[value].epsilon
+        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
+            return True
+        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
+            return False
+        raise PrecisionError(
+            f"{self.symbol} = {value}: found ε in [{found.lower}, {found.upper}], which does not "
+            f"decide whether it exceeds {self.epsilon}; move the target by a little"
+        )
+
+    def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
+        node = self.m.subs({self.symbol: meets})
+        return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
+
+
+def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
+    """Neighbouring powers of two of which one meets the target and the other does not."""
+    first = target.met(Fraction(1))
+    for sign in (1,) if target.symbol.is_integer else (1, -1):
+        before = Fraction(1)
+        for power in range(1, _REACH + 1):
+            value = Fraction(2) ** (sign * power)
+            try:
+                met = target.met(value)
+            except DomainError:
+                break
+            if met is not first:
+                return min(before, value), max(before, value)
+            before = value
+    said = "meets" if first else "does not meet"
+    raise DomainError(
+        f"{target.symbol}: found that every power of two tried {said} the target "
+        f"ε = {target.epsilon}, needed one on each side; choose another target"
+    )
+
+
+def _decimal_exponent(value: Fraction) -> int:
+    """⌊log10 value⌋."""
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    return exponent if value >= Fraction(10) ** exponent else exponent - 1

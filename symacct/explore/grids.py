@@ -1,0 +1,67 @@
+"""Grids: the values of one axis, written as text."""
+
+from __future__ import annotations
+
+import re
+
+import flint
+
+from symacct import exact, sizes
+from symacct.arithmetic.ball import precision
+from symacct.errors import DomainError
+
+_WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
+_SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
+_LOG_DIGITS = 6  # significant digits of logarithmically spaced values, which are decimals
+
+
+def grid(text: str) -> list[str]:
+    """The values of a grid: "1,2,5", "1..10", "0.5:2:4" evenly or "1e-4:1e-1:20:log" in logs.
+
+    Raises DomainError for anything else, LimitError for too many values.
+
+    >>> grid("0.5:2:4")
+    ['1/2', '1', '3/2', '2']
+    >>> grid("1e-4:1e-1:4:log")
+    ['1e-4', '0.001', '0.01', '1e-1']
+    """
+    if match := _WHOLE.fullmatch(text):
+        first, last = (int(exact.exact(end, "grid")) for end in match.groups())
+        _counted(last - first + 1, text)
+        return [str(n) for n in range(first, last + 1)]
+    if match := _SPACED.fullmatch(text):
+        low, high = match[1].strip(), match[2].strip()
+        count = _counted(int(match[3]), text)
+        if count < 2:
+            raise DomainError(f"grid: found {text!r}, needed at least 2 values from end to end")
+        return (_by_logs if match[4] else _evenly)(low, high, count)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _counted(count: int, text: str) -> int:
+    if count < 1:
+        raise DomainError(f"grid: found {text!r}, needed the smaller end first")
+    sizes.check("points", count, f"grid {text!r}, values")
+    return count
+
+
+def _evenly(low: str, high: str, count: int) -> list[str]:
+    start, end = (exact.exact(x, "grid") for x in (low, high))
+    return [exact.text(start + (end - start) * i / (count - 1)) for i in range(count)]
+
+
+def _by_logs(low: str, high: str, count: int) -> list[str]:
+    """Decimals of six digits nearest to evenly spaced logarithms, the ends as they are."""
+    ends = [exact.exact(end, "grid") for end in (low, high)]
+    if min(ends) <= 0:
+        raise DomainError(f"grid: found the ends {low} and {high}, needed both > 0 for :log")
+    with precision(64):
+        start, end = (flint.arb(flint.fmpq(x.numerator, x.denominator)).log() for x in ends)
+        inner = [(start + (end - start) * i / (count - 1)).exp() for i in range(1, count - 1)]
+        return [low, *(_decimal(x.str(_LOG_DIGITS, radius=False)) for x in inner), high]
+
+
+def _decimal(text: str) -> str:
+    """The decimal without the zeros that end its mantissa."""
+    mantissa, e, exponent = text.partition("e")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + e + exponent

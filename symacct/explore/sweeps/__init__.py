@@ -1,0 +1,5 @@
+"""Sweeps: one question over a grid of parameters, on any executor, resumable."""
+
+from symacct.explore.sweeps.sweep import Sweep, sweep
+
+__all__ = ["Sweep", "sweep"]

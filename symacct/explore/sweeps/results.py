@@ -1,0 +1,138 @@
+"""A results file: a header and a line for each point; a kill at any moment loses no full line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from symacct.errors import StorageError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two sweeps must not share a file
+    fcntl = None  # type: ignore[assignment]
+
+Record = dict[str, Any]
+
+
+class ResultsFile:
+    """Records by point, appended as they come and put in the order of the points at the end.
+
+    Raises StorageError for a file that belongs to another sweep, is corrupt, is in use, or cannot
+    be written; what stands in it is left as it is.
+    """
+
+    def __init__(self, path: Path, header: Record) -> None:
+        self.path = path
+        self.records: dict[int, Record] = {}
+        self._header = header
+        self._file = self._opened()
+        try:
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
+        except OSError as error:
+            raise StorageError(
+                f"results file {self.path}: {error.strerror}; name another file"
+            ) from None
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.close()
+                raise StorageError(
+                    f"results file {self.path}: another sweep is writing it; wait for its end or "
+                    "name another file"
+                ) from None
+        return file
+
+    def _read(self) -> None:
+        """What an earlier run left; a last line without its end was cut by a kill: dropped."""
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content) and not content.startswith(b'{"symacct sweep"'):
+            raise self._foreign("its first line is none of a sweep")
+        lines = whole.splitlines()
+        if lines:
+            if self._parsed(lines[0], 1) != self._header:
+                raise self._foreign("it holds another sweep: another expression, grid or question")
+            for number, line in enumerate(lines[1:], 2):
+                record = self._parsed(line, number)
+                point = record.pop("point", None)
+                if not isinstance(point, int) or not 0 <= point < self._header["points"]:
+                    raise self._foreign(f"line {number} is no record of a point")
+                self.records[point] = record
+        if len(whole) < len(content):
+            self._file.truncate(len(whole))
+        if not lines:
+            self._write([self._header])
+
+    def _parsed(self, line: bytes, number: int) -> Record:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise self._foreign(f"line {number} is no JSON object")
+        return value
+
+    def _foreign(self, fault: str) -> StorageError:
+        return StorageError(
+            f"results file {self.path}: {fault}; nothing was changed in it; name another file, "
+            "or remove this one"
+        )
+
+    def add(self, records: dict[int, Record]) -> None:
+        """Append the records; they are on the disk when this returns."""
+        self._write([{"point": point, **record} for point, record in records.items()])
+        self.records.update(records)
+
+    def _write(self, lines: list[Record]) -> None:
+        before = self._file.seek(0, os.SEEK_END)
+        try:
+            self._file.write(b"".join(_line(one) for one in lines))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise StorageError(
+                f"results file {self.path}: {error.strerror}; {len(self.records):,} of "
+                f"{self._header['points']:,} points are safe in its first {before:,} bytes; make "
+                "room and run the same sweep again to go on"
+            ) from None
+
+    def finish(self) -> None:
+        """Put the lines into the order of the points, at one stroke."""
+        self._file.seek(0)
+        ordered = [{"point": point, **self.records[point]} for point in sorted(self.records)]
+        content = b"".join(map(_line, [self._header, *ordered]))
+        if self._file.read() == content:
+            return
+        sorted_file = self.path.with_name(self.path.name + ".sorted")
+        try:
+            with open(sorted_file, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(sorted_file, self.path)
+        except OSError as error:
+            sorted_file.unlink(missing_ok=True)
+            raise StorageError(
+                f"results file {self.path}: {error.strerror}; every point is safe in it, in the "
+                "order of computation; run the same sweep again to put it in order"
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the file; another sweep may use it."""
+        self._file.close()
+
+
+def _line(record: Record) -> bytes:
+    return json.dumps(record, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,302 @@
+"""sweep: a question asked at every point of a grid, each point certified."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import sympy
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import symacct
+from symacct import exact, sizes
+from symacct.errors import (
+    DomainError,
+    ExecutorError,
+    MissingPackageError,
+    StorageError,
+    SymacctError,
+)
+from symacct.explore.sweeps.results import Record, ResultsFile
+from symacct.explore.sweeps.worker import NEEDED, answer
+from symacct.expr import Node, as_node
+
+_TASK = 25  # points sent to a worker at a time
+_PENDING = 64  # tasks under way at a time
+COLUMNS = ("value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "error")
+
+
+class Sweep(Sequence[Record]):
+    """The records of a sweep, one for each point in the order of the grid, all numbers as text.
+
+    A record has the point's parameters, and either `value` (rounded in its sound direction),
+    `lower`, `upper`, `kind`, `theorems` and for guarantees `order`, or the `error` of this point.
+    """
+
+    def __init__(self, axes: Sequence[str], records: Sequence[Record]) -> None:
+        self.axes = tuple(axes)
+        self._records = tuple(records)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._records[index]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self):,} points over {', '.join(self.axes)}>"
+
+    @property
+    def errors(self) -> list[Record]:
+        """The records of the points that have no answer."""
+        return [record for record in self if "error" in record]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a table with a row for each point. Raises StorageError."""
+        try:
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
+                writer.writeheader()
+                writer.writerows(self)
+        except OSError as error:
+            raise StorageError(f"table {path}: {error.strerror}; name another file") from None
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPackageError(
+                "to_pandas: found no pandas; install it with `pip install pandas`, or use to_csv"
+            ) from None
+        return pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+
+
+def sweep(
+    m: Node,
+    over: Mapping[Any, Any],
+    ask: str = "epsilon",
+    *,
+    digits: int = 12,
+    by: str | None = None,
+    conversion: str = "improved",
+    orders: Any = None,
+    executor: Executor | None = None,
+    file: str | Path | None = None,
+    progress: bool = False,
+) -> Sweep:
+    """Ask "rdp", "epsilon" or "delta" at every point of a grid.
+
+    `over` gives values to each free symbol of m (the symbol or its name), and to the question:
+    "alpha" for rdp, "delta" for epsilon, "epsilon" for delta. A single value is a grid of one.
+    `executor` is any `concurrent.futures.Executor`: a process pool, Dask's
+    `client.get_executor()`; workers are sent text and answer in text, so the digits are the same
+    on all of them. With `file`, what is done is kept there, and the same sweep goes on where an
+    earlier one was stopped.
+
+    Raises DomainError for a grid that does not fit, LimitError for too many points, ExecutorError
+    and StorageError with what is safe. A point that has no answer is a record with an `error`.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, sweep
+    >>> grid = {"sigma": [1, 2], "delta": "1e-5"}
+    >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
+    ['4.5922', '2.1265']
+    """
+    points = _Grid(m, over, ask)
+    settings = {
+        "ask": ask,
+        "digits": digits,
+        "by": by,
+        "conversion": conversion,
+        "orders": _orders(orders),
+    }
+    with ExitStack() as stack:
+        stored = None
+        if file is not None:
+            stored = ResultsFile(Path(file), points.header(settings))
+            stack.callback(stored.close)
+        done = dict(stored.records) if stored else {}
+        bar = stack.enter_context(_progress(progress))
+        shown = bar.add_task("sweep", total=len(points), completed=len(done))
+        tasks = points.tasks(settings, done)
+        results = _here(tasks) if executor is None else _elsewhere(tasks, executor)
+        try:
+            for numbers, answers in results:
+                records = {
+                    i: {**points.parameters(i), **a} for i, a in zip(numbers, answers, strict=True)
+                }
+                done.update(records)
+                if stored:
+                    stored.add(records)
+                bar.advance(shown, len(records))
+        except ExecutorError as error:
+            safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
+            error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)])
+            raise
+        if stored:
+            stored.finish()
+    return Sweep(points.axes, [done[i] for i in range(len(points))])
+
+
+class _Grid:
+    """The points: every combination of the values, the question's own parameter running fastest."""
+
+    def __init__(self, m: Node, over: Mapping[Any, Any], ask: str) -> None:
+        self.m = as_node(m, "sweep")
+        if ask not in NEEDED:
+            raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+        values = {getattr(key, "name", key): _values(key, value) for key, value in over.items()}
+        symbols = sorted(symbol.name for symbol in self.m.free_symbols)
+        needed = NEEDED[ask]
+        if needed in symbols:
+            raise DomainError(
+                f"sweep: found the symbol {needed} in the expression, where it means the "
+                "question's own parameter; rename the symbol"
+            )
+        if set(values) != {*symbols, needed}:
+            raise DomainError(
+                f"sweep: found values for {', '.join(sorted(map(str, values))) or 'nothing'}, "
+                f"needed them for {', '.join([*symbols, needed])}"
+            )
+        self.question = needed
+        inner = [name for name in values if name != needed]
+        self.values = {name: values[name] for name in [*inner, needed]}
+        self.axes = tuple(self.values)
+        sizes.check("points", len(self), "sweep, points")
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.values.values()))
+
+    def parameters(self, point: int) -> dict[str, str]:
+        """The values at a point."""
+        chosen = {}
+        for name, values in reversed(self.values.items()):
+            point, index = divmod(point, len(values))
+            chosen[name] = values[index]
+        return {name: chosen[name] for name in self.axes}
+
+    def header(self, settings: Record) -> Record:
+        """What a results file must agree with."""
+        return {
+            "symacct sweep": 1,
+            "version": symacct.__version__,
+            "expression": json.loads(self.m.to_json()),
+            "over": self.values,
+            "settings": settings,
+            "points": len(self),
+        }
+
+    def tasks(self, settings: Record, done: Mapping[int, Any]) -> Iterator[tuple[list[int], str]]:
+        """The points not done, some at a time, with the text that asks for them."""
+        left = (point for point in range(len(self)) if point not in done)
+        limits = asdict(sizes.current())
+        written: dict[tuple[str, ...], Record] = {}
+        while numbers := list(itertools.islice(left, _TASK)):
+            questions = []
+            for point in numbers:
+                chosen = self.parameters(point)
+                asked = chosen.pop(self.question)
+                key = tuple(chosen.values())
+                if key not in written:
+                    written = {key: self._expression(chosen)}  # its neighbours ask for the same
+                questions.append({**written[key], self.question: asked})
+            task = {"limits": limits, "settings": settings, "questions": questions}
+            yield numbers, json.dumps(task)
+
+    def _expression(self, chosen: Mapping[str, str]) -> Record:
+        """The expression at these values, or the error that they give: other points go on."""
+        try:
+            return {"expression": self.m.subs(chosen).to_json()}
+        except SymacctError as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _values(name: Any, values: Any) -> list[str]:
+    """The values of one axis as exact text."""
+    if not isinstance(name, str | sympy.Symbol):
+        raise DomainError(f"sweep: found the axis {name!r}, needed a symbol or its name")
+    alone = isinstance(values, str) or not isinstance(values, Iterable)
+    found = [_text(value, str(name)) for value in ([values] if alone else values)]
+    if not found:
+        raise DomainError(f"{name}: found no value, needed at least one")
+    return found
+
+
+def _text(value: Any, name: str) -> str:
+    if exact.is_infinite(value):
+        return "inf"
+    number = exact.exact(value, name)
+    return value.strip() if isinstance(value, str) else exact.text(number)
+
+
+def _orders(orders: Any) -> Any:
+    if orders is None or isinstance(orders, str):
+        return orders
+    return [_text(order, "orders") for order in orders]
+
+
+Task = tuple[list[int], str]
+Result = tuple[list[int], list[Record]]
+
+
+def _here(tasks: Iterator[Task]) -> Iterator[Result]:
+    for numbers, task in tasks:
+        yield numbers, json.loads(answer(task))
+
+
+def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
+    """Results as they come; a bounded number of tasks is under way at a time.
+
+    After a failure nothing more is sent, and what is still answered comes before the error.
+    """
+    pending: dict[Future[str], list[int]] = {}
+    failure: ExecutorError | None = None
+    try:
+        while True:
+            while failure is None and len(pending) < _PENDING and (task := next(tasks, None)):
+                try:
+                    pending[executor.submit(answer, task[1])] = task[0]
+                except Exception as error:
+                    failure = _died(error)
+            if not pending:
+                break
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                numbers = pending.pop(future)
+                try:
+                    answers = json.loads(future.result())
+                except (Exception, CancelledError) as error:
+                    failure = failure or _died(error)
+                else:
+                    yield numbers, answers
+    finally:
+        for future in pending:
+            future.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _died(error: BaseException) -> ExecutorError:
+    fault = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
+    return ExecutorError(f"the executor failed ({fault})")
+
+
+def _progress(wanted: bool) -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    screen = Console(stderr=True)
+    return Progress(*columns, console=screen, disable=not (wanted and screen.is_terminal))

@@ -1,0 +1,86 @@
+"""What a worker does: questions in as text, answers out as text; nothing else is shared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from symacct import sizes
+from symacct.accountant import Accountant
+from symacct.claims import Kind
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.errors import SymacctError
+from symacct.exact import INFINITY
+from symacct.notation import from_json
+
+Answer = dict[str, Any]
+
+
+def answer(task: str) -> str:
+    """The answers to a task's questions, in their order.
+
+    A task is {"limits": {…}, "settings": {"ask": …, "digits": …}, "questions":
+    [{"expression": JSON text, "alpha" or "delta" or "epsilon": number as text}]}. A question that
+    cannot be answered has an "error" for an answer and does not touch the others.
+    """
+    read = json.loads(task)
+    settings = read["settings"]
+    with sizes.limits(**read["limits"]):
+        accountant = Accountant(settings["digits"])
+        return json.dumps([_answered(accountant, settings, q) for q in read["questions"]])
+
+
+def _answered(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
+    if "error" in question:  # its parameters give no mechanism
+        return {"error": question["error"]}
+    try:
+        return ASKED[settings["ask"]](accountant, settings, question)
+    except SymacctError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _rdp(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
+    m = from_json(question["expression"])
+    return _shown(accountant.rdp(m, question["alpha"], by=settings["by"]))
+
+
+def _epsilon(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
+    m = from_json(question["expression"])
+    return _guaranteed(accountant.epsilon(m, question["delta"], **_how(settings)))
+
+
+def _delta(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
+    m = from_json(question["expression"])
+    return _guaranteed(accountant.delta(m, question["epsilon"], **_how(settings)))
+
+
+def _how(settings: Answer) -> Answer:
+    return {name: settings[name] for name in ("conversion", "orders", "by")}
+
+
+def _guaranteed(guarantee: Guarantee) -> Answer:
+    order = "inf" if guarantee.alpha == INFINITY else f"{float(guarantee.alpha):.12g}"
+    return {**_shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
+
+
+def _shown(x: Enclosure) -> Answer:
+    """The value rounded in its sound direction, and both of its ends rounded outwards."""
+    value = x.rounded_down() if x.claim.kind is Kind.LOWER else x.rounded_up()
+    return {
+        "value": value,
+        "lower": x.rounded_down(),
+        "upper": x.rounded_up(),
+        "kind": str(x.claim.kind),
+        "certified": x.certified,
+        "theorems": " ".join(x.claim.theorems),
+    }
+
+
+#: What may be asked, with the parameter that the question needs besides the expression's own.
+ASKED: dict[str, Callable[[Accountant, Answer, Answer], Answer]] = {
+    "rdp": _rdp,
+    "epsilon": _epsilon,
+    "delta": _delta,
+}
+NEEDED = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}

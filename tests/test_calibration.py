@@ -1,0 +1,90 @@
+"""Calibration: a certified bracket around the parameter that just meets a target."""
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import (
+    ZCDP,
+    DomainError,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    Scale,
+    calibrate,
+)
+from symacct.cli import main
+
+SIGMA = sympy.Symbol("sigma", positive=True)
+GAMMA = sympy.Symbol("gamma", positive=True)
+
+
+def test_the_gaussian_under_the_classic_conversion_has_a_closed_form():
+    # ε = ρ + 2√(ρ log(1/δ)) with ρ = 1/(2σ²): solved for σ
+    with mpmath.workdps(30):
+        t = mpmath.log(10**5)
+        rho = (mpmath.sqrt(t + 1) - mpmath.sqrt(t)) ** 2
+        sigma = 1 / mpmath.sqrt(2 * rho)
+        found = calibrate(Gaussian(SIGMA), 1, "1e-5", digits=12, conversion="classic")
+        assert mpmath.mpf(found.fails.numerator) / found.fails.denominator < sigma
+        assert sigma < mpmath.mpf(found.meets.numerator) / found.meets.denominator
+    assert found.meets - found.fails == Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize(
+    ("node", "falls"),
+    [
+        (100 * PoissonSubsample(Gaussian(SIGMA), "1/50"), True),
+        (100 * PoissonSubsample(Laplace(SIGMA), "1/50"), True),
+        (1000 * PoissonSubsample(Gaussian(2), GAMMA), False),
+        (ZCDP(GAMMA), False),
+        (Scale(Gaussian(10), GAMMA), False),
+    ],
+)
+def test_both_ends_are_what_they_say(node, falls):
+    found = calibrate(node, "3/2", "1e-6", digits=5)
+    symbol = found.symbol
+    assert (found.meets > found.fails) is falls
+    assert found.node is node.subs({symbol: found.meets})
+    assert node.subs({symbol: found.meets}).epsilon("1e-6").epsilon.upper <= 1.5
+    assert node.subs({symbol: found.fails}).epsilon("1e-6").epsilon.lower > 1.5
+    assert found.guarantee.epsilon.upper <= 1.5
+    gap = abs(found.meets - found.fails) / min(found.meets, found.fails)
+    assert gap <= Fraction(1, 10**4)
+
+
+def test_a_rate_ends_at_one():
+    with pytest.raises(DomainError, match="every power of two tried meets the target"):
+        calibrate(PoissonSubsample(Gaussian(2), GAMMA), 100, "1e-5")
+
+
+@pytest.mark.parametrize(
+    ("node", "epsilon", "delta", "fault"),
+    [
+        (Gaussian(2), 1, "1e-5", "found the free symbols none, needed exactly one"),
+        (PoissonSubsample(Gaussian(SIGMA), GAMMA), 1, "1e-5", "gamma, sigma, needed exactly one"),
+        (Gaussian(SIGMA), -1, "1e-5", "epsilon: found -1"),
+        (Gaussian(SIGMA), 1, "3/2", "delta: found"),
+        (Gaussian(SIGMA), 1, 0, "delta: found 0"),
+        ("Gaussian(sigma)", 1, "1e-5", "calibrate: found 'Gaussian"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(node, epsilon, delta, fault):
+    with pytest.raises(DomainError, match=fault):
+        calibrate(node, epsilon, delta)
+
+
+def test_the_command():
+    arguments = ["calibrate", "Gaussian(sigma)", "--epsilon", "1", "--delta", "1e-5"]
+    shown = CliRunner().invoke(main, [*arguments, "--digits", "4"])
+    assert shown.exit_code == 0, shown.output
+    assert "4.046" in shown.output
+    assert "4.045" in shown.output
+    wrong = CliRunner().invoke(
+        main, ["calibrate", "Gaussian(2)", "--epsilon", "1", "--delta", "0.1"]
+    )
+    assert wrong.exit_code == 2
+    assert "needed exactly one" in wrong.output

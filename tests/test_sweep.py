@@ -1,0 +1,299 @@
+"""Sweeps: the same digits on every executor, and nothing lost or done twice."""
+
+import csv
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import (
+    DomainError,
+    ExecutorError,
+    Gaussian,
+    LimitError,
+    MissingPackageError,
+    PoissonSubsample,
+    StorageError,
+    limits,
+    sweep,
+)
+from symacct.cli import main
+from symacct.explore.grids import grid
+from symacct.explore.sweeps import worker
+
+SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
+STEP = PoissonSubsample(Gaussian(SIGMA), GAMMA)
+GRID = {"sigma": ["1", "5/2", "4"], GAMMA: ["1/100", "1/10"], "delta": ["1e-5", "1e-6"] * 5}
+
+
+def test_each_point_is_what_the_node_answers():
+    swept = sweep(10 * STEP, {"sigma": [1, 2], GAMMA: "1/50", "delta": ["1e-5", "1e-8"]}, digits=20)
+    assert [(r["sigma"], r["gamma"], r["delta"]) for r in swept] == [
+        ("1", "1/50", "1e-5"),
+        ("1", "1/50", "1e-8"),
+        ("2", "1/50", "1e-5"),
+        ("2", "1/50", "1e-8"),
+    ]
+    for record in swept:
+        node = 10 * PoissonSubsample(Gaussian(record["sigma"]), "1/50")
+        answer = node.epsilon(record["delta"], 20)
+        assert record["value"] == answer.epsilon.rounded_up(20)
+        assert record["lower"] == answer.epsilon.rounded_down(20)
+        assert float(record["order"]) == pytest.approx(float(answer.alpha), rel=1e-11)
+
+
+def test_orders_bounds_and_deltas_may_be_asked():
+    rdp = sweep(Gaussian(SIGMA), {SIGMA: 2, "alpha": [2, "inf"]}, "rdp", digits=5)
+    assert [r["value"] for r in rdp] == ["0.25000", "inf"]
+    lower = sweep(STEP, {SIGMA: 1, GAMMA: "1/2", "alpha": 3}, "rdp", by="ZW19-T6", digits=6)[0]
+    node = PoissonSubsample(Gaussian(1), "1/2")
+    assert lower["value"] == node.rdp(3, by="ZW19-T6").rounded_down(6)
+    assert lower["kind"] == "lower"
+    delta = sweep(Gaussian(SIGMA), {SIGMA: 1, "epsilon": 2}, "delta", digits=8, orders="integer")
+    assert delta[0]["value"] == Gaussian(1).delta(2, orders="integer").delta.rounded_up(8)
+
+
+def test_every_executor_gives_the_same_digits():
+    here = list(sweep(STEP, GRID))
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+        for executor in (threads, processes):
+            assert list(sweep(STEP, GRID, executor=executor)) == here
+
+
+def test_a_dask_cluster_gives_the_same_digits():
+    distributed = pytest.importorskip("distributed", reason="Dask is an extra: symacct[cluster]")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert list(sweep(STEP, GRID, executor=client.get_executor())) == list(sweep(STEP, GRID))
+
+
+def test_a_point_without_an_answer_leaves_the_others_alone():
+    swept = sweep(Gaussian(SIGMA), {SIGMA: [1, 0, 2], "alpha": ["2", "1/2"]}, "rdp")
+    assert [("value" in record) for record in swept] == [True, False, False, False, True, False]
+    assert swept[2]["error"].startswith("DomainError: Gaussian, sigma: found 0, needed > 0")
+    assert swept[1]["error"].startswith("DomainError: order alpha: found '1/2'")
+    assert len(swept.errors) == 4
+
+
+class Counting(Executor):
+    """Counts the tasks, runs them at once, and dies when told to."""
+
+    def __init__(self, dies_after=10**9):
+        self.points = []
+        self.dies_after = dies_after
+
+    def submit(self, fn, task):
+        if len(self.points) >= self.dies_after:
+            raise RuntimeError("the cluster is gone")
+        self.points += json.loads(task)["questions"]
+        future = Future()
+        future.set_result(fn(task))
+        return future
+
+
+def test_what_a_dying_executor_did_is_kept_and_not_done_again(tmp_path):
+    file = tmp_path / "results.jsonl"
+    with pytest.raises(ExecutorError, match="the cluster is gone") as caught:
+        sweep(STEP, GRID, executor=Counting(dies_after=50), file=file)
+    assert "50 of 60 points are safe" in str(caught.value)
+    assert len(caught.value.sweep) == 50
+    again = Counting()
+    swept = sweep(STEP, GRID, executor=again, file=file)
+    assert len(again.points) == 10
+    assert list(swept) == list(sweep(STEP, GRID))
+    idle = Counting()
+    assert list(sweep(STEP, GRID, executor=idle, file=file)) == list(swept)
+    assert idle.points == []
+
+
+def test_a_worker_process_that_dies_is_one_clear_error():
+    with ProcessPoolExecutor(1) as executor:
+        executor.submit(os.getpid).result()
+        for pid in executor._processes:
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ExecutorError, match=r"0 of 60 points are safe in \.sweep"):
+            sweep(STEP, GRID, executor=executor)
+
+
+RUN = """
+import sys, sympy
+from concurrent.futures import ThreadPoolExecutor
+from symacct import Gaussian, PoissonSubsample, sweep
+s, g = sympy.symbols("sigma gamma", positive=True)
+grid = {s: [f"{i}/10" for i in range(10, 30)], g: [f"{i}/1000" for i in range(1, 11)], "delta": "1e-5"}
+with ThreadPoolExecutor(2) as executor:
+    sweep(100 * PoissonSubsample(Gaussian(s), g), grid, executor=executor, file=sys.argv[1])
+"""  # noqa: E501
+
+
+def test_a_killed_and_resumed_sweep_gives_the_same_file(tmp_path):
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    subprocess.run([sys.executable, "-c", RUN, whole], check=True)
+    child = subprocess.Popen([sys.executable, "-c", RUN, killed])
+    deadline = time.monotonic() + 60
+    while not (killed.exists() and killed.read_bytes().count(b"\n") > 30):
+        assert child.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    left = killed.read_bytes()
+    assert 30 < left.count(b"\n") < 201
+    killed.write_bytes(left + b'{"point": 199, "val')  # a line cut in the middle
+    subprocess.run([sys.executable, "-c", RUN, killed], check=True)
+    assert killed.read_bytes() == whole.read_bytes()
+    assert whole.read_bytes().count(b"\n") == 201
+
+
+def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(tmp_path):
+    file = tmp_path / "results.jsonl"
+    sweep(Gaussian(SIGMA), {SIGMA: [1, 2], "alpha": 2}, "rdp", file=file)
+    good = file.read_bytes()
+    with pytest.raises(StorageError, match="another sweep"):
+        sweep(Gaussian(SIGMA), {SIGMA: [1, 3], "alpha": 2}, "rdp", file=file)
+    assert file.read_bytes() == good
+    first, _, third = good.splitlines(keepends=True)
+    for content, fault in [
+        (b"sigma,epsilon\n1,2\n", "line 1 is no JSON object"),
+        (b"no newline and no sweep", "its first line is none of a sweep"),
+        (first + b"\x00\xff garbage\n" + third, "line 2 is no JSON object"),
+        (first + b'{"point": 7}\n', "line 2 is no record"),
+        (first + b"[" * 100_000 + b"\n", "line 2 is no JSON object"),
+    ]:
+        file.write_bytes(content)
+        with pytest.raises(StorageError, match=fault):
+            sweep(Gaussian(SIGMA), {SIGMA: [1, 2], "alpha": 2}, "rdp", file=file)
+        assert file.read_bytes() == content
+    with pytest.raises(StorageError, match="name another file"):
+        sweep(Gaussian(SIGMA), {SIGMA: 1, "alpha": 2}, "rdp", file=tmp_path / "no" / "folder")
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    file = tmp_path / "results.jsonl"
+    synced, real = [], os.fsync
+
+    def full_after_two(descriptor):
+        synced.append(descriptor)
+        if len(synced) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full_after_two)
+    with pytest.raises(StorageError, match=r"No space left on device; 25 of 60 points are safe"):
+        sweep(STEP, GRID, file=file)
+    monkeypatch.undo()
+    counting = Counting()
+    assert list(sweep(STEP, GRID, executor=counting, file=file)) == list(sweep(STEP, GRID))
+    assert len(counting.points) <= 35
+
+
+def test_two_sweeps_do_not_write_one_file(tmp_path):
+    file = tmp_path / "results.jsonl"
+
+    class Meddling(Counting):
+        def submit(self, fn, task):
+            with pytest.raises(StorageError, match="another sweep is writing it"):
+                sweep(STEP, GRID, file=file)
+            return super().submit(fn, task)
+
+    sweep(STEP, GRID, executor=Meddling(), file=file)
+
+
+def test_tables(tmp_path, monkeypatch):
+    swept = sweep(Gaussian(SIGMA), {SIGMA: [1, 0], "alpha": 2}, "rdp", digits=5)
+    swept.to_csv(tmp_path / "table.csv")
+    with open(tmp_path / "table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["sigma"] == "1"
+    assert rows[0]["value"] == "1.0000"
+    assert rows[1]["error"] == swept[1]["error"]
+    with pytest.raises(StorageError, match="name another file"):
+        swept.to_csv(tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match="pip install pandas"):
+        swept.to_pandas()
+
+
+@pytest.mark.parametrize(
+    ("over", "ask", "fault"),
+    [
+        ({SIGMA: 1, "delta": "1e-5"}, "rho", "ask: found 'rho'"),
+        ({SIGMA: 1}, "epsilon", "needed them for sigma, delta"),
+        ({"delta": "1e-5"}, "epsilon", "needed them for sigma, delta"),
+        ({SIGMA: 1, "mu": 2, "delta": "1e-5"}, "epsilon", "found values for delta, mu, sigma"),
+        ({SIGMA: [], "delta": "1e-5"}, "epsilon", "sigma: found no value"),
+        ({SIGMA: ["x"], "delta": "1e-5"}, "epsilon", "sigma: found 'x'"),
+        ({SIGMA: 1, 7: 2, "delta": "1e-5"}, "epsilon", "found the axis 7"),
+    ],
+)
+def test_a_grid_that_does_not_fit_is_refused(over, ask, fault):
+    with pytest.raises(DomainError, match=fault):
+        sweep(Gaussian(SIGMA), over, ask)
+
+
+def test_a_grid_too_large_and_a_symbol_of_two_meanings_are_refused():
+    with limits(points=5), pytest.raises(LimitError, match="sweep, points: found 6"):
+        sweep(Gaussian(SIGMA), {SIGMA: [1, 2, 3], "alpha": [2, 3]}, "rdp")
+    with pytest.raises(DomainError, match="rename the symbol"):
+        sweep(Gaussian(sympy.Symbol("delta")), {"delta": [1]}, "epsilon")
+
+
+def test_limits_reach_the_workers():
+    task = {"limits": {"order": 3}, "settings": {"ask": "rdp", "digits": 5, "by": None}}
+    asked = {"expression": PoissonSubsample(Gaussian(1), "1/2").to_json(), "alpha": "4"}
+    answer = json.loads(worker.answer(json.dumps({**task, "questions": [asked]})))
+    assert answer[0]["error"].startswith("LimitError")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1, 2,1/3", ["1", "2", "1/3"]),
+        ("3..5", ["3", "4", "5"]),
+        ("0:1:5", ["0", "1/4", "1/2", "3/4", "1"]),
+        ("1:100:3:log", ["1", "10", "100"]),
+        ("2e-9:5e-9:2:log", ["2e-9", "5e-9"]),
+        ("1e-400:1e-396:3:log", ["1e-400", "1e-398", "1e-396"]),
+    ],
+)
+def test_grids(text, values):
+    assert grid(text) == values
+
+
+@pytest.mark.parametrize("text", ["5..3", "0:1:1", "0:1:5:log", "a:b:3", "1..99999999"])
+def test_bad_grids_are_refused(text):
+    with pytest.raises((DomainError, LimitError), match=r"^(grid|found)"):
+        grid(text)
+
+
+def test_the_command(tmp_path):
+    arguments = [
+        "sweep",
+        "PoissonSubsample(Gaussian(sigma), gamma)",
+        "--over",
+        "sigma=1,2",
+        "--over",
+    ]
+    arguments += ["gamma=1/10", "--over", "delta=1e-5", "--digits", "6"]
+    shown = CliRunner().invoke(main, [*arguments, "--csv", str(tmp_path / "t.csv")])
+    assert shown.exit_code == 0, shown.output
+    expected = PoissonSubsample(Gaussian(2), "1/10").epsilon("1e-5").epsilon.rounded_up(6)
+    assert expected in shown.output
+    assert expected in (tmp_path / "t.csv").read_text()
+    read = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
+    assert read[1]["value"] == expected
+    wrong = CliRunner().invoke(main, [*arguments, "--over", "sigma"])
+    assert wrong.exit_code == 2
+    assert "needed NAME=VALUES" in wrong.output
