@@ -7,9 +7,10 @@ import functools
 import math
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
 from symacct.conversion.conversion import Conversion
+from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball, relative_digits
 from symacct.errors import (
@@ -52,7 +54,9 @@ class Accountant:
 
     `digits` is the default number of significant digits; `engine` is "ball" (certified),
     "mpmath" (independent, not certified) or "float64". What is remembered is keyed by all that
-    changes a value, so an answer never depends on what was asked before.
+    changes a value, so an answer never depends on what was asked before. `memo` names a file in
+    which certified curve values are kept for other processes and other days; StorageError where
+    it cannot be used.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> accountant = Accountant(digits=12)
@@ -60,13 +64,16 @@ class Accountant:
     2.04884750703e-6
     """
 
-    def __init__(self, digits: int = 30, engine: str = "ball") -> None:
+    def __init__(
+        self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
+    ) -> None:
         if engine not in ENGINES:
             raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
         self.digits = _checked_digits(digits)
         self.engine = engine
         self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
         self._lock = threading.RLock()
+        self._disk = None if memo is None else DiskMemo(memo)
 
     # --- remembering
 
@@ -77,12 +84,25 @@ class Accountant:
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            return len({alpha for table in asked for alpha in table})
+            return len({alpha for table in asked for alpha in table if not _was_read(table, alpha)})
 
     def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
+        """Forget everything but what is on the disk."""
+        with self._asking():
             self._memo.clear()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One question at a time, between what the disk has and what it is then given."""
+        with self._lock:
+            if self._disk is None:
+                yield
+                return
+            self._disk.refresh()
+            try:
+                yield
+            finally:
+                self._disk.save()
 
     def _evaluation(self, ctx: Any, goal: Kind, by: str | None) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)
@@ -92,7 +112,11 @@ class Accountant:
         tables = self._memo.get(node)
         if tables is None:
             tables = self._memo[node] = {}
-        return tables.setdefault(key, {})
+        if key not in tables:
+            disk = self._disk if len(key) == KEY_LENGTH else None
+            stored = None if disk is None else disk.table(node, key)
+            tables[key] = {} if stored is None else stored
+        return tables[key]
 
     def curve(self, m: Node, by: str | None = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
@@ -132,7 +156,7 @@ class Accountant:
         _refuse_symbols(m, alpha)
         digits = self.digits if digits is None else _checked_digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
-        with self._lock:
+        with self._asking():
             return ask[self.engine](m, alpha, goal, by, digits, factor)
 
     def _by_balls(
@@ -236,7 +260,7 @@ class Accountant:
                 f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"
             )
         digits = self.digits if digits is None else _checked_digits(digits)
-        with self._lock:
+        with self._asking():
             if orders is not None and not isinstance(orders, str):
                 return _Search(self, question, digits).answer(orders)
             answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
@@ -582,9 +606,14 @@ def certified_number(
 ) -> Enclosure:
     """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
     digits = _checked_digits(digits)
-    with accountant._lock:
+    with accountant._asking():
         ball, claim, _ = _to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
+
+
+def _was_read(table: Any, alpha: Any) -> bool:
+    """Does this value come from the disk?"""
+    return isinstance(table, StoredTable) and alpha in table.read
 
 
 @functools.cache

@@ -1,0 +1,237 @@
+"""Curve values on disk (SQLite), so that another process or another day need not repeat them."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import flint
+from flint import arb, fmpz
+
+from symacct import exact
+from symacct import theory as register
+from symacct.errors import StorageError, SymacctError
+from symacct.exact import INFINITY
+from symacct.expr import Node
+from symacct.notation import to_json
+
+_APPLICATION = 0x73796D61  # "syma", in the header of the file
+_FORMAT = 1
+_RADIUS_BITS = 30  # of flint's radii
+_WAIT = 60.0  # seconds for another process's transaction
+_SCHEMA = """
+create table if not exists ball (
+    key blob not null, alpha text not null, value text not null, digest blob not null,
+    primary key (key, alpha)
+) without rowid
+"""
+
+
+class StoredTable(dict[Any, Any]):
+    """A curve's values by order: those read from the disk, and those computed since."""
+
+    def __init__(self, key: bytes) -> None:
+        super().__init__()
+        self.key = key
+        self.saved: set[Any] = set()
+        self.read: set[Any] = set()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a table is itself, whatever is in it
+        return id(self)
+
+    def take(self, stored: dict[Any, arb]) -> None:
+        """Add what the disk has and this table has not."""
+        new = stored.keys() - self.keys()
+        self.update((alpha, stored[alpha]) for alpha in new)
+        self.read |= new
+        self.saved |= stored.keys()
+
+    def unsaved(self) -> Iterator[Any]:
+        """The orders whose values are not on the disk yet."""
+        return (alpha for alpha in list(self) if alpha not in self.saved)
+
+
+class DiskMemo:
+    """Certified curve values in an SQLite file, for any number of processes at once.
+
+    A value is found again only for the same expression, theorem, kind of bound, precision and
+    version of symacct and flint; each row carries a digest. A transaction that a kill cuts off
+    leaves no trace. Raises StorageError for a file that is foreign, corrupt or not writable.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._tables: WeakSet[StoredTable] = WeakSet()
+        self._seen = 0  # the state of the file at the last refresh
+        with self._said():
+            self._base = sqlite3.connect(
+                self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._said():
+                self._prepare()
+        except StorageError:
+            self._base.close()
+            raise
+
+    def _prepare(self) -> None:
+        with self._transaction():
+            tables = self._base.execute("select count(*) from sqlite_master").fetchone()[0]
+            found = [self._pragma("application_id"), self._pragma("user_version")]
+            if tables and found != [_APPLICATION, _FORMAT]:
+                raise self._error("it holds something else than a memo of this format")
+            self._base.execute(f"pragma application_id = {_APPLICATION}")
+            self._base.execute(f"pragma user_version = {_FORMAT}")
+            self._base.execute(_SCHEMA)
+        # Readers and a writer do not wait for each other, and a commit does not wait for the disk.
+        self._base.execute("pragma journal_mode = wal")
+        self._base.execute("pragma synchronous = normal")
+
+    def _pragma(self, name: str) -> int:
+        return int(self._base.execute(f"pragma {name}").fetchone()[0])
+
+    def table(self, node: Node, key: Any) -> StoredTable | None:
+        """What is stored of a node's curve under an evaluation's key; None if it cannot be."""
+        text = _key_text(node, key)
+        if text is None:
+            return None
+        table = StoredTable(hashlib.sha256(text.encode()).digest())
+        self._fill(table)
+        self._tables.add(table)
+        return table
+
+    def _fill(self, table: StoredTable) -> None:
+        with self._said():
+            rows = self._base.execute(
+                "select alpha, value, digest from ball where key = ?", (table.key,)
+            ).fetchall()
+        table.take({_order(row[0]): self._value(table.key, *row) for row in rows})
+
+    def refresh(self) -> None:
+        """Take in what other processes have saved since the last time."""
+        with self._said():
+            seen = self._pragma("data_version")
+        if seen != self._seen:
+            self._seen = seen
+            for table in list(self._tables):
+                self._fill(table)
+
+    def _value(self, key: bytes, alpha: str, value: str, digest: bytes) -> arb:
+        if digest != _digest(key, alpha, value):
+            raise self._error("a row does not match its digest")
+        return _read(value)
+
+    def save(self) -> None:
+        """Write what was computed since the last time, in one transaction."""
+        new = [(table, list(table.unsaved())) for table in self._tables]
+        rows = []
+        for table, orders in new:
+            for order in orders:
+                alpha, value = _order_text(order), _written(table[order])
+                if value is not None:
+                    rows.append((table.key, alpha, value, _digest(table.key, alpha, value)))
+        if not rows:
+            return
+        with self._said(), self._transaction():
+            self._base.executemany("insert or ignore into ball values (?, ?, ?, ?)", rows)
+        for table, orders in new:
+            table.saved.update(orders)
+
+    def close(self) -> None:
+        """Save, and close the file."""
+        try:
+            self.save()
+        finally:
+            self._base.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._base.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._base.execute("rollback")
+            raise
+        self._base.execute("commit")
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """What SQLite says is wrong, as our error."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._error(str(error)) from None
+
+    def _error(self, fault: str) -> StorageError:
+        return StorageError(
+            f"memo {self.path}: {fault}; the answers do not need it: name another file, or remove "
+            "this one if it is a memo"
+        )
+
+
+def _key_text(node: Node, key: Any) -> str | None:
+    """All that a table's values depend on, as text; None where a Python function is part of it."""
+    arithmetic, bits, goal, by, _ = key
+    theorems = register.theorems()
+    if arithmetic != "BallArithmetic" or not all(_is_ours(t.bound) for t in theorems):
+        return None
+    try:
+        expression = to_json(node)
+    except SymacctError:
+        return None
+    from symacct import __version__  # at the top it would be a circle
+
+    known = " ".join(sorted(t.name for t in theorems))
+    parts = (__version__, flint.__version__, known, bits, goal, by, expression)
+    return "\n".join(map(str, parts))
+
+
+def _is_ours(bound: Any) -> bool:
+    return str(getattr(bound, "__module__", "")).startswith("symacct.")
+
+
+def _digest(key: bytes, alpha: str, value: str) -> bytes:
+    return hashlib.sha256(key + f"\n{alpha}\n{value}".encode()).digest()[:16]
+
+
+def _order_text(alpha: Any) -> str:
+    return "inf" if alpha == INFINITY else exact.text(Fraction(alpha))
+
+
+def _order(text: str) -> Any:
+    return exact.order(text)
+
+
+def _written(value: arb) -> str | None:
+    """A ball as text that gives back every bit, or None where it would not.
+
+    Midpoint and radius, each a mantissa and an exponent. flint rounds a radius that it is given up
+    to the next of 30 bits, so the one before is written.
+    """
+    if not value.is_finite():
+        return "inf" if value == arb("inf") else None
+    mantissa, exponent = map(int, value.mid().man_exp())
+    spread, scale = map(int, value.rad().man_exp())
+    if spread:
+        shift = _RADIUS_BITS - spread.bit_length()
+        spread, scale = (spread << shift) - 1, scale - shift
+    text = f"{mantissa:x} {exponent:x} {spread:x} {scale:x}"
+    again = _read(text)
+    same = again.mid() == value.mid() and again.rad() == value.rad()
+    return text if same else None
+
+
+def _read(text: str) -> arb:
+    if text == "inf":
+        return arb(text)
+    mantissa, exponent, spread, scale = (fmpz(int(part, 16)) for part in text.split())
+    return arb(arb((mantissa, exponent)), arb((spread, scale)))

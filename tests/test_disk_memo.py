@@ -1,0 +1,180 @@
+"""Curve values on disk: the same digits, no oracle call, and no trust in a damaged file."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from symacct import (
+    Accountant,
+    Curve,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    StorageError,
+    theorem,
+    theory,
+)
+from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+
+STEP = PoissonSubsample(Gaussian(3), "1/50")
+M = 1000 * STEP + 20 * Laplace(4)
+
+
+def rows(file):
+    with sqlite3.connect(file) as base:
+        return base.execute("select count(*) from ball").fetchone()[0]
+
+
+def test_a_second_accountant_calls_no_oracle_and_gives_the_same_bits(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    first, second, bare = Accountant(memo=file), Accountant(memo=file), Accountant()
+    for alpha in (2, 40, "7/2", "inf"):
+        expected = bare.rdp(M, alpha)
+        assert first.rdp(M, alpha) == expected
+        again = second.rdp(M, alpha)
+        assert (again.lower, again.upper) == (expected.lower, expected.upper)
+    assert first.oracle_calls(STEP) == 4
+    assert second.oracle_calls(STEP) == 0
+    assert second.oracle_calls(M) == 0
+    assert first.epsilon(M, "1e-6") == bare.epsilon(M, "1e-6")
+    third = Accountant(memo=file)
+    assert third.epsilon(M, "1e-6") == bare.epsilon(M, "1e-6")
+    assert third.oracle_calls(STEP) == 0
+
+
+def test_values_are_kept_apart_by_theorem_goal_and_precision(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    questions = [
+        lambda a: a.rdp(STEP, 6),
+        lambda a: a.rdp(STEP, 6, by="ZW19-T5"),
+        lambda a: a.rdp(STEP, 6, by="ZW19-T6"),
+        lambda a: a.rdp(STEP, 6, digits=200),
+        lambda a: a.lower_bound(STEP, 6),
+        lambda a: a.rdp(PoissonSubsample(Gaussian(3), "1/49"), 6),
+    ]
+    for ask in questions:
+        assert ask(Accountant(memo=file)) == ask(Accountant())
+    for ask in questions:
+        assert ask(Accountant(memo=file)) == ask(Accountant())
+
+
+def test_another_version_is_another_memo(tmp_path, monkeypatch):
+    file = tmp_path / "memo.sqlite"
+    Accountant(memo=file).rdp(STEP, 6)
+    monkeypatch.setattr("symacct.__version__", "0.0.1")
+    older = Accountant(memo=file)
+    older.rdp(STEP, 6)
+    assert older.oracle_calls(STEP) == 1
+
+
+def test_what_python_code_decides_is_not_kept(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    curve = Curve(lambda ctx, a: a / 50, kind="upper", adjacency="add_remove")
+    Accountant(memo=file).rdp(PoissonSubsample(curve, "1/2"), 6)
+    assert rows(file) == 0
+
+    @theorem(
+        "MINE-1",
+        about="PoissonSubsample",
+        kind=Kind.UPPER,
+        source=Source("user", "mine"),
+        orders=INTEGER_ORDERS,
+        adjacency=ADD_REMOVE,
+    )
+    def mine(ctx, eps, alpha, gamma):
+        """ε′(α) <= ε(α)"""
+        return eps(alpha)
+
+    try:
+        Accountant(memo=file).rdp(STEP, 6)
+        assert rows(file) == 0
+    finally:
+        theory.forget("MINE-1")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"sigma,epsilon\n1,2\n" * 100, b"SQLite format 3\x00" + b"\xff" * 5000],
+    ids=["text", "broken header"],
+)
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content):
+    file = tmp_path / "memo.sqlite"
+    file.write_bytes(content)
+    with pytest.raises(StorageError, match="name another file"):
+        Accountant(memo=file)
+    assert file.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    with sqlite3.connect(file) as base:
+        base.execute("create table ball (flight text)")
+    content = file.read_bytes()
+    with pytest.raises(StorageError, match="something else than a memo"):
+        Accountant(memo=file)
+    assert file.read_bytes() == content
+    with pytest.raises(StorageError, match="unable to open"):
+        Accountant(memo=tmp_path / "no" / "folder.sqlite")
+
+
+@pytest.mark.parametrize("change", ["value = '8' || value", "alpha = '8' || alpha"])
+def test_a_row_that_was_tampered_with_is_noticed(tmp_path, change):
+    file = tmp_path / "memo.sqlite"
+    Accountant(memo=file).rdp(STEP, 6)
+    with sqlite3.connect(file) as base:
+        base.execute(f"update ball set {change}")  # noqa: S608  # a literal of this test
+    with pytest.raises(StorageError, match="does not match its digest"):
+        Accountant(memo=file).rdp(STEP, 6)
+
+
+def test_a_full_disk_loses_no_answer(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    accountant = Accountant(memo=file)
+    accountant.rdp(STEP, 2)
+    base = accountant._disk._base
+    pages = base.execute("pragma page_count").fetchone()[0]
+    base.execute(f"pragma max_page_count = {pages}")
+
+    def go_on():
+        for alpha in range(3, 2000):
+            accountant.rdp(STEP, alpha)
+
+    with pytest.raises(StorageError, match="full"):
+        go_on()
+    calls = accountant.oracle_calls(STEP)
+    base.execute("pragma max_page_count = 100000")
+    assert accountant.rdp(STEP, calls + 1) == Accountant().rdp(STEP, calls + 1)
+    assert accountant.oracle_calls(STEP) == calls
+    assert Accountant(memo=file).rdp(STEP, 2) == Accountant().rdp(STEP, 2)
+
+
+ENDLESS = """
+import sys
+from symacct import Accountant, Gaussian, PoissonSubsample
+accountant = Accountant(memo=sys.argv[1])
+for alpha in range(2, int(sys.argv[2])):
+    accountant.rdp(PoissonSubsample(Gaussian(3), "1/50"), alpha)
+"""
+
+
+def test_two_processes_and_a_kill_leave_a_sound_memo(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    command = [sys.executable, "-c", ENDLESS, file]
+    killed = subprocess.Popen([*command, "100000"])
+    other = subprocess.Popen([*command, "60"])
+    assert other.wait(timeout=120) == 0
+    deadline = time.monotonic() + 60
+    while rows(file) < 100 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert rows(file) >= 58
+    accountant = Accountant(memo=file)
+    for alpha in range(2, 60):
+        assert accountant.rdp(STEP, alpha) == Accountant().rdp(STEP, alpha)
+    assert accountant.oracle_calls(STEP) == 0
