@@ -25,6 +25,7 @@ from symacct.errors import (
 from symacct.explore.calibration import Calibration, calibrate
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import Attack, falsify
+from symacct.explore.plots import phase_transition, plot, plot_sweep, takeover
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.expr import Node
 from symacct.mechanisms import (
@@ -111,9 +112,13 @@ __all__ = [
     "laws",
     "limits",
     "parse",
+    "phase_transition",
+    "plot",
+    "plot_sweep",
     "softmax_bounds",
     "sweep",
     "symbols",
+    "takeover",
     "ternary_bound",
     "theorem",
     "theorems",

@@ -1,7 +1,8 @@
-"""Questions over many parameters: sweep, calibrate."""
+"""Questions over many parameters: sweep, plot, calibrate."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -11,11 +12,23 @@ import sympy
 from rich.table import Table
 
 import symacct
-from symacct.cli.frame import console, expression_command, orders_option, print_json
+from symacct.cli.frame import (
+    EPILOG,
+    console,
+    expression_command,
+    main,
+    one_clear_line,
+    orders_option,
+    print_json,
+)
 from symacct.errors import DomainError
 from symacct.explore.calibration import calibrate
 from symacct.explore.grids import grid
+from symacct.explore.plots import plot, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
+from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.figures import save
+from symacct.expr import Node
 
 _SHOWN = 40  # rows of a table on the terminal
 
@@ -58,8 +71,7 @@ def sweep_command(
     1/100)" with --over sigma=1,2,4 --over delta=1e-5.
     """
     axes = dict(map(_axis, over))
-    symbols = [name for name in axes if name not in ("alpha", "delta", "epsilon")]
-    m = symacct.parse(expr, symbols)
+    m = _parsed(expr, axes)
     with _executor(jobs) as executor:
         swept = sweep(
             m,
@@ -79,6 +91,72 @@ def sweep_command(
         print_json(list(swept))
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
+
+
+@main.command("plot", epilog=EPILOG)
+@click.argument("exprs", metavar="EXPR...", nargs=-1, required=True)
+@click.option("--orders", metavar="VALUES", help="Orders: 2,4,8.5 or 2..64 or 2:1000:60:log.")
+@click.option("--by", multiple=True, help="A theorem to draw as well, e.g. ZW19-T5; repeatable.")
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Draw over a symbol of EXPR, or over delta or epsilon, instead: as for sweep.",
+)
+@click.option(
+    "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
+)
+@click.option(
+    "--out",
+    default="plot.png",
+    show_default=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file that ends in .png, .svg, .pdf or .pgf.",
+)
+@one_clear_line
+def plot_command(
+    exprs: tuple[str, ...],
+    orders: str | None,
+    by: tuple[str, ...],
+    over: tuple[str, ...],
+    ask: str,
+    out: Path,
+) -> None:
+    """A picture of ε(α) over the order, or with --over of ε, δ or ε(α) over a parameter.
+
+    Exact curves, upper and lower bounds are drawn apart.
+    """
+    if over:
+        axes = dict(map(_axis, over))
+        nodes = {text: _parsed(text, axes) for text in exprs}
+        how = {"by": by[0] if by else None, "orders": orders_option(orders)}
+        figure = plot_sweep(nodes, axes, ask, **how)
+    else:
+        nodes = {text: symacct.parse(text) for text in exprs}
+        figure = plot(nodes, None if orders is None else grid(orders), by)
+    click.echo(save(figure, out))
+
+
+@main.command("graph", epilog=EPILOG)
+@click.argument("expr")
+@click.option(
+    "--format",
+    "form",
+    default="tree",
+    show_default=True,
+    type=click.Choice(["tree", "mermaid", "dot", "svg"]),
+)
+@one_clear_line
+def graph_command(expr: str, form: str) -> None:
+    """What EXPR is made of: a tree, or text for Mermaid, Graphviz or a browser."""
+    graph = symacct.parse(expr).graph()
+    shown = {"tree": graph.__str__, "svg": graph.svg}
+    click.echo(shown[form]() if form in shown else getattr(graph, form))
+
+
+def _parsed(text: str, axes: Iterable[str]) -> Node:
+    """The expression, the names of the axes open in it but for the question's own."""
+    return symacct.parse(text, [name for name in axes if name not in NEEDED.values()])
 
 
 @expression_command("calibrate")

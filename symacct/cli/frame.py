@@ -30,18 +30,25 @@ class InputError(click.ClickException):
         click.echo(f"Error: {self.format_message()}", err=True)
 
 
+def one_clear_line(function: Callable[..., None]) -> Callable[..., None]:
+    """The function, with our errors turned into one line and exit status 2."""
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        try:
+            function(**options)
+        except SymacctError as error:
+            kind = type(error).__name__
+            raise InputError(f"{kind}: {error}") from None
+
+    return run
+
+
 def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A subcommand of EXPR that turns our errors into one line and exit status 2."""
+    """A subcommand of EXPR, with the options that all of them have."""
 
     def wrap(function: Callable[..., None]) -> click.Command:
-        @functools.wraps(function)
-        def run(**options: Any) -> None:
-            try:
-                function(**options)
-            except SymacctError as error:
-                kind = type(error).__name__
-                raise InputError(f"{kind}: {error}") from None
-
+        run = one_clear_line(function)
         run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(run)
         run = click.option(
             "--digits", default=30, show_default=True, help="Significant digits, all proven."

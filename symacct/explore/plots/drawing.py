@@ -1,0 +1,103 @@
+"""The picture: axes that read well, a style for each kind of statement."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import Any
+
+from symacct.claims import Kind
+from symacct.errors import DomainError, MissingPackageError
+from symacct.explore.plots.lines import Line
+
+# Okabe and Ito's colours, told apart by every eye.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_STYLES: dict[Kind, dict[str, Any]] = {
+    Kind.EXACT: {"linestyle": "-", "linewidth": 2.4},
+    Kind.UPPER: {"linestyle": "-", "linewidth": 1.2, "marker": "v"},
+    Kind.LOWER: {"linestyle": "--", "linewidth": 1.2, "marker": "^"},
+}
+_MARKERS = 12  # on a line
+_WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
+
+
+class Drawing:
+    """Lines, bands and landmarks on one pair of axes."""
+
+    def __init__(self, axes: Any, across: str, up: str) -> None:
+        self.axes = _new_axes() if axes is None else axes
+        self.axes.set_xlabel(across)
+        self.axes.set_ylabel(up)
+        self._colours = cycle(_COLOURS)
+        self._lines: list[Line] = []
+        self._marks: set[tuple[float, str]] = set()
+
+    def add(self, line: Line) -> str:
+        """Draw a line, and give its colour back."""
+        colour = next(self._colours)
+        if line.points:
+            style = dict(_STYLES[line.kind])
+            if not line.certified:
+                style["linestyle"] = ":"
+            every = max(1, len(line.points) // _MARKERS)
+            x, y = zip(*line.points, strict=True)
+            self.axes.plot(
+                x, y, label=_plain(line.label), color=colour, markersize=4, markevery=every, **style
+            )
+            self._lines.append(line)
+        return colour
+
+    def band(self, below: Line, above: Line, colour: str) -> None:
+        """Shade what is not decided between two bounds."""
+        low, high = dict(below.points), dict(above.points)
+        x = sorted(low.keys() & high.keys())
+        if x:
+            low_values, high_values = [low[at] for at in x], [high[at] for at in x]
+            self.axes.fill_between(
+                x, low_values, high_values, color=colour, alpha=0.15, linewidth=0
+            )
+            self._lines.append(below)
+
+    def mark(self, x: float, text: str) -> None:
+        """A landmark on the horizontal axis."""
+        if (x, text) in self._marks:
+            return
+        self._marks.add((x, text))
+        self.axes.axvline(x, color="0.5", linestyle=":", linewidth=1)
+        self.axes.annotate(
+            text, (x, 0.03), xycoords=("data", "axes fraction"), rotation=90, fontsize=8,
+            xytext=(-2, 0), textcoords="offset points", color="0.4", ha="right", va="bottom",
+        )  # fmt: skip
+
+    def finished(self) -> Any:
+        """The figure, with its scales and its legend. DomainError if nothing was drawn."""
+        points = [point for line in self._lines for point in line.points]
+        if not points:
+            raise DomainError("plot: found no finite value, needed at least one to draw")
+        self.axes.set_xscale("log" if _is_wide([x for x, _ in points]) else "linear")
+        self.axes.set_yscale("log" if _is_wide([y for _, y in points]) else "linear")
+        self.axes.grid(alpha=0.3)
+        # Above the axes, where it hides neither a curve nor a landmark.
+        self.axes.legend(
+            fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False
+        )
+        return self.axes.figure
+
+
+def _plain(label: str) -> str:
+    """The label without the signs that matplotlib or, in a pgf file, LaTeX gives a meaning."""
+    return label.translate(dict.fromkeys(map(ord, "$#&\\{}^~%_"), " "))
+
+
+def _is_wide(values: list[float]) -> bool:
+    return min(values) > 0 and max(values) > _WIDE * min(values)
+
+
+def _new_axes() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingPackageError(
+            "plot: found no matplotlib, needed it to draw; install it with "
+            "`pip install 'symacct[plot]'`"
+        ) from None
+    return Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()

@@ -1,0 +1,64 @@
+"""Orders at which the curve of a sampled mechanism changes its character."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from symacct.accountant import Accountant
+from symacct.expr import Node
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+_LARGEST = 2**17
+_DIGITS = 6
+
+
+def phase_transition(m: Node, largest: int = _LARGEST) -> int | None:
+    """The first whole order α with γ α e^{ε(α)} >= 1, ε the curve that is sampled in m.
+
+    Up to about there ε′(α) = O(αγ²(e^{ε(2)} − 1)) (WBK19, section 1). Landmarks are decided in
+    floats; None if m samples nothing or several things, or there is no such order up to `largest`.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> phase_transition(PoissonSubsample(Gaussian(5), "1/1000"))
+    111
+    """
+    return _first_order(m, largest, lambda alpha, log_rate, eps: log_rate + math.log(alpha) + eps)
+
+
+def takeover(m: Node, largest: int = _LARGEST) -> int | None:
+    """The first whole order α with γ e^{ε(α)} >= 1: from there on ε′(α) is near ε(α) + log γ.
+
+    There the last term γ^α e^{(α−1)ε(α)} of the sum takes over, and sampling no longer helps.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> takeover(PoissonSubsample(Gaussian(5), "1/1000"))
+    346
+    """
+    return _first_order(m, largest, lambda alpha, log_rate, eps: log_rate + eps)
+
+
+def _first_order(
+    m: Node, largest: int, log_ratio: Callable[[int, float, float], float]
+) -> int | None:
+    """The first whole order at which a quantity that grows with the order is >= 0."""
+    schemes = (PoissonSubsample, SubsampleWithoutReplacement)
+    sampled = [node for node in m.walk() if isinstance(node, schemes)]
+    if len(sampled) != 1 or sampled[0].gamma == 0:
+        return None
+    [step] = sampled
+    accountant, log_rate = Accountant(_DIGITS), math.log(step.gamma)
+
+    def is_beyond(alpha: int) -> bool:
+        eps = float(accountant.rdp(step.mechanism, alpha).upper)
+        return log_ratio(alpha, log_rate, eps) >= 0
+
+    below, beyond = 1, 2
+    while not is_beyond(beyond):
+        below, beyond = beyond, 2 * beyond
+        if below >= largest:
+            return None
+    while beyond - below > 1:
+        middle = (below + beyond) // 2
+        below, beyond = (below, middle) if is_beyond(middle) else (middle, beyond)
+    return beyond

@@ -1,0 +1,129 @@
+"""plot and plot_sweep: a picture of bounds in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from symacct import exact
+from symacct.claims import Kind
+from symacct.errors import DomainError
+from symacct.exact import INFINITY
+from symacct.explore.plots import lines
+from symacct.explore.plots.drawing import Drawing
+from symacct.explore.plots.landmarks import phase_transition, takeover
+from symacct.explore.sweeps import sweep
+from symacct.explore.sweeps.worker import NEEDED
+from symacct.expr import Node, as_node
+
+# Eight orders to an octave where there are so many, from 2 to 1024.
+_ORDERS = tuple(dict.fromkeys(round(2 ** (step / 8)) for step in range(8, 81)))
+_LANDMARKS = {
+    phase_transition: r"$\gamma\alpha\exp\epsilon(\alpha) = 1$",
+    takeover: r"$\gamma\exp\epsilon(\alpha) = 1$",
+}
+_ORDER, _CURVE = r"order $\alpha$", r"$\epsilon(\alpha)$"
+_SIGNS = {name: rf"$\{name}$" for name in ("sigma", "gamma", "delta", "epsilon")}
+_SIGNS["alpha"] = _ORDER
+_ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
+
+
+def plot(
+    curves: Any, orders: Iterable[Any] | None = None, by: Sequence[str] = (), axes: Any = None
+) -> Any:
+    """ε(α) of one or more expressions over the order, as a matplotlib Figure.
+
+    `curves` is a node, several, or a mapping from names to nodes; `by` names theorems to draw
+    beside the default answer. Where that is an upper bound and a lower one is known, what is open
+    between them is shaded; where one mechanism is sampled, its phase transition is marked, and
+    where sampling ceases to help. Every
+    point is certified, as a float rounded in its sound direction. `axes` draws into a figure of
+    your own. Raises DomainError where there is nothing to draw, MissingPackageError without
+    matplotlib, and what `rdp` raises where a theorem never applies.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
+    >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
+    """
+    chosen = _ORDERS if orders is None else map(exact.order, orders)
+    finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
+    if not finite:
+        raise DomainError("plot: found no finite order, needed at least one")
+    drawing = Drawing(axes, _ORDER, _CURVE)
+    for name, node in _named(curves).items():
+        answer = lines.of_orders(name, node, finite)
+        colour = drawing.add(answer)
+        below = lines.known_below(node, finite) if answer.kind is Kind.UPPER else None
+        if below is not None:
+            drawing.band(below, answer, colour)
+        for theorem in by:
+            drawing.add(lines.of_orders(f"{name}, {theorem}", node, finite, theorem))
+        for find, says in _LANDMARKS.items():
+            at = find(node, int(finite[-1]))
+            if at is not None and finite[0] < at <= finite[-1]:
+                drawing.mark(at, says)
+    return drawing.finished()
+
+
+def plot_sweep(
+    curves: Any,
+    over: Mapping[Any, Any],
+    ask: str = "epsilon",
+    *,
+    by: str | None = None,
+    orders: Any = None,
+    conversion: str = "improved",
+    executor: Executor | None = None,
+    axes: Any = None,
+) -> Any:
+    """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
+
+    `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the
+    horizontal axis: the noise, the rate, the number of runs, δ, ε or α.
+
+    >>> import sympy
+    >>> from symacct import Gaussian
+    >>> over = {"sigma": [1, 2, 4], "delta": "1e-6"}
+    >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
+    """
+    values = {getattr(key, "name", key): value for key, value in over.items()}
+    varied = [name for name, value in values.items() if _is_several(value)]
+    if len(varied) != 1:
+        raise DomainError(
+            f"plot: found several values for {', '.join(varied) or 'nothing'}, needed exactly one "
+            "parameter with several, for the axis"
+        )
+    [axis] = varied
+    fixed = [f"{_SIGNS.get(name, name)} = {_only(values[name])}" for name in values if name != axis]
+    at = f" at {', '.join(fixed)}" if fixed else ""
+    drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at)
+    how = {"by": by, "orders": orders, "conversion": conversion, "executor": executor}
+    for name, node in _named(curves).items():
+        wanted = {NEEDED.get(ask), *(symbol.name for symbol in node.free_symbols)}
+        used = {key: value for key, value in values.items() if key in wanted}
+        records = sweep(node, used, ask, digits=lines.DIGITS, progress=True, **how)
+        drawing.add(lines.of_records(name, axis, records))
+    return drawing.finished()
+
+
+def _named(curves: Any) -> dict[str, Node]:
+    """The curves by the names that the legend gives them."""
+    if isinstance(curves, Mapping):
+        return {str(name): as_node(node, "plot") for name, node in curves.items()}
+    several = not isinstance(curves, Node | str) and isinstance(curves, Iterable)
+    nodes = [as_node(one, "plot") for one in (curves if several else [curves])]
+    return {repr(node): node for node in nodes}
+
+
+def _only(values: Any) -> Any:
+    """The one value of an axis that has one."""
+    return (
+        values
+        if isinstance(values, str) or not isinstance(values, Iterable)
+        else next(iter(values))
+    )
+
+
+def _is_several(values: Any) -> bool:
+    return not isinstance(values, str) and isinstance(values, Iterable) and len(list(values)) > 1

@@ -1,0 +1,120 @@
+"""The picture of an expression: what was done to what, shared parts drawn once."""
+
+from __future__ import annotations
+
+import html
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from symacct.errors import MissingPackageError
+from symacct.expr import Node
+from symacct.notation import stated_parameters, value_text
+from symacct.operations.compose import Compose
+
+_BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
+_SECONDS = 60  # for Graphviz
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The expression DAG of a node, as a tree for the terminal, Graphviz, Mermaid or SVG text.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> print((3 * PoissonSubsample(Gaussian(5), "1/1000")).graph())
+    Compose
+    └── 3 × PoissonSubsample, gamma=1/1000
+        └── Gaussian, sigma=5
+    """
+
+    root: Node
+
+    def __str__(self) -> str:
+        return "\n".join([_label(self.root), *_tree(self.root, "", set())])
+
+    @property
+    def dot(self) -> str:
+        """Text for Graphviz."""
+        lines = ["digraph symacct {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
+        for name, node in self._numbered.items():
+            lines.append(f'  n{node} [label="{_quoted(_label(name))}"];')
+        for above, below, count in self._edges():
+            label = f' [label=" {_quoted(count)} ×"]' if count else ""
+            lines.append(f"  n{above} -> n{below}{label};")
+        return "\n".join([*lines, "}"])
+
+    @property
+    def mermaid(self) -> str:
+        """Text for Mermaid, as Markdown pages and notebooks draw it."""
+        lines = ["flowchart TD"]
+        for name, node in self._numbered.items():
+            lines.append(f'  n{node}["{html.escape(_label(name))}"]')
+        for above, below, count in self._edges():
+            label = f'|"{html.escape(count)} ×"|' if count else ""
+            lines.append(f"  n{above} -->{label} n{below}")
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The picture as SVG. MissingPackageError where Graphviz is not installed."""
+        program = shutil.which("dot")
+        if program is None:
+            raise MissingPackageError(
+                "graph: found no Graphviz, needed its program dot; install it (Debian: "
+                "apt install graphviz), or use .mermaid or .dot"
+            )
+        drawn = subprocess.run(  # noqa: S603  # our own text, on its standard input
+            [program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True,
+            timeout=_SECONDS, encoding="utf-8",
+        )  # fmt: skip
+        return drawn.stdout
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """For Jupyter: the picture where there is Graphviz, and text everywhere."""
+        picture = {"image/svg+xml": self.svg()} if shutil.which("dot") else {}
+        return {"text/plain": str(self), **picture}
+
+    @property
+    def _numbered(self) -> dict[Node, int]:
+        """Every node once, the root first."""
+        return {node: number for number, node in enumerate(reversed(list(self.root.walk())))}
+
+    def _edges(self) -> Iterator[tuple[int, int, str]]:
+        numbers = self._numbered
+        for node, number in numbers.items():
+            for child, count in _parts(node):
+                yield number, numbers[child], count
+
+
+def _parts(node: Node) -> Iterator[tuple[Node, str]]:
+    """What a node is made of, with how many times where it is more than one."""
+    if isinstance(node, Compose):
+        for child, count in sorted(node.terms.items(), key=lambda term: _label(term[0])):
+            yield child, "" if count == 1 else value_text(count).strip("'")
+    else:
+        for child in node.children:
+            yield child, ""
+
+
+def _label(node: Node) -> str:
+    if isinstance(node, Compose):
+        return "Compose"
+    values = (f"{name}={value}" for name, value in stated_parameters(node).items())
+    return ", ".join([type(node).__name__, *values])
+
+
+def _tree(node: Node, margin: str, seen: set[Node]) -> Iterator[str]:
+    """The lines below a node; a part met before is named, its own parts are not repeated."""
+    parts = list(_parts(node))
+    for place, (child, count) in enumerate(parts, 1):
+        branch, beyond = (_LAST, _PAST) if place == len(parts) else (_BRANCH, _ON)
+        again = " (as above)" if child in seen and child.children else ""
+        yield f"{margin}{branch}{count + ' × ' if count else ''}{_label(child)}{again}"
+        if not again:
+            seen.add(child)
+            yield from _tree(child, margin + beyond, seen)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

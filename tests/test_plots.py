@@ -1,0 +1,150 @@
+"""Plots: what is drawn is what was certified, each kind of statement in its own style."""
+
+import sys
+
+import pytest
+import sympy
+from click.testing import CliRunner
+
+from symacct import (
+    TCDP,
+    Curve,
+    DomainError,
+    Gaussian,
+    Laplace,
+    MissingPackageError,
+    OrderError,
+    PoissonSubsample,
+    SubsampleWithoutReplacement,
+    phase_transition,
+    plot,
+    plot_sweep,
+    takeover,
+)
+from symacct.cli import main
+
+pytest.importorskip("matplotlib", reason="matplotlib is an extra: symacct[plot]")
+
+M = PoissonSubsample(Gaussian(5), "1/1000")
+WITHOUT = SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+
+
+def lines(figure):
+    return {
+        line.get_label(): line for line in figure.axes[0].get_lines() if line.get_label()[0] != "_"
+    }
+
+
+def test_every_point_is_the_certified_value_in_its_sound_direction():
+    drawn = lines(plot(M, [2, 8, "5/2"], by=["ZW19-T5"]))
+    exact = next(line for name, line in drawn.items() if "exact" in name)
+    assert list(exact.get_xdata()) == [2, 2.5, 8]
+    assert list(exact.get_ydata()) == [float(M.rdp(a, 8)) for a in (2, "5/2", 8)]
+    upper = next(line for name, line in drawn.items() if "ZW19-T5" in name)
+    assert list(upper.get_ydata()) == [float(M.rdp(a, 8, by="ZW19-T5")) for a in (2, 8)]
+    lower = lines(plot(WITHOUT, [2, 8], by=["WBK19-P11"]))
+    [low] = [line for name, line in lower.items() if "lower bound" in name]
+    assert list(low.get_ydata()) == [float(WITHOUT.rdp(a, 8, by="WBK19-P11")) for a in (2, 8)]
+    assert all(y <= WITHOUT.rdp(a).upper for a, y in zip((2, 8), low.get_ydata(), strict=True))
+
+
+def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
+    figure = plot({"exact": M, "bound": WITHOUT}, range(2, 30), by=[])
+    styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
+    assert styles["exact (exact)"] > styles["bound (upper bound)"]
+    assert len(figure.axes[0].collections) == 1
+    assert len(plot(M, [2, 3]).axes[0].collections) == 0
+
+
+def test_an_uncertified_curve_says_so():
+    curve = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
+    [name] = lines(plot({"mine": curve}, [2, 3]))
+    assert name == "mine (upper bound, not certified)"
+
+
+def test_landmarks():
+    # γ α e^{α/50} >= 1 and γ e^{α/50} >= 1 by hand: 111 e^{2.22} = 1022, 50 log 1000 = 345.4
+    assert phase_transition(M) == 111
+    assert takeover(M) == 346
+    assert takeover(PoissonSubsample(Laplace(2), "1/1000")) is None
+    assert phase_transition(Gaussian(5)) is None
+    assert phase_transition(M, largest=50) is None
+    marked = [text.get_text() for text in plot(M, range(2, 500)).axes[0].texts]
+    assert len(marked) == 2
+    assert list(plot(M, range(2, 50)).axes[0].texts) == []
+
+
+def test_axes_are_logarithmic_where_that_reads_better():
+    wide, narrow = plot(M, [2, 1000]).axes[0], plot(Gaussian(5), [2, 3, 4]).axes[0]
+    assert (wide.get_xscale(), wide.get_yscale()) == ("log", "log")
+    assert (narrow.get_xscale(), narrow.get_yscale()) == ("linear", "linear")
+
+
+def test_a_sweep_over_any_parameter():
+    sigma, n = sympy.Symbol("sigma"), sympy.Symbol("n", integer=True, positive=True)
+    node = n * PoissonSubsample(Gaussian(sigma), "1/100")
+    figure = plot_sweep({"steps": node}, {sigma: [2], "n": [1, 10, 100], "delta": "1e-6"})
+    [line] = lines(figure).values()
+    assert list(line.get_xdata()) == [1, 10, 100]
+    at = node.subs({"sigma": 2, "n": 10}).epsilon("1e-6", 8).epsilon.rounded_up(8)
+    assert line.get_ydata()[1] == float(at)
+    assert r"\delta$ = 1e-6" in figure.axes[0].get_ylabel()
+    over_delta = plot_sweep(Gaussian(2), {"delta": ["1e-3", "1e-6"]})
+    [line] = lines(over_delta).values()
+    assert list(line.get_xdata()) == [1e-6, 1e-3]
+
+
+def test_a_figure_of_your_own():
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert plot(M, [2, 3], axes=left) is figure
+    assert left.get_lines()
+    assert not right.get_lines()
+
+
+def test_signs_with_a_meaning_are_no_markup(tmp_path):
+    figure = plot({r"a_b $\frac{1}{0}$ 100% #1": Gaussian(1)}, [2, 3])
+    figure.savefig(tmp_path / "p.svg")
+    [name] = lines(figure)
+    assert not set(name) & set("$\\{}_%#")
+
+
+def test_what_cannot_be_drawn_is_refused(monkeypatch):
+    with pytest.raises(DomainError, match="no finite order"):
+        plot(M, ["inf"])
+    with pytest.raises(DomainError, match="plot: found 'Gaussian"):
+        plot("Gaussian(5)", [2])
+    with pytest.raises(DomainError, match="plot: found 7"):
+        plot([M, 7], [2])
+    with pytest.raises(OrderError, match="ZW19-T5"):
+        plot(M, ["5/2"], by=["ZW19-T5"])
+    with pytest.raises(DomainError, match="no finite value"):
+        plot(TCDP("1/10", 5), [6, 7])
+    with pytest.raises(DomainError, match="found several values for nothing"):
+        plot_sweep(Gaussian(2), {"delta": "1e-6"})
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingPackageError, match="pip install"):
+        plot(M, [2])
+
+
+def test_the_command(tmp_path):
+    run = CliRunner().invoke
+    for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        out = tmp_path / f"p{suffix}"
+        arguments = ["plot", repr(M), "--orders", "2..9", "--by", "ZW19-T5", "--out", str(out)]
+        done = run(main, arguments)
+        assert done.exit_code == 0, done.output
+        assert out.read_bytes().startswith(start)
+    over = ["plot", "Gaussian(sigma)", "--over", "sigma=1,2,4", "--over", "delta=1e-5"]
+    assert run(main, [*over, "--out", str(tmp_path / "s.png")]).exit_code == 0
+    for arguments, fault in [
+        ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
+        ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
+        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the name 'sigma'"),
+        ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
+    ]:
+        wrong = run(main, ["plot", *arguments])
+        assert wrong.exit_code == 2, wrong.output
+        assert fault in wrong.output
