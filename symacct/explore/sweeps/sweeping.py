@@ -110,7 +110,7 @@ def sweep(
     >>> from symacct import Gaussian, sweep
     >>> grid = {"sigma": [1, 2], "delta": "1e-5"}
     >>> [r["value"] for r in sweep(Gaussian(sympy.Symbol("sigma")), grid, digits=5)]
-    ['4.5922', '2.1265']
+    ['4.7284', '2.1658']
     """
     points = _Grid(m, over, ask)
     settings = {
