@@ -456,8 +456,9 @@ _add(
     "Claim 26, part 2",
     "G_λ <= C(c₁, c₂) for r <= c₁/σ, λ <= c₂σ²",
     _B + "moment_constant",
-    kind="lower",
-    why="evaluates C from below; the claim's 'limit 0' is e^{c₁²c₂²/2}",
+    orders="real orders >= 1",
+    kind="exact",
+    why="encloses log C from both sides; the claim's 'limit 0' is e^{c₁²c₂²/2}",
 )
 _add(
     BLOG,
@@ -499,7 +500,7 @@ _add(
 )
 _add(
     DRV10,
-    "Theorem III.3",
+    "advanced composition",
     "(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*)",
     _B + "advanced",
     kind="upper",

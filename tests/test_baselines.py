@@ -119,6 +119,11 @@ def test_the_best_per_round_delta_beats_fixed_shares(k):
         assert best.epsilon.lower <= fixed.epsilon.upper
 
 
+def test_a_profile_is_a_function():
+    with pytest.raises(DomainError, match="gaussian_profile"):
+        baselines.best_over_rounds(5, 10, "1e-6")
+
+
 def test_pure_rounds_need_no_delta_of_their_own():
     best = baselines.best_over_rounds(lambda delta: BALL.number(F(1, 2)), 50, "1e-6", "1/10")
     pure = baselines.subsampled_dp("1/2", 0, "1/10")[0]
@@ -270,30 +275,6 @@ def test_route_three_is_a_conjecture_and_says_so():
     assert not found.delta.certified
     assert "conjecture" in str(found)
     assert holds(found.delta, MP.exp(-MP.mpf(25) / 2), 25)
-
-
-def plain_log_moment(c1, c2, lam):
-    square = number(lam) / number(c2)
-    r = number(c1) / MP.sqrt(square)
-    terms = [
-        MP.binomial(lam, j) * r**j * (1 - r) ** (lam - j) * MP.exp(j * (j - 1) / (2 * square))
-        for j in range(lam + 1)
-    ]
-    return MP.log(MP.fsum(terms))
-
-
-@pytest.mark.parametrize(("c1", "c2"), [(F(1), F(1)), (F(1), F(2)), (F(1, 2), F(2)), (F(1), F(3))])
-def test_the_moment_constant_is_the_largest_of_the_plain_sums(c1, c2):
-    found = baselines.moment_constant(c1, c2, up_to=4096)
-    assert found.log_lower.claim.kind is Kind.LOWER
-    assert holds(found.log_lower, plain_log_moment(c1, c2, found.order), 9)
-    first = max(2, int(c1**2 * c2))
-    plain = max(plain_log_moment(c1, c2, n) for n in range(first, 60))
-    assert independent.fraction(found.log_lower.upper) >= independent.fraction(plain) * F(99, 100)
-    # The blog says that G tends to 0; it tends to e^{c₁²c₂²/2}, from above.
-    last = found.values[-1][1]
-    assert last.lower > 0
-    assert abs(float(last) - float(found.log_limit)) < 0.2 * float(found.log_limit)
 
 
 # --- statements about (ε, δ) and the reverse direction

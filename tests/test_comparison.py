@@ -6,10 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import (
+    ZCDP,
     DistributionPair,
     Enclosure,
     Gaussian,
     Kind,
+    Laplace,
     PoissonSubsample,
     RandomizedResponse,
     SubsampleWithoutReplacement,
@@ -47,7 +49,8 @@ def test_the_default_comes_first_then_lower_bounds_up_to_upper_ones(compared):
     _, rows = compared
     assert rows[0].name == "default"
     applying = [row for row in rows[1:] if row.applies]
-    places = [[Kind.LOWER, Kind.EXACT, Kind.UPPER].index(row.kind) for row in applying]
+    kinds = [Kind.LOWER, Kind.EXACT, Kind.UPPER]
+    places = [(row.status != "proved", kinds.index(row.kind)) for row in applying]
     assert places == sorted(places)
     assert not any(row.applies for row in rows[1 + len(applying) :])
 
@@ -94,3 +97,44 @@ def test_the_command_prints_the_ratio_and_the_reasons():
     rows = {row["theorem"]: row for row in json.loads(as_json.output)}
     assert rows["ZW19-T5"]["ratios"][0]["value"].startswith("1.110")
     assert rows["PAIR-EXACT"]["ratios"] == [None]
+
+
+def rows_of(m, orders):
+    return {row.name: row for row in compare(m, orders)}
+
+
+def test_a_refuted_bound_is_called_that_and_stands_after_the_proved_ones():
+    m = SubsampleWithoutReplacement(Gaussian(5), "1/100")
+    rows = compare(m, 8)
+    names = [row.name for row in rows if row.applies]
+    assert names[-1] == "BLOG-C26"
+    assert {row.name: row.status for row in rows}["BLOG-C26"] == "refuted"
+    assert all(row.status == "proved" for row in rows if row.name != "BLOG-C26")
+    text = "SubsampleWithoutReplacement(Gaussian(5), 1/100)"
+    shown = CliRunner().invoke(main, ["compare", text, "--alpha", "8"]).output
+    (line,) = [line for line in shown.splitlines() if "BLOG-C26" in line]
+    assert "refuted" in line
+    assert "upper" not in line
+
+
+def test_the_default_is_exact_only_where_each_of_its_values_is():
+    m = PoissonSubsample(2 * Gaussian(5) + Laplace(2), "1/10")
+    assert rows_of(m, 4)["default"].kind is Kind.EXACT
+    assert rows_of(m, [4, "5/2"])["default"].kind is Kind.UPPER  # 5/2 is interpolated
+
+
+def test_reasons_say_what_is_missing_and_offer_no_remedy_of_another_question():
+    rows = rows_of(PoissonSubsample(ZCDP("1/50"), "1/100"), ["5/2", 4])
+    assert "condition (4)" in rows["ZW19-T8"].reason
+    assert "only an upper bound" in rows["ZW19-T6"].reason
+    assert "Gaussian" in rows["ACG16-L3"].reason
+    assert "alpha = ∞" in rows["ZW19-L4"].reason
+    for row in rows.values():
+        assert row.applies or row.reason
+        assert "by=" not in row.reason
+        assert "convexify" not in row.reason
+
+
+def test_without_a_lower_bound_there_are_no_ratios():
+    for row in compare(PoissonSubsample(ZCDP("1/50"), "1/100"), 4):
+        assert row.ratios == (None,)

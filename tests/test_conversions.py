@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Gaussian, Laplace, PoissonSubsample, RandomizedResponse, conversions
+from symacct import (
+    DistributionPair,
+    DomainError,
+    Gaussian,
+    Laplace,
+    OrderError,
+    PoissonSubsample,
+    RandomizedResponse,
+    conversions,
+)
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
@@ -83,6 +92,97 @@ def test_delta_and_epsilon_are_each_others_inverse(rho, alpha, delta):
         back = asoodeh21.log_delta(BALL, balls[0], balls[1], eps)
         assert back.overlaps(balls[2].log())
         assert back.rad() < 1e-20
+
+
+def least_excess(alpha, epsilon, delta):
+    """min_v p^α q^{1−α} + (1−p)^α (1−q)^{1−α} − 1, p = v+δ, q = ve^{−ε}, by golden sections."""
+
+    def excess(place):
+        v = (1 - delta) / (1 + MP.exp(-place))
+        p, q = v + delta, v * MP.exp(-epsilon)
+        second = (1 - p) ** alpha * (1 - q) ** (1 - alpha) if p < 1 else 0
+        return p**alpha * q ** (1 - alpha) + second - 1
+
+    return independent.smallest(MP, excess, MP.log(delta) - 200, MP.mpf(200))
+
+
+#: (ε(α), α, ε): random draws, then those that once had no answer: the worst law nearly on one
+#: answer, 1 − p from 1e-16 down to nothing; δ below the smallest float64.
+DELTA_CASES = [
+    (F(1, 20), F(3), F(1, 4)),
+    (F(7, 10), F(13, 10), F(3, 10)),
+    (F(4, 5), F(40), F(1)),
+    (F(1, 1000), F(9, 2), F(0)),
+    (F("2.98361315185187400009984210330684258151"), F(11, 10), F("0.909")),
+    (F(384027, 10**5), F(101582799, 10**8), F(2688189, 10**7)),
+    (F(35758957, 10**7), F(1003922881, 10**9), F(0)),
+    (F(410993999, 10**8), F(1000319, 10**6), F(0)),
+    (F(200567, 12500000), F(1824711, 10**4), F(4)),
+    (F(1671941, 5000000), F(11003581, 25000), F(2)),
+]
+
+
+@pytest.mark.parametrize(("rho", "alpha", "epsilon"), DELTA_CASES)
+def test_the_optimal_delta_is_where_the_least_moment_meets_the_curve(rho, alpha, epsilon):
+    with precision(192):
+        ball = asoodeh21.log_delta(BALL, *(BALL.number(x) for x in (rho, alpha, epsilon)))
+        delta = ball.exp()
+        ends = [MP.mpf(x.mid().str(45, radius=False)) for x in (delta.lower(), delta.upper())]
+    assert ball.is_finite()
+    assert ball.rad() < 1e-12
+    rho, alpha, epsilon = (independent.number(MP, x) for x in (rho, alpha, epsilon))
+    target = MP.expm1((alpha - 1) * rho)
+    slack = MP.mpf(10) ** -12
+    assert least_excess(alpha, epsilon, ends[0] * (1 - slack)) <= target
+    assert least_excess(alpha, epsilon, ends[1] * (1 + slack)) >= target
+
+
+@pytest.mark.parametrize("bits", [24, 32, 48, 64])
+def test_the_bound_from_the_end_is_below_the_least_moment(bits):
+    """At few bits what it leaves out, 2^{−bits/2}, is large."""
+    alpha, epsilon, delta = F(100319, 10**5), F(1, 3), F(98, 100)
+    with precision(bits):
+        pair = asoodeh21.Pair(*(BALL.number(x) for x in (alpha, epsilon, delta)))
+        least = pair.least_at_end()
+        assert least is not None
+        bound = MP.mpf(least.upper().str(30, radius=False))
+    true = least_excess(*(independent.number(MP, x) for x in (alpha, epsilon, delta)))
+    assert bound <= true
+    assert bound > true / 2 - MP.mpf(2) ** (2 - bits // 2)
+
+
+def test_a_pair_whose_worst_law_is_nearly_on_one_answer_has_a_delta():
+    """Once an infinite radius: v within 1e-4 of its end, where the curvature is 1e3."""
+    p, q = ["737/1000", "7/40", "11/125"], ["19/1001", "981/1001", "1/1001"]
+    found = DistributionPair(p, q).delta("0.909", conversion="optimal", orders=["11/10"])
+    true = sum(max(0, F(x) - F("2.4818") * F(y)) for x, y in zip(p, q, strict=True))
+    assert float(true) < float(found.delta) < 0.8802  # of the improved one
+
+
+@pytest.mark.parametrize("conversion", [c.name for c in conversions()])
+def test_conversions_at_the_edges(conversion):
+    m = Laplace(2)
+
+    def delta(epsilon, orders):
+        return m.delta(epsilon, digits=8, conversion=conversion, orders=orders).delta
+
+    def epsilon(delta, orders):
+        return m.epsilon(delta, digits=8, conversion=conversion, orders=orders).epsilon
+
+    assert epsilon(0, None).upper == 0.5  # the pure one
+    assert epsilon(0, ["inf"]).upper == 0.5
+    near_one = epsilon("0.99999999", [2]).upper
+    assert float(m.rdp(2)) < near_one < 0.201 if conversion == "classic" else near_one == 0
+    assert delta(10**5, ["inf"]).upper == 0
+    assert 0 < delta(10**5, [2]).upper < 1e-300
+    assert delta(0, [2]).upper <= 1
+    for question in (epsilon, delta):
+        with pytest.raises(OrderError, match="above 1"):
+            question("1/10", [1])
+    with pytest.raises(DomainError, match="delta > 0"):
+        epsilon(0, [2])
+    with pytest.raises(DomainError, match="< 1"):
+        epsilon(1, [2])
 
 
 losses = st.fractions(F(1, 10**4), 5, max_denominator=10**4)

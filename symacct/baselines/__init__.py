@@ -9,13 +9,7 @@ from symacct.baselines.composition import (
     strong,
 )
 from symacct.baselines.dp import chi_to_delta, subsampled_dp
-from symacct.baselines.dpsgd import (
-    MomentConstant,
-    moment_constant,
-    route_one,
-    route_three,
-    route_two,
-)
+from symacct.baselines.dpsgd import route_one, route_three, route_two
 from symacct.baselines.gaussian import (
     bad_data,
     gaussian_delta,
@@ -23,6 +17,7 @@ from symacct.baselines.gaussian import (
     gaussian_profile,
     good_data,
 )
+from symacct.baselines.moments import MomentConstant, moment_constant
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
 

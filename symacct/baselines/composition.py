@@ -39,7 +39,7 @@ def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
 
 def advanced(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Baseline:
     """(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*) with δ* = `slack` > 0 (Dwork, Rothblum, Vadhan)."""
-    eps, k, source = rational(epsilon, "epsilon"), _runs(k), DRV10.at("Theorem III.3")
+    eps, k, source = rational(epsilon, "epsilon"), _runs(k), DRV10.at("advanced composition")
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:
@@ -133,6 +133,11 @@ def best_over_rounds(
     """
     k, allowed = _runs(k), probability_or_zero(total_delta, "total_delta")
     rate = rational(gamma, "gamma")
+    if not callable(profile):
+        raise DomainError(
+            f"best_over_rounds, profile: found {profile!r}, needed a function δ₀ ↦ ε₀ in balls, "
+            "such as gaussian_profile(sigma)"
+        )
     if k == 0 or allowed == 0 or not 0 < rate <= 1:
         raise DomainError("best_over_rounds: needed k >= 1, total_delta > 0 and 0 < gamma <= 1")
     # (1−γδ₀)^k >= 1 − δ_total holds wherever kγδ₀ <= δ_total.

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import sympy
 from flint import arb
 
-from symacct.accountant import default_accountant
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline, enclose, rational
-from symacct.claims import ADD_REMOVE, Claim, Kind
 from symacct.domains import positive, rate, whole
-from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
-from symacct.exact import expression
-from symacct.mechanisms import Gaussian
-from symacct.operations import PoissonSubsample
 from symacct.sources import BLOG
 
 _SEARCH_BITS = 96
@@ -108,55 +99,6 @@ def route_three(epsilon: Any, sigma: Any, c2: Any, digits: int = 30) -> Baseline
     )
 
 
-@dataclass(frozen=True)
-class MomentConstant:
-    """What is proved of C(c₁, c₂): log C >= `log_lower`, met at the order `order` (σ² = order/c₂).
-
-    `log_limit` is c₁²c₂²/2, the limit of the logarithm as σ → ∞; `values` are all orders looked at.
-    """
-
-    log_lower: Enclosure
-    order: int
-    log_limit: Fraction
-    values: tuple[tuple[int, Enclosure], ...]
-
-
-def moment_constant(c1: Any, c2: Any, up_to: int = 4096, digits: int = 10) -> MomentConstant:
-    """C(c₁, c₂) = sup over σ of G_λ(rμ₁+(1−r)μ₀‖μ₀), r = c₁/σ, λ = c₂σ² (BLOG Claim 26).
-
-    Evaluated at whole orders 2 <= λ <= `up_to` with r <= 1, on a grid and around its best: a
-    certified lower bound of C. The blog's limit 0 for σ → ∞ is a slip (every G is at least 1): the
-    limit is e^{c₁²c₂²/2}, and the largest value is met near σ = c₁e^{(c₂−1)/2}, where the last term
-    r^λ e^{λ(λ−1)/(2σ²)} alone makes log C about c₁²c₂e^{c₂−1}/2: C is doubly exponential in c₂.
-    """
-    c1, c2 = rational(c1, "c1"), rational(c2, "c2")
-    if c1 == 0 or c2 == 0:
-        raise DomainError("moment_constant: found c1 = 0 or c2 = 0, needed both > 0")
-    first = max(2, math.ceil(c1**2 * c2))
-    last = whole(up_to, "moment_constant, up_to", least=first)
-    peak = float(c1**2 * c2) * math.exp(min(float(c2) - 1, 600))
-    grid = {round(first * (last / first) ** (i / _GRID)) for i in range(_GRID + 1)}
-    grid |= {n for n in _around(peak) if first <= n <= last}
-    found = {n: log_moment(c1, c2, n, digits) for n in sorted(grid)}
-    best = max(found, key=lambda n: found[n].lower)
-    for n in range(max(first, best - 8), min(last, best + 8) + 1):
-        found.setdefault(n, log_moment(c1, c2, n, digits))
-    best = max(found, key=lambda n: found[n].lower)
-    return MomentConstant(found[best], best, (c1 * c2) ** 2 / 2, tuple(sorted(found.items())))
-
-
-def log_moment(c1: Fraction, c2: Fraction, lam: int, digits: int) -> Enclosure:
-    """log G_λ(rμ₁+(1−r)μ₀‖μ₀) at σ² = λ/c₂ and r = c₁/σ, a lower bound of log C."""
-    square = Fraction(lam) / c2
-    sigma = sympy.sqrt(expression(square))
-    step = PoissonSubsample(Gaussian(sigma), expression(c1) / sigma)
-    ask = default_accountant("ball")
-    value = ask.cgf(step, lam - 1, by="ZW19-T8", digits=digits)
-    source = BLOG.at("Claim 26, part 2, and equation (9.5)")
-    claim = Claim(Kind.LOWER, ADD_REMOVE, sources=(source,))
-    return Enclosure(value.lower, value.upper, claim, value.certified, digits)
-
-
 def _exact_tail(eps: arb, sigma: arb) -> arb:
     return hockey_stick(eps, 1 / sigma)
 
@@ -188,18 +130,4 @@ def _share(eps: Fraction, place: float) -> Fraction:
     return eps * Fraction(2.0**place).limit_denominator(2**64)
 
 
-def _around(peak: float) -> set[int]:
-    """Whole numbers about the peak."""
-    if not 0 < peak < 1e9:
-        return set()
-    return {max(2, round(peak * (1 + i / 20))) for i in range(-10, 11)}
-
-
-__all__ = [
-    "MomentConstant",
-    "log_moment",
-    "moment_constant",
-    "route_one",
-    "route_three",
-    "route_two",
-]
+__all__ = ["route_one", "route_three", "route_two"]

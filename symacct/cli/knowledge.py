@@ -23,6 +23,7 @@ from symacct.errors import SymacctError
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
+from symacct.theory import PROVED
 
 
 @expression_command("compare")
@@ -38,12 +39,13 @@ def compare_command(expr: str, alpha: tuple[str, ...], digits: int, as_json: boo
     for row in rows:
         cells = zip(row.values, row.ratios, strict=True)
         shown = (text for value, ratio in cells for text in (_cell(value), _times(ratio)))
-        table.add_row(row.name, KIND_LABELS[row.kind], *shown)
+        said = KIND_LABELS[row.kind] if row.status == PROVED else row.status
+        table.add_row(row.name, said, *shown)
     screen = console()
     screen.print(table)
     for row in rows:
         if not row.applies:
-            screen.print(Text(f"{row.name} does not apply: {row.values[0]}", style="dim"))
+            screen.print(Text(f"{row.name} does not apply: {row.reason}", style="dim"))
 
 
 @expression_command("explain")

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
@@ -25,7 +26,9 @@ from symacct.sources import ALCKS21
 
 _FLOAT_STEPS = 80
 _NEWTON_STEPS = 30
+_POLISHING_STEPS = 6
 _WIDENINGS = 48
+_END_WIDENINGS = 8
 _UNKNOWN = arb(0, "inf")
 
 
@@ -42,7 +45,7 @@ def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, x, delta))
     if problem.is_enough(arb(0)):
         return arb(0)
-    found = problem.solve(most, arb(0))
+    found = problem.solve_at_end(eps + (-delta).log1p()) or problem.solve(most, arb(0))
     return arb(0).union(most) if found is None else found.max(arb(0)).min(most)
 
 
@@ -57,7 +60,7 @@ def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, epsilon, x.exp()))
     # From δ = 1/α on the worst law is on one answer, so the δ sought is smaller.
     ceiling = most.min(-alpha.log())
-    found = problem.solve(ceiling, None)
+    found = problem.solve_at_end(single.log()) or problem.solve(ceiling, None)
     return _UNKNOWN if found is None else found.min(most)
 
 
@@ -123,15 +126,36 @@ class Pair:
         return self.delta * self.alpha * (x**lam - y**lam)
 
     def least_excess(self, v: arb) -> arb | None:
-        """A lower bound of min H − 1 from the tangent at v; None if v is not near the minimum."""
-        most = 1 - self.delta
-        left, right = v * arb(0.875), v * arb(1.125)
-        end = right if right < most else most
-        if not self.slope(left) < 0 or (right < most and not self.slope(right) > 0):
+        """A lower bound of min H − 1 from the tangent at v; None if v is not near the minimum.
+
+        The nearer the minimum is known to be, the better: where p is close to 1 the curvature has
+        no bound, and an eighth of v is too far to go along a tangent.
+        """
+        slope = self.slope(v)
+        for reach in (4 * abs(slope / self.curvature(v)), v / 8):
+            if reach.is_finite() and self._holds_minimum(v - reach, v + reach):
+                return self.excess(v) - abs(slope) * reach
+        return None
+
+    def least_at_end(self) -> arb | None:
+        """A lower bound of min H − 1 where p is all but 1 at the minimum; None if it is not.
+
+        H′ < 0 until shortly before the end v = 1 − δ, and from there on H is at least its first
+        part, which is convex and so above its tangent at p = 1.
+        """
+        end = 1 - self.delta
+        rest = end * arb(2) ** -(BALL.bits // 2)
+        if not self.slope(end - rest) < 0:
             return None
-        # The minimum lies between left and end; p = 1 at `most`.
-        reach = (v - left).max(end - v)
-        return self.excess(v) - abs(self.slope(v)) * reach
+        lam, log_q = self.alpha - 1, end.log() - self.epsilon
+        tangent = (-lam * log_q).exp() * (1 - lam * self.delta / end)
+        return (-lam * log_q).expm1() - abs(tangent) * rest
+
+    def _holds_minimum(self, left: arb, right: arb) -> bool:
+        """Is the minimum proved to lie between them? p = 1 at v = 1 − δ, where v ends."""
+        if not left > 0 or not self.slope(left) < 0:
+            return False
+        return bool(right >= 1 - self.delta or self.slope(right) > 0)
 
 
 @dataclass(frozen=True)
@@ -163,6 +187,23 @@ class Problem:
             width *= 4
         return None
 
+    def solve_at_end(self, x: arb) -> arb | None:
+        """The same where the worst law is all but on one answer; x is what p = 1 asks for.
+
+        That pair has D_α = ε(α), so nothing below x is enough.
+        """
+        if not x.is_finite():
+            return None
+        goal, width = self.target.expm1(), (1 + abs(x)) * arb(2) ** (8 - BALL.bits // 2)
+        for _ in range(_END_WIDENINGS):
+            least = self.at(x + width).least_at_end()
+            if least is None:
+                return None
+            if least >= goal:
+                return x.union(x + width)
+            width *= 16
+        return None
+
     def _candidate(self, most: arb, least: arb | None) -> tuple[arb, arb]:
         """Midpoints of x and of the minimum's v: a bracket in floats, then Newton steps."""
         goal = self.target.mid().expm1()
@@ -174,9 +215,8 @@ class Problem:
             gap, rise = pair.excess(v) - goal, derivative(pair, v)
             step = (gap / rise).mid()
             x = (x - step).mid()
-            pair = self.middle(x)
-            bend = (pair.slope(v) / pair.curvature(v)).mid()
-            v = _inside(pair, v, v - bend)
+            old, pair = pair, self.middle(x)
+            v = closer(pair, carried(old, pair, v))
             if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-BALL.bits):
                 break
         return x, v
@@ -211,19 +251,20 @@ class Problem:
 
 def float_argmin(alpha: float, epsilon: float, delta: arb) -> arb:
     """About where H is smallest: v = (α−1)δ(1+t), the root of t/(1+t) = (y/x)^{α−1}(α−(α−1)sy)."""
-    lam, d = alpha - 1, float(delta)
-    log_most = math.log(max((1 / d - 1) / lam - 1, 1e-30)) if d > 0 else 690.0
+    lam, log_d = alpha - 1, float(delta.log())
+    log_lowest = math.log(lam) + log_d  # of v, at t = 0
+    log_most = _log_expm1(math.log1p(-math.exp(log_d)) - log_lowest)
 
     def rises(log_t: float) -> bool:
-        t = math.exp(log_t)
-        part = 1 / (lam * (1 + t))  # δ/v
-        v = d / part
-        p, q = min(v + d, 1.0), v * math.exp(-epsilon)
+        log_one_more = float(np.logaddexp(0.0, log_t))  # log(1+t)
+        log_v = log_lowest + log_one_more
+        p = math.exp(log_v) + math.exp(log_d)
         if p >= 1:
             return True
-        log_x, log_y = math.log1p(part) + epsilon, math.log1p(-p) - math.log1p(-q)
+        log_x = math.log1p(math.exp(log_d - log_v)) + epsilon
+        log_y = math.log1p(-p) - math.log1p(-math.exp(log_v - epsilon))
         rest = alpha - lam * math.exp(log_y - epsilon)
-        return log_t - math.log1p(t) + lam * (log_x - log_y) > math.log(rest)
+        return log_t - log_one_more + lam * (log_x - log_y) > math.log(rest)
 
     high, low = log_most, log_most - 1
     while low > -1e6 and rises(low):
@@ -238,11 +279,35 @@ def float_argmin(alpha: float, epsilon: float, delta: arb) -> arb:
     return _within(delta, ((arb(alpha) - 1) * delta * grown).mid())
 
 
+def _log_expm1(x: float) -> float:
+    """log(e^x − 1), and that of nearly nothing where x <= 0."""
+    return x + math.log(-math.expm1(-x)) if x > 1e-30 else -70.0
+
+
 def polished(pair: Pair, v: arb) -> arb:
-    """v after two Newton steps towards the minimum."""
-    for _ in range(2):
-        v = _inside(pair, v, v - (pair.slope(v) / pair.curvature(v)).mid())
+    """v after a few Newton steps towards the minimum."""
+    for _ in range(_POLISHING_STEPS):
+        old, v = v, closer(pair, v)
+        if abs(v - old) <= v * arb(2) ** -(BALL.bits // 4):
+            break
     return v
+
+
+def carried(old: Pair, new: Pair, v: arb) -> arb:
+    """v for the new pairs: p is kept where it is nearly 1, for it must not pass 1."""
+    rest = 1 - old.delta - v
+    return (1 - new.delta - rest).mid() if rest < v / 8 else v
+
+
+def closer(pair: Pair, v: arb) -> arb:
+    """v after one Newton step for H′ = 0; in log(1−p) where p is nearly 1, for H′ is linear there
+
+    in (1−p)^{α−1}, which is nearly linear in the logarithm.
+    """
+    bend, rest = (pair.slope(v) / pair.curvature(v)).mid(), (1 - pair.delta - v).mid()
+    if not rest < v / 8:
+        return _inside(pair, v, v - bend)
+    return _inside(pair, v, 1 - pair.delta - rest * (bend / rest).exp())
 
 
 def _inside(pair: Pair, old: arb, new: arb) -> arb:

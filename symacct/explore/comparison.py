@@ -12,10 +12,10 @@ import mpmath
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import SymacctError
+from symacct.errors import SoundnessError, SymacctError
 from symacct.exact import order
 from symacct.expr import Node
-from symacct.theory import Theorem, is_about, theorems
+from symacct.theory import PROVED, Theorem, is_about, theorems
 
 _RATIO_BITS = 128
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2}
@@ -37,11 +37,23 @@ class Row:
         """Does it say something at any of the orders?"""
         return any(isinstance(value, Enclosure) for value in self.values)
 
+    @property
+    def status(self) -> str:
+        """ "proved", or what else the theorem is: a conjecture, an approximation, refuted."""
+        return self.theorem.status if self.theorem else PROVED
+
+    @property
+    def reason(self) -> str:
+        """Why it says nothing; what it needs of the expression before what it needs of orders."""
+        found = [value for value in self.values if isinstance(value, str)]
+        return min(found, key=lambda text: " holds at " in text, default="")
+
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
         return {
             "theorem": self.name,
             "kind": str(self.kind),
+            "status": self.status,
             "source": str(self.theorem.source) if self.theorem else None,
             "values": [
                 value.as_dict() if isinstance(value, Enclosure) else {"reason": value}
@@ -56,9 +68,9 @@ def compare(
 ) -> list[Row]:
     """What each theorem about m's operations says at the given orders, from lower to upper.
 
-    The first row is the default answer; a theorem that says nothing gives its reason. Each value
-    is also given as a ratio to the exact one or to the best proved lower bound. Raises DomainError
-    for orders below 1.
+    The first row is the default answer; a theorem that says nothing gives its reason, and one that
+    is not proved comes after those that are. Each value is also given as a ratio to the exact one
+    or to the best proved lower bound. Raises DomainError for orders below 1.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare(PoissonSubsample(Gaussian(5), "1/1000"), 8)
@@ -67,12 +79,11 @@ def compare(
     """
     alphas = [order(alpha) for alpha in (orders if _is_many(orders) else [orders])]
     accountant = accountant or Accountant(digits=digits)
-    default = Row(None, "default", m.claim.kind, tuple(_ask(accountant, m, a) for a in alphas))
     rows = [
-        Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t.name) for alpha in alphas))
+        Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
         for t in _rivals(m)
     ]
-    rows = [default, *sorted(rows, key=_rank)]
+    rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
     return [replace(row, ratios=tuple(map(_ratio, row.values, below))) for row in rows]
 
@@ -86,11 +97,30 @@ def _rivals(m: Node) -> list[Theorem]:
     return [t for t in known if any(is_about(t, n) for n in m.walk() if type(n) in shared)]
 
 
-def _ask(accountant: Accountant, m: Node, alpha: Any, by: str | None = None) -> Enclosure | str:
+def _default(accountant: Accountant, m: Node, alphas: list[Any]) -> Row:
+    """The default answers; exact only where it is that at every order."""
+    values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
+    found = {value.claim.kind for value in values if isinstance(value, Enclosure)}
+    kind = found.pop() if len(found) == 1 else Kind.UPPER if found else m.claim.kind
+    return Row(None, "default", kind, values)
+
+
+def _ask(accountant: Accountant, m: Node, alpha: Any, by: Theorem | None = None) -> Enclosure | str:
     try:
-        return accountant.rdp(m, alpha, by=by)
+        return accountant.rdp(m, alpha, by=None if by is None else by.name)
+    except SoundnessError as error:
+        if by is not None and by.kind is Kind.LOWER:
+            return "it reads a curve that is only an upper bound, of which a lower one says nothing"
+        return _without_remedy(str(error), by)
     except SymacctError as error:
-        return str(error)
+        return _without_remedy(str(error), by)
+
+
+def _without_remedy(message: str, by: Theorem | None) -> str:
+    """An error as the reason for an empty row: leaving out by= is no remedy there."""
+    if by is not None:
+        message = message.removeprefix(f"{by.name}: ")
+    return message.partition("; leave out by=")[0].partition("; use .convexify()")[0]
 
 
 def _reference(
@@ -118,9 +148,9 @@ def _ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
 
 
 def _rank(row: Row) -> tuple[Any, ...]:
-    """Rows that apply before those that do not; lower, exact, upper; smaller first."""
+    """What applies and is proved first; lower, exact, upper; smaller first."""
     values = [value.upper for value in row.values if isinstance(value, Enclosure)]
-    return (not row.applies, _PLACE[row.kind], values[:1], row.name)
+    return (not row.applies, row.status != PROVED, _PLACE[row.kind], values[:1], row.name)
 
 
 def _is_many(orders: Any) -> bool:

@@ -20,18 +20,13 @@ from symacct.claims import (
     Source,
 )
 from symacct.conversion import bbghs20
-from symacct.explore.attacks.schemes import (
-    AttainedByRemoval,
-    Averages,
-    HockeyStick,
-    Itself,
-    OneRecord,
-    RaisedResponse,
-    Replaced,
-    Scheme,
-    SkewedRight,
-    TrueEpsilon,
-)
+from symacct.explore.attacks.averages import Averages
+from symacct.explore.attacks.operations import Itself
+from symacct.explore.attacks.poisson import AttainedByRemoval, OneRecord, SkewedRight
+from symacct.explore.attacks.raised import RaisedResponse
+from symacct.explore.attacks.replaced import Replaced
+from symacct.explore.attacks.scheme import Scheme
+from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.theory import Theorem
 
 

@@ -15,12 +15,11 @@ from symacct.evaluation import Evaluation
 from symacct.exact import INFINITY
 from symacct.explore.attacks.arrays import ARRAYS
 from symacct.explore.attacks.finite import Candidates
-from symacct.explore.attacks.schemes import Scheme
+from symacct.explore.attacks.scheme import Scheme
 from symacct.theory import Theorem, always
 
 _POPULATION = 64
 _KEPT = 8
-_SLOW_POPULATION = 12
 _SPREADS = (0.1, 0.3, 1.0, 2.0, 4.0)
 _LEAST = 1e-6  # no outcome is rarer
 _BITS = 64
@@ -39,7 +38,7 @@ class Found:
 def climb(ruler: Ruler, rng: Any, rounds: int) -> tuple[Found | None, int]:
     """The best of `rounds` generations, and how many candidates were looked at."""
     scheme, ruler.floor = ruler.scheme, float(rng.choice(_FLOORS))
-    size = _POPULATION if ruler.vectorised else _SLOW_POPULATION
+    size = _POPULATION if ruler.vectorised else scheme.slow_population
     sizes = scheme.sizes(int(rng.integers(2, 5)))
     points, spread = _first_points(scheme, sizes, size, rng)
     best, best_scores = points[:0], np.empty(0)

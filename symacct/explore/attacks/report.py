@@ -23,24 +23,29 @@ _NEAR = 1e-3  # ratios this near to 1 are shown by how much they miss it
 _INTRODUCTION = """# What the adversary found
 
 Made by `python -m symacct.explore.attacks.report {budget}`; every run has a budget of
-{budget:,} candidates and the seed {seed}. Do not edit.
+{budget:,} candidates and the seed {seed}. Do not edit. Any row can be had again by its name:
+`symacct falsify T8-WITHOUT-REPLACEMENT --budget 5000` finds a witness and prints it.
 
 `symacct.falsify(theorem, budget=, seed=)` draws finite mechanisms of two to four outcomes,
 mixes them as the sampling scheme does, and climbs towards truth > bound in float64. The nearest
 candidates are rounded to fractions and decided in balls of 128 to 1024 bits: what is called
-refuted is proved, what is called attained is a tie at 1024 bits. A candidate whose bound has to
-be evaluated one by one counts 16 times; a search ends at its first witness.
+refuted is proved, what is called attained is a tie at 1024 bits (at 256 or 128 where the truth is
+an integral). A candidate whose bound has to be evaluated one by one counts 16 times, and more
+where that takes an integral; the schemes take turns, each has at least one climb, and a search ends
+at its first witness.
 
 What is attacked, and with which curve:
 
 - An **upper bound** reads ε(l) = the largest D_l over all ordered pairs of neighbouring outputs
   of the candidate; the truth is the larger direction of D_α of the outputs after the operation.
-  Theorems about mechanisms with a known pair (Gaussian noise, pure DP, tCDP) are attacked with
-  finite mechanisms that the pair dominates; those under condition (4) with pairs that satisfy
-  it, checked in exact fractions.
+  Theorems about mechanisms with a known pair (Gaussian and Laplace noise, pure DP, tCDP) are
+  attacked with finite mechanisms that the pair dominates, and with the noise itself; those under
+  condition (4) with pairs that satisfy it, checked in exact fractions.
 - A **lower bound** says that the pair that attains the curve also attains the bound. It reads
   the curve of that one pair, D_l(P‖Q), P being the law with the record; the truth is the larger
-  direction of the sampled pair. An **exact** value is attacked from both sides. Where P is the
+  direction of the sampled pair. An **exact** value is attacked from both sides. Of Gaussian and
+  Laplace noise both directions of the sampled pair are integrated from the definition by flint's
+  rigorous integration, which shares no formula with the package. Where P is the
   law without the record the same is false (T6-FROM-A-REMOVAL, L4-FROM-A-REMOVAL below): such a
   lower bound, and the word exact, speak of the class of all mechanisms that have the curve, in
   which the pair with its roles exchanged is another member.
@@ -60,7 +65,7 @@ _CONCLUSIONS = """## What follows
 - BLOG-C26 is false for replace-one neighbours: Gaussian noise on three
   records whose values form a triangle with sides Δ in the plane violates it at order 2. The
   truth is enclosed from below by a closed form, see `NormalTriangle` in
-  `explore/attacks/schemes.py`.
+  `explore/attacks/thresholds.py`.
 - Conjecture 1 of the blog is false: exchange μ₂, ν₂ for ν₁, μ₁ and their averages are equal.
 - Theorem 8's formula is for Poisson sampling alone, and Theorem 9 needs the 4 of its
   second term already for three laws.
@@ -96,7 +101,7 @@ def _table(attacks: Iterable[Attack]) -> list[str]:
     rows = ["| theorem | kind | attacked by | candidates | outcome | nearest ratio, by order |"]
     rows.append("| --- | --- | --- | --- | --- | --- |")
     for attack in attacks:
-        schemes = "; ".join(name for name, _ in attack.schemes) or "–"
+        schemes = "; ".join(sorted(name for name, _ in attack.schemes)) or "–"
         cells = (attack.theorem, attack.kind, schemes, f"{attack.candidates:,}", _outcome(attack))
         rows.append(f"| {' | '.join(map(str, cells))} | {_nearest(attack)} |")
     return rows

@@ -1,0 +1,85 @@
+"""One exact candidate, decided in balls of growing precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import arb
+
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.enclosure import Enclosure, from_ball
+from symacct.errors import SymacctError
+from symacct.exact import INFINITY
+from symacct.explore.attacks.climb import applies, balls
+from symacct.explore.attacks.finite import Candidates
+from symacct.explore.attacks.outcome import Trial
+from symacct.explore.attacks.scheme import Scheme
+from symacct.theory import Theorem
+
+_FIRST_BITS = 128
+_DIGITS = 15
+
+
+def decide(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any, side: Kind) -> Trial | None:
+    """The exact candidate decided in balls of growing precision.
+
+    None where the statement does not speak of it.
+    """
+    if not scheme.surely_admits(c, alpha) or not applies(theorem, scheme, c, alpha):
+        return None
+    bits = _FIRST_BITS
+    while bits <= scheme.last_bits:
+        with precision(bits):
+            try:
+                pair = balls(theorem, scheme, c, alpha)
+            except SymacctError:
+                return None
+            verdict = "" if pair is None else _verdict(*pair, side)
+            if pair is not None and (verdict or bits == scheme.last_bits):
+                return _trial(theorem, scheme, c, alpha, verdict or "tie", bits, *pair)
+        bits *= 2
+    return None
+
+
+def _verdict(truth: arb, bound: arb, side: Kind) -> str:
+    """What is proved: "refuted" or "holds" where the balls are apart, "" where they are not."""
+    low, high = (truth, bound) if side is Kind.UPPER else (bound, truth)
+    return "refuted" if low > high else "holds" if low < high else ""
+
+
+def _trial(
+    theorem: Theorem,
+    scheme: Scheme,
+    c: Candidates,
+    alpha: Any,
+    verdict: str,
+    bits: int,
+    truth: arb,
+    bound: arb,
+) -> Trial:
+    exact = Claim(Kind.EXACT, theorem.adjacency)
+
+    def enclosed(x: arb, claim: Claim = exact) -> Enclosure:
+        return from_ball(x, claim, _DIGITS, True, signed=True)
+
+    def divided(a: arb, b: arb) -> Enclosure | None:
+        x = a / b
+        return enclosed(x) if x.is_finite() else None
+
+    ratio, moments = divided(bound, truth), None
+    if scheme.by_moments and alpha not in (1, INFINITY):
+        lam = arb(alpha.numerator) / alpha.denominator - 1
+        moments = divided((lam * bound).expm1(), (lam * truth).expm1())
+    return Trial(
+        scheme=scheme.name,
+        alpha=alpha,
+        laws=scheme.laws(c),
+        numbers=tuple((name, c.number(name)) for name in c.numbers),
+        truth=enclosed(truth),
+        bound=enclosed(bound, theorem.claim),
+        verdict=verdict,
+        bits=bits,
+        ratio=ratio,
+        moment_ratio=moments,
+    )

@@ -1,0 +1,170 @@
+"""Composition, post-processing, groups, scaled curves, and other orders of one curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from symacct.claims import Kind
+from symacct.explore.attacks.arrays import ArrayCurve
+from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
+from symacct.explore.attacks.scheme import Scheme, both
+
+
+@dataclass(frozen=True)
+class Itself(Scheme):
+    """Any pair as the sampled mechanism itself: other orders of its own curve."""
+
+    about: str = "PoissonSubsample"
+    side: Kind = Kind.UPPER
+    name: str = "other orders of the same curve"
+    orders: tuple[Any, ...] = (Fraction(3, 2), Fraction(9, 4), Fraction(7, 2), Fraction(13, 2))
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes, outcomes)
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return both((c.laws[0], c.laws[1]))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        return self.base(c)
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        return {"gamma": Fraction(1, 2) if ctx is None else ctx.number(Fraction(1, 2))}
+
+
+class Adaptive(Scheme):
+    """A second mechanism chosen by the answer of the first: the joint law of both answers."""
+
+    name = "adaptive composition"
+    about = "Compose"
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2, 2, *(outcomes,) * 4)
+
+    def bases(self, c: Candidates) -> list[list[Pair]]:
+        """The pairs of each of the two mechanisms."""
+        p, q, p1, q1, p2, q2 = c.laws
+        return [both((p, q)), both((p1, q1), (p2, q2))]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, p1, q1, p2, q2 = c.laws
+
+        def joint(first: Law, one: Law, two: Law) -> Law:
+            return np.concatenate([first[:, :1] * one, first[:, 1:] * two], axis=1)
+
+        return both((joint(p, p1, p2), joint(q, q1, q2)))
+
+    def array_curves(self, c: Candidates) -> Any:
+        return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
+
+    def premise(self, c: Candidates) -> Any:
+        return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        return {"terms": {"first": 1, "second": 1}}
+
+
+class Product(Adaptive):
+    """Two mechanisms side by side, each curve attained by one pair in the same direction."""
+
+    name = "composition of attained curves"
+    side = Kind.LOWER
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2, 2, outcomes, outcomes)
+
+    def bases(self, c: Candidates) -> list[list[Pair]]:
+        p, q, p1, q1 = c.laws
+        return [[(p, q)], [(p1, q1)]]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, p1, q1 = c.laws
+        whole = Candidates((p, q, p1, q1, p1, q1), c.numbers)
+        return super().result(whole)
+
+
+class Channel(Scheme):
+    """P and Q sent through a random function of the outcome."""
+
+    name = "post-processing by a channel"
+    about = "PostProcess"
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * (2 + outcomes)
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return both((c.laws[0], c.laws[1]))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, *rows = c.laws
+
+        def sent(law: Law) -> Law:
+            return sum(law[:, i : i + 1] * row for i, row in enumerate(rows))
+
+        return both((sent(p), sent(q)))
+
+
+@dataclass(frozen=True)
+class Chain(Scheme):
+    """Laws of datasets a step apart each: the two ends of a group of 2^c."""
+
+    c: int = 1
+    about: str = "GroupPrivacy"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"a chain of {2**self.c} steps"
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * (2**self.c + 1)
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return both(*pairwise(c.laws))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        return both((c.laws[0], c.laws[-1]))
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        return {"c": self.c}
+
+
+@dataclass(frozen=True)
+class Copies(Scheme):
+    """n runs of one mechanism, whose curve is n times its own: a scaled curve that is true.
+
+    For an upper bound the curve is that of both directions, for a lower one that of one pair.
+    """
+
+    n: int = 2
+    side: Kind = Kind.UPPER
+    about: str = "Scale"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{self.n} runs of one mechanism" + (", attained" * (self.side is Kind.LOWER))
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes, outcomes)
+
+    def base(self, c: Candidates) -> list[Pair]:
+        pair = (c.laws[0], c.laws[1])
+        return both(pair) if self.side is Kind.UPPER else [pair]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q = (self._runs(law) for law in c.laws)
+        return both((p, q))
+
+    def _runs(self, law: Law) -> Law:
+        """The law of n independent outcomes."""
+        joint = law
+        for _ in range(self.n - 1):
+            joint = (joint[:, :, None] * law[:, None, :]).reshape(len(law), -1)
+        return joint
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        return {"c": self.n if ctx is None else ctx.number(self.n)}

@@ -1,0 +1,145 @@
+"""Sampling m of n records without replacement, γ = m/n, one record replaced."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from symacct.arithmetic.ball import precision
+from symacct.claims import Kind
+from symacct.explore.attacks.arrays import ArrayCurve
+from symacct.explore.attacks.finite import Candidates, Pair
+from symacct.explore.attacks.noise import whole_number
+from symacct.explore.attacks.poisson import (
+    Mirrored,
+    PairSampled,
+    ResponseAttained,
+    response_pairs,
+)
+from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed
+from symacct.mechanisms import TCDP, RandomizedResponse
+from symacct.sums.refine import ball
+
+
+class Replaced(Scheme):
+    """m of n = m/γ records, all but one alike: P has the old record in the sample, Q the new one,
+
+    R neither. They are mutually adjacent; D_α of (1−γ)R+γP and (1−γ)R+γQ.
+    """
+
+    name = "without replacement, all other records alike"
+    names: tuple[str, ...] = ("P, old record sampled", "Q, new record sampled", "R, neither")
+    about = "SubsampleWithoutReplacement"
+    numbers: tuple[tuple[str, float, float], ...] = (RATE,)
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * 3
+
+    def base(self, c: Candidates) -> list[Pair]:
+        p, q, r = c.laws
+        return both((p, q), (p, r), (q, r))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, r = c.laws
+        rate = c.numbers["gamma"]
+        return both((mixed(rate, p, r), mixed(rate, q, r)))
+
+
+class TwoOfThree(Scheme):
+    """Two of three records, 1 replaced by 1': a law for each sample, adjacent if one is shared."""
+
+    name = "without replacement, two of three records"
+    names = ("M({1,2})", "M({1,3})", "M({2,3})", "M({1',2})", "M({1',3})")
+    about = "SubsampleWithoutReplacement"
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * 5
+
+    def base(self, c: Candidates) -> list[Pair]:
+        a12, a13, a23, b12, b13 = c.laws
+        return both(
+            (a12, a13), (a12, a23), (a13, a23), (b12, b13), (b12, a23), (b13, a23),
+            (a12, b12), (a13, b13),
+        )  # fmt: skip
+
+    def result(self, c: Candidates) -> list[Pair]:
+        a12, a13, a23, b12, b13 = c.laws
+        third = Fraction(1, 3) if c.exact else 1 / 3
+        return both(((a12 + a13 + a23) * third, (b12 + b13 + a23) * third))
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        rate = Fraction(2, 3)
+        return {"gamma": rate if ctx is None else ctx.number(rate)}
+
+
+class PureReplaced(Replaced):
+    """P, Q and R against the curve of pure DP with ε(∞) = log of the largest ratio."""
+
+    name = "without replacement, pure DP"
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return response_pairs(c)
+
+    def premise(self, c: Candidates) -> Any:
+        return RandomizedResponse(Fraction(self.base(c)[0][0][0, 0]))
+
+
+class ReplacedAttained(Replaced):
+    """The curve is D_l(P‖R), attained by datasets [x, …, x, x′] and [x, …, x] (WBK19 Prop. 11)."""
+
+    name = "without replacement, curve attained"
+    names = ("P, x' sampled", "R, x alone")
+    side = Kind.LOWER
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * 2
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return [(c.laws[0], c.laws[1])]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, r = c.laws
+        return both((mixed(c.numbers["gamma"], p, r), r))
+
+
+class MirroredReplaced(Mirrored):
+    """A pair that reversing swaps, the same at every record but one."""
+
+    name = "without replacement, a pair that reversing swaps"
+    names = ("P, x' sampled", "R, x alone")
+    about = "SubsampleWithoutReplacement"
+
+
+class ResponseReplaced(ResponseAttained):
+    """Randomized response itself, at every record but one the other way round."""
+
+    name = "without replacement, randomized response attained"
+    names = ("P, x' sampled", "R, x alone")
+    about = "SubsampleWithoutReplacement"
+
+
+class TruncatedReplaced(Replaced):
+    """P, Q and R against ρ-tCDP: D_α <= αε(∞)²/2 for ε(∞)-DP, so ρ is that, rounded up."""
+
+    name = "without replacement, tCDP"
+    numbers = (("gamma", 1e-6, 0.1),)
+
+    def array_curves(self, c: Candidates) -> Any:
+        slope = np.log(largest_ratio(c.laws)[:, 0]) ** 2 / 2
+        return ArrayCurve(lambda alpha: slope * alpha)
+
+    def premise(self, c: Candidates) -> Any:
+        with precision(128):
+            square = ball(Fraction(largest_ratio(c.laws)[0, 0])).log() ** 2 / 2
+            rho = whole_number((square * 10**9).upper().ceil())
+        return TCDP(Fraction(max(rho, 1), 10**9), 10**9)
+
+
+class PairReplaced(PairSampled):
+    """P and Q as a DistributionPair; all records alike but one."""
+
+    name = "without replacement, a pair in either role"
+    about = "SubsampleWithoutReplacement"
+    side = Kind.LOWER

@@ -1,0 +1,147 @@
+"""Scheme: which finite laws a statement speaks of, which curve it reads, what it bounds.
+
+A scheme draws laws and numbers, names the pairs whose curve the bound reads (`base`) and the pairs
+whose larger divergence is the truth (`result`). An upper bound is attacked with the curve of all
+neighbouring pairs, a lower one with the curve of the pair that is said to attain it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.claims import Kind
+from symacct.evaluation import Evaluation
+from symacct.explore.attacks.arrays import ArrayCurve
+from symacct.explore.attacks.finite import (
+    Candidates,
+    FiniteLaws,
+    Law,
+    Pair,
+    divergence,
+    fractions,
+)
+from symacct.expr import Node, kinds
+
+#: The sampling rate γ is drawn from here, on a logarithmic scale.
+RATE = ("gamma", 0.001, 1.0)
+
+
+def both(*pairs: Pair) -> list[Pair]:
+    """The pairs in both orders."""
+    return [ordered for p, q in pairs for ordered in ((p, q), (q, p))]
+
+
+def mixed(rate: Any, p: Law, q: Law) -> Law:
+    """(1−γ)Q + γP"""
+    return (1 - rate) * q + rate * p
+
+
+def reversed_law(p: Law) -> Law:
+    """The outcomes in the opposite order."""
+    return p[:, ::-1]
+
+
+def largest_ratio(laws: tuple[Law, ...]) -> Any:
+    """The largest P/Q over all ordered pairs of the laws: e^{ε(∞)}, shape (candidates, 1)."""
+    stacked = np.stack(laws)
+    return np.max(np.max(stacked, axis=0) / np.min(stacked, axis=0), axis=1, keepdims=True)
+
+
+class Scheme:
+    """How candidates of one kind are made; see the module."""
+
+    name: str
+    about: str
+    side: Kind = Kind.UPPER
+    #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
+    numbers: tuple[tuple[str, float, float], ...] = ()
+    #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
+    orders: tuple[Any, ...] | None = None
+    #: Divergences are compared by e^{(α−1)ε} − 1, which says more where they are large.
+    by_moments = True
+    #: The assumption is checked by `admits`, not by asking the theorem whether it applies.
+    by_condition = False
+    #: Where the bound is not evaluated on arrays: candidates of one generation, and how often each
+    #: counts of the budget.
+    slow_population = 12
+    slow_cost = 16
+    #: The precision at which truth and bound that are not apart are called equal.
+    last_bits = 1024
+    #: What the laws are called.
+    names: tuple[str, ...] = ()
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        """The number of outcomes of each law."""
+        raise NotImplementedError
+
+    def base(self, c: Candidates) -> list[Pair]:
+        """The pairs whose largest divergence is the ε(l) that the bound reads."""
+        raise NotImplementedError
+
+    def result(self, c: Candidates) -> list[Pair]:
+        """The pairs whose largest divergence the statement bounds."""
+        raise NotImplementedError
+
+    def admits(self, c: Candidates, alpha: Any) -> Any:
+        """Which candidates meet the assumptions of the statement."""
+        return True
+
+    def surely_admits(self, c: Candidates, alpha: Any) -> bool:
+        """Does the exact candidate meet them, proved?"""
+        return bool(np.all(self.admits(c, alpha)))
+
+    # --- what the bound reads
+
+    def array_curves(self, c: Candidates) -> Any:
+        """The curve or curves, for the search."""
+        return ArrayCurve.of_pairs(self.base(c))
+
+    def premise(self, c: Candidates) -> Any:
+        """The mechanism or mechanisms whose curve is read, for the proof."""
+        return FiniteLaws.of(self.base(c))
+
+    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+        """The operation's parameters, as the bound is given them."""
+        return {name: _plain(c, name, ctx) for name, _, _ in self.numbers if name == "gamma"}
+
+    def operation(self, c: Candidates) -> Node | None:
+        """The operation on the premise, to ask a theorem whether it applies."""
+        if self.about not in ("PoissonSubsample", "SubsampleWithoutReplacement"):
+            return None  # only theorems about sampling have conditions on the mechanism
+        return kinds()[self.about](self.premise(c), self.parameters(c, None)["gamma"])
+
+    # --- what is true
+
+    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+        """The truth of each candidate in float64."""
+        return np.max([divergence(p, q, alpha) for p, q in self.result(c)], axis=0)
+
+    def truth(self, c: Candidates, alpha: Any) -> arb:
+        """The truth of the exact candidate as a ball."""
+        return evaluated(FiniteLaws.of(self.result(c)), alpha)
+
+    def shown(self, c: Candidates) -> tuple[Law, ...]:
+        """The laws of the exact candidate to show, in the order of `names`."""
+        return c.laws
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        """The same, named."""
+        names = self.names or tuple(f"law {i + 1}" for i in range(len(c.laws)))
+        return tuple(zip(names, map(fractions, self.shown(c)), strict=True))
+
+
+def evaluated(node: Node, alpha: Any) -> arb:
+    """The value of a node's curve at the current precision."""
+    return Evaluation(BALL).curve(node)(alpha)
+
+
+def _plain(c: Candidates, name: str, ctx: Any) -> Any:
+    """A number: an array of one axis in float64, exact or in the arithmetic otherwise."""
+    if not c.exact:
+        return c.numbers[name][:, 0]
+    return c.number(name) if ctx is None else ctx.number(c.number(name))

@@ -1,0 +1,202 @@
+"""Gaussian and Laplace noise, seen through a threshold or itself, under either sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic.ball import precision
+from symacct.claims import Kind
+from symacct.exact import INFINITY
+from symacct.explore.attacks.arrays import ArrayCurve
+from symacct.explore.attacks.finite import Candidates, Law, Pair
+from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
+from symacct.explore.attacks.scheme import RATE, Scheme, both, mixed
+from symacct.mechanisms import DistributionPair
+from symacct.sums.refine import ball
+
+_SAMPLING = {
+    "PoissonSubsample": "Poisson",
+    "SubsampleWithoutReplacement": "without replacement",
+}
+
+
+@dataclass(frozen=True)
+class NoisyRecord(Scheme):
+    """One record moves the centre of the noise from 0 to 1; all others are alike."""
+
+    noise: Noise
+    about: str = "PoissonSubsample"
+    side: Kind = Kind.UPPER
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        return (RATE, (self.noise.scale, *self.noise.drawn))
+
+    @property
+    def sampling(self) -> str:
+        """How the record is sampled, in words."""
+        return _SAMPLING[self.about]
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2,)  # not used: the laws follow from the numbers
+
+    def array_curves(self, c: Candidates) -> Any:
+        scale = c.numbers[self.noise.scale][:, 0]
+        return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
+
+    def premise(self, c: Candidates) -> Any:
+        return self.noise.mechanism(c.number(self.noise.scale))
+
+
+@dataclass(frozen=True)
+class Threshold(NoisyRecord):
+    """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other,
+
+    so that the pair is a post-processing of the two laws of the noise.
+    """
+
+    names = ("P, with the record", "Q, without")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{self.sampling}, {self.noise.name} through a threshold"
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        return (*super().numbers, ("threshold + 5", 0.05, 20.0))
+
+    def pair(self, c: Candidates) -> Pair:
+        """The laws of the two answers."""
+        if c.exact:
+            scale, cut = c.number(self.noise.scale), c.number("threshold + 5") - 5
+            with precision(128):
+                p = half_open((cut - 1) / scale, self.noise, up=False)
+                q = min(p, half_open(cut / scale, self.noise, up=True))
+            laws = ([[x, 1 - x]] for x in (p, q))
+            return tuple(np.array(law, dtype=object) for law in laws)  # type: ignore[return-value]
+        scale, cut = c.numbers[self.noise.scale], c.numbers["threshold + 5"] - 5
+        tails = (self.noise.tail((cut - centre) / scale) for centre in (1, 0))
+        inside = (np.clip(x, 1e-12, 1 - 1e-12) for x in tails)
+        return tuple(np.concatenate([x, 1 - x], axis=1) for x in inside)  # type: ignore[return-value]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q = self.pair(c)
+        return both((mixed(c.numbers["gamma"], p, q), q))
+
+    def shown(self, c: Candidates) -> tuple[Law, ...]:
+        return self.pair(c)
+
+
+@dataclass(frozen=True)
+class NoisyAnswer(NoisyRecord):
+    """The noisy answer itself: the pair that is said to attain the curve, in both directions.
+
+    The truth is E_Q of the definition by flint's rigorous integration; the larger direction counts.
+    """
+
+    last_bits = 256
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        attained = ", attained" if self.side is Kind.LOWER else ""
+        return f"{self.sampling}, {self.noise.name} itself{attained}"
+
+    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+        scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
+        if alpha == INFINITY:
+            ratio = np.expm1(self.noise.curve(scale, INFINITY))
+            return np.log1p(rate * ratio)[:, 0]
+        a = float(alpha)
+        weights, log_ratio = self.noise.grid(scale, a)
+        u = rate * np.expm1(log_ratio)
+        log_m = np.log1p(u)
+        if a == 1:
+            return np.maximum(*(np.sum(weights * f, 1) for f in ((1 + u) * log_m - u, u - log_m)))
+        moments = [np.sum(weights * (np.expm1(b * log_m) - b * u), 1) for b in (a, 1 - a)]
+        return np.log1p(np.maximum(*moments)) / (a - 1)
+
+    def truth(self, c: Candidates, alpha: Any) -> arb:
+        rate, scale = ball(c.number("gamma")), ball(c.number(self.noise.scale))
+        if alpha == INFINITY:
+            return (rate * self.noise.largest_log_ratio(scale).expm1()).log1p()
+        made = _entropies(rate) if alpha == 1 else _powers(rate, ball(Fraction(alpha)))
+        forward, backward = (self.noise.expectation(f, rate, scale) for f in made)
+        larger = forward.max(backward)
+        return larger if alpha == 1 else larger.log1p() / (ball(Fraction(alpha)) - 1)
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class NoisyLaws(NoisyAnswer):
+    """The same, stated as a pair of laws: nothing is said of noise or of sensitivity."""
+
+    orders = (1, 2, Fraction(5, 2))
+    slow_population, slow_cost, last_bits = 2, 1000, 128
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{super().name}, as a pair of laws"
+
+    def premise(self, c: Candidates) -> Any:
+        scale = c.number(self.noise.scale)
+        return DistributionPair(self.noise.law(1, scale), self.noise.law(0, scale))
+
+
+def _powers(rate: arb, alpha: arb) -> tuple[Integrand, Integrand]:
+    """m^β − 1 − βu for β = α and β = 1−α."""
+    lam = alpha - 1
+
+    def power(order: arb) -> Any:
+        return lambda u, log_m: (order * log_m).exp() - 1 - order * u
+
+    return (
+        Integrand(power(alpha), alpha * rate, arb(1), alpha),
+        Integrand(power(-lam), (-lam * (-rate).log1p()).exp(), lam, arb(1)),
+    )
+
+
+def _entropies(rate: arb) -> tuple[Integrand, Integrand]:
+    """m log m − u and u − log m."""
+    return (
+        Integrand(lambda u, log_m: (1 + u) * log_m - u, rate, arb(1), arb(2)),
+        Integrand(lambda u, log_m: u - log_m, -(-rate).log1p(), arb(1), arb(1)),
+    )
+
+
+class NormalTriangle(NoisyRecord):
+    """Three normal laws in the plane, variance σ², means at mutual distance 1: Gaussian noise.
+
+    P and Q hold the old and the new record, R neither. With A = E_R[((P−Q)/R)²] = 2x² − 2x and
+    C = E_Q[((P−Q)/R)²] = x⁶ − x⁴, x = e^{1/(2σ²)}, the inequality of Cauchy and Schwarz gives
+    e^{D₂} − 1 = γ²E[(P−Q)²/((1−γ)R+γQ)] >= γ²A²/((1−γ)A+γC), which stands for the truth.
+    """
+
+    name = "without replacement, three normal laws in the plane"
+    orders = (2,)
+
+    def __init__(self) -> None:
+        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
+
+    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+        rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
+        return np.log1p(_triangle(np.exp(1 / (2 * sigma**2)), rate))
+
+    def truth(self, c: Candidates, alpha: Any) -> arb:
+        x = (1 / (2 * ball(c.number("sigma")) ** 2)).exp()
+        return _triangle(x, ball(c.number("gamma"))).log1p()
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        return ()
+
+
+def _triangle(x: Any, rate: Any) -> Any:
+    """γ²A²/((1−γ)A+γC)"""
+    spread, skew = 2 * x * (x - 1), x**4 * (x**2 - 1)
+    return rate**2 * spread**2 / ((1 - rate) * spread + rate * skew)
