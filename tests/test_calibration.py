@@ -88,3 +88,13 @@ def test_the_command():
     )
     assert wrong.exit_code == 2
     assert "needed exactly one" in wrong.output
+
+
+def test_a_number_of_runs_is_a_whole_number():
+    n = sympy.Symbol("n", integer=True, positive=True)
+    step = PoissonSubsample(Gaussian(1), "1/100")
+    found = calibrate(n * step, 3, "1e-6")
+    assert found.fails == found.meets + 1
+    assert found.node is int(found.meets) * step
+    assert (int(found.meets) * step).epsilon("1e-6").epsilon.upper <= 3
+    assert (int(found.fails) * step).epsilon("1e-6").epsilon.lower > 3
