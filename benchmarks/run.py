@@ -2,6 +2,8 @@
 
 `make bench` runs it. The peers live in an environment of their own (out/peers), made on first use;
 without it their rows say so. Nothing here is an absolute target: every row is a ratio or a count.
+Times are processor time, which other work on the machine does not lengthen: all that is compared
+runs in one thread.
 """
 
 from __future__ import annotations
@@ -65,12 +67,12 @@ class Row:
 
 
 def seconds(call: Callable[[], Any], least: float = 0.2, most: int = 200) -> float:
-    """The median time of a call, repeated until `least` seconds have been spent."""
+    """The median processor time of a call, repeated until `least` seconds have been spent."""
     times: list[float] = []
     while len(times) < 3 or (sum(times) < least and len(times) < most):
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
         if times[0] > 5:
             break
     return statistics.median(times)

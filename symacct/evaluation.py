@@ -19,6 +19,7 @@ from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
 Table = dict[Any, Any]
@@ -133,6 +134,19 @@ class NodeCurve:
                 return compute(l)
 
         return moment
+
+    def exponentials(self) -> Callable[[range], ExponentialSum | None] | None:
+        """The same over a run of orders in balls; None where the moment has no formula."""
+        mechanism = self.node
+        if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
+            return None
+        asked = self.using(EXPONENTIALS).remember("excess")
+
+        def over(orders: range) -> ExponentialSum | None:
+            asked.update(dict.fromkeys(orders))  # the formula is evaluated at each of them
+            return over_run(mechanism.excess, orders)
+
+        return over
 
     def compute(self, alpha: Any) -> Any:
         """ε(α), not looked up."""
@@ -278,7 +292,7 @@ class OperationCurve(NodeCurve):
     def _claimed_of(self, theorem: Theorem, alpha: Any) -> list[tuple[NodeCurve, Any]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
         if theorem.reads == "itself":
-            below = max(register.floor_order(alpha), 2)
+            below = register.larger_order(register.floor_order(alpha), 2)
             return [(self.evaluation.default().curve(self.node), below)]
         read = 2 if theorem.orders.whole else alpha
         return [(self.evaluation.curve(child), read) for child in self.node.children]

@@ -34,7 +34,13 @@ def has_one_pair(node: Node) -> str | None:
 def moments(ctx: Any, eps: Any) -> Terms:
     """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
     return Terms(
-        lambda l: (l - 1) * eps(l), lambda l, k: ctx.expm1(k), 1, 1, eps.shape, eps.moments()
+        lambda l: (l - 1) * eps(l),
+        lambda l, k: ctx.expm1(k),
+        1,
+        1,
+        eps.shape,
+        eps.moments(),
+        lambda: eps.exponentials(),
     )
 
 
@@ -97,7 +103,9 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=ZW19.at("Theorem 6"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes="the mechanism's curve is attained by one pair of distributions",
+    assumes="one pair attains the curve at every order, ε(l) = D_l(P‖Q) with P the law with the "
+    "record: a lower bound for the class of mechanisms with this curve, the worst of which attains "
+    "it, and not for one whose curve is that of the removal, D_l(Q‖P)",
     applies=has_one_pair,
 )
 def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
@@ -113,6 +121,8 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=ZW19.at("Lemma 4"),
     orders=INFINITE_ORDER,
     adjacency=ADD_REMOVE,
+    assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
+    "record's addition attains ε(∞)",
     tight=True,
 )
 def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:

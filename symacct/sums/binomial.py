@@ -18,7 +18,7 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     SymbolicArithmetic,
 )
-from symacct.sums.mixture import certified_binomial_sum
+from symacct.sums.mixture import Exponentials, certified_binomial_sum
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Terms:
     shape: str | None
     #: term(l, K_l) where it is had without K_l.
     direct: Callable[[Any], Any]
+    #: Asked by balls alone: e^{K_l} − 1 over a run of orders, where exponentials make it up.
+    exponentials: Callable[[], Exponentials | None] = lambda: None
 
     def __call__(self, l: Any) -> Any:
         return self.direct(l)
@@ -71,6 +73,7 @@ def _(ctx: BallArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int 
         terms.shape,
         terms.shift,
         terms.direct,
+        terms.exponentials(),
     )
 
 

@@ -39,6 +39,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     pending = sorted(set(orders))
     if pending and pending[0] < 0:
         raise ValueError(f"a difference has an order >= 0, got {pending[0]}")
+    sizes.check("order", max(pending, default=0), "order of a difference")
     found: dict[int, arb] = {}
     precision = min(bits + GUARD_BITS, limit)
     while pending:
@@ -68,10 +69,11 @@ def _why(order: int, bits: int, limit: int) -> str:
 def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
     """Twice the last one, or what a loss of bits linear in l foretells if that is less.
 
-    Only speed hangs on it. It grows at least by 5/4, so the last pass dominates the cost.
+    Only speed hangs on it. A single order foretells nothing. It grows at least by 5/4, so the last
+    passes dominate the cost.
     """
-    if not pending:
-        return precision
+    if not pending or pending[0] == pending[-1]:
+        return 2 * precision
     foretold = bits + (precision - bits) * pending[-1] * 17 // (16 * max(pending[0], 1))
     return min(2 * precision, max(foretold, precision * 5 // 4))
 
@@ -94,6 +96,8 @@ def _transform(moments: Sequence[arb], orders: Sequence[int]) -> dict[int, arb]:
     one rounding, and enter the radius. That leaves a few terms where the moments explode
     (Gaussian, small sigma) and all of them where the sum cancels (Laplace, large sigma).
     """
+    if all(moment == 1 for moment in moments):
+        return {order: arb(0**order) for order in orders}
     tops = [_exponent(moment) for moment in moments]
     peaks = list(accumulate(tops, max))
     starts = {

@@ -16,10 +16,13 @@ from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from flint import arb, ctx
+from flint import arb, arb_poly, ctx
+
+from symacct.sums.exponentials import ExponentialSum, binomial_weights
 
 LogMoment = Callable[[int], arb]
 Term = Callable[[int, arb], arb]
+Exponentials = Callable[[range], ExponentialSum | None]
 Span = tuple[int, int]
 Rates = tuple[arb, arb]
 Block = tuple[float, int, int, float, float]
@@ -32,8 +35,10 @@ SHORT = 16  # so few terms cost less than steering
 GAIN = 5  # a cut must spare more terms than this to pay for itself
 LINE_BITS = 32  # guard bits of lines through large K, whose exponentials are taken
 NEWTON_STEPS = 12
+CLEAR = 2.0**-40  # a bend of K, relative to K, that floats show for certain
 SAMPLES = 9  # points at which the gap of a block is estimated
 STEP = 2.0**-10  # of a secant, against the range of slopes
+CANCELLED = 8  # bits that the exponentials of a run may lose before its terms are taken singly
 WIDE = 1 << 14  # an enclosure leaves wider windows to the block bound
 
 
@@ -134,9 +139,11 @@ class _Curve:
         shape: str | None,
         first: int,
         direct: Callable[[int], arb] | None = None,
+        exponentials: Exponentials | None = None,
     ) -> None:
         self.log_moment = log_moment
         self.known_term = direct or (lambda order: term(order, self.moment(order)))
+        self.exponentials = exponentials
         self.term = term
         self.factor = factor
         self.log_factor = math.log(factor)
@@ -223,6 +230,16 @@ class _Curve:
         before = self.cuts[index - 1] if index and self.convex else 1
         return before, self.cuts[after] if after < len(self.cuts) and self.convex else 0
 
+    def float_gap(self, left: int, right: int) -> float:
+        """Return about how far the line above K leaves a line below it on the block."""
+        before, after = self.neighbours(left, right)
+        anchor = self.anchor(left)
+        above = self.float_chord(anchor, right)[1]
+        gap = (above - self.float_chord(before, left)[1]) * (right - anchor)
+        if after:
+            gap = min(gap, (self.float_chord(right, after)[1] - above) * (right - left))
+        return gap
+
     def gap(self, left: int, right: int) -> arb:
         """Return a bound of how far the line above K leaves a line below it on the block."""
         before, after = self.neighbours(left, right)
@@ -234,8 +251,12 @@ class _Curve:
         return gap.upper()
 
     def is_affine(self, left: int, right: int) -> bool:
-        """Tell whether lines enclose K on the block about as well as the oracle does."""
-        error = 8 * self.moments[right].rad() + arb(2) ** (2 - ctx.prec)
+        """Tell whether lines enclose K, or e^K where K is large, about as well as the oracle."""
+        radius = self.moments[right].rad()
+        if self.float_gap(left, right) > max(CLEAR * self.floats[right], 16.0 * float(radius)):
+            return False
+        least = self.moments[left].min(arb(1))
+        error = 8 * radius + least * arb(2) ** (2 - ctx.prec)
         with ctx.workprec(ctx.prec + LINE_BITS):
             return bool(self.gap(left, right) <= error)
 
@@ -328,7 +349,8 @@ class _Plan:
             return high
         if low - left > least:
             return low
-        if length > LONG and not self.curve.is_affine(left, right):
+        cheap = self.curve.exponentials or self.curve.is_affine(left, right)
+        if length > LONG and not cheap:
             return (left + right) // 2
         self.dense.append((left, right))
         return 0
@@ -377,7 +399,13 @@ def _run_sum(alpha: int, rates: Rates, low: int, terms: list[arb]) -> arb:
     for value in reversed(terms[:-1]):
         total = value + total * (alpha - order + 1) * ratio / order
         order -= 1
-    return arb.bin_uiui(alpha, min(low, alpha - low)) * u**low * v ** (alpha - low) * total
+    return _weight(alpha, low, rates) * total
+
+
+def _weight(alpha: int, order: int, rates: Rates) -> arb:
+    """Return C(α,l) u^l v^{α−l}."""
+    u, v = rates
+    return arb.bin_uiui(alpha, min(order, alpha - order)) * u**order * v ** (alpha - order)
 
 
 def _run_sums(
@@ -413,17 +441,19 @@ def certified_binomial_sum(
     shape: str | None = "convex",
     shift: int | None = None,
     direct: Callable[[int], arb] | None = None,
+    exponentials: Exponentials | None = None,
 ) -> arb:
     """Return Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l, K_l), 0 ≤ term(l, K) ≤ factor·e^K.
 
     K_l = log_moment(l) ≥ 0.  The shape says what is known of K besides: "convex" (in l, with
     K_1 = 0), "nondecreasing" (ε(l) = K_l/(l−1)), or None, and then every term is summed.
     A shift says that term(l, K) = factor·e^K − shift, or at l = first no more than that.
-    direct(l) is term(l, K_l) where that is had without K_l.
+    direct(l) is term(l, K_l) where that is had without K_l; exponentials(range) is e^{K_l} − 1 over
+    a run of orders where it is made of exponentials, and then the shift holds at l = first too.
     """
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
-    curve = _Curve(log_moment, term, factor, shift, shape, first, direct)
+    curve = _Curve(log_moment, term, factor, shift, shape, first, direct, exponentials)
 
     def value(rates: Rates) -> arb:
         if shape is None or alpha - first < SHORT:
@@ -512,11 +542,35 @@ def _sum_of_runs(
     for run in runs:
         closed = _affine_sum(curve, weights, rates, run)
         if closed is None:
+            closed = _exponential_sum(curve, weights.alpha, rates, run)
+        if closed is None:
             listed.append(run)
         else:
             total += closed
     wanted = [span for span in dense if any(a <= span[0] and span[1] <= b for a, b in listed)]
     return total + _run_sums(curve, curve.affine_balls(wanted), weights.alpha, rates, listed)
+
+
+def _exponential_sum(curve: _Curve, alpha: int, rates: Rates, run: Span) -> arb | None:
+    """Return the sum over a run by its few exponentials, if no more than CANCELLED bits cancel."""
+    low, high = run
+    if high - low < SHORT or curve.exponentials is None or curve.shift is None:
+        return None
+    if curve.is_small(curve.cuts[bisect_left(curve.cuts, high)]):
+        return None
+    orders = range(low, high + 1)
+    with ctx.workprec(ctx.prec + alpha.bit_length() + 8):
+        moment = curve.exponentials(orders)
+        if moment is None:
+            return None
+        # A term is F e^K − s = F(e^K − 1) + (F − s).
+        weights, odds = binomial_weights(alpha, orders), rates[0] / rates[1]
+        parts = [curve.factor * part for part in moment.summed(weights, odds)]
+        if curve.shift != curve.factor:
+            parts.append((curve.factor - curve.shift) * arb_poly(weights.tolist())(odds))
+        total = sum(parts, arb(0))
+        kept = sum(map(abs, parts), arb(0)) <= total * 2**CANCELLED
+        return _weight(alpha, low, rates) * total if kept else None
 
 
 def _affine_sum(curve: _Curve, weights: _Weights, rates: Rates, run: Span) -> arb | None:

@@ -12,7 +12,7 @@ import flint
 import pytest
 from flint import arb, fmpq
 
-from symacct import PrecisionError, limits
+from symacct import LimitError, PrecisionError, limits
 from symacct.sums import differences
 from symacct.sums.differences import differences_at, forward_differences
 from tests.sums import chi, curves
@@ -171,6 +171,26 @@ def test_odd_orders_may_vanish_when_they_are_not_asked():
         forward_differences(log_moment_at, 100, BITS)
 
 
+def test_differences_of_the_zero_curve_are_exactly_zero():
+    found = forward_differences(lambda p, i: arb(0), 1000, BITS)
+    assert found[0] == 1
+    assert all(ball == 0 for ball in found[1:])
+
+
+def test_a_single_order_is_found_in_few_passes():
+    """It foretells nothing, so the precision doubles: from 160 bits to the 2,000 needed."""
+    passes = []
+    log_moment_at = curves.laplace(2)
+
+    def counting(precision, i):
+        passes.append(precision)
+        return log_moment_at(precision, i)
+
+    ball = differences_at(counting, [600], BITS)[600]
+    assert differences.is_resolved(ball, BITS)
+    assert len(set(passes)) <= 6
+
+
 def test_negative_odd_differences_keep_their_sign():
     log_moment_at, true = two_point(Fraction(-3, 5), Fraction(1, 7))
     found = forward_differences(log_moment_at, 99, BITS)
@@ -224,6 +244,8 @@ def test_the_precision_of_flint_is_put_back():
 def test_a_negative_order_is_refused():
     with pytest.raises(ValueError, match="-1"):
         differences_at(curves.gaussian(1), [-1, 3], BITS)
+    with pytest.raises(LimitError, match="order of a difference: found 100,000,000"):
+        differences_at(curves.gaussian(1), [10**8], BITS)
 
 
 def test_radius_is_relative():

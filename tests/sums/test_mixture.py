@@ -426,6 +426,13 @@ def test_line_needs_few_calls(name: str) -> None:
         assert len(counted.orders) <= 60
 
 
+def test_tiny_nearly_straight_curve_keeps_its_relative_accuracy() -> None:
+    """K ≈ 1e-20(l−1) bends by less than 2^-prec, but by far more than 2^-prec of itself."""
+    with ctx.workprec(199):
+        ball = certified(1000, fmpq(1, 1000), polynomial(fmpq(1, 10**72), fmpq(1, 10**20)), "tight")
+        assert ball.rel_accuracy_bits() >= 180
+
+
 def test_degenerate_rates() -> None:
     oracle = gaussian(5)
     top = oracle(20).expm1()
