@@ -24,6 +24,7 @@ from symacct.expr import Node, as_node
 from symacct.mechanisms.direction import Direction
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.mixtures import has_closed_form
 from symacct.mechanisms.pair import DistributionPair
 from symacct.sources import ZW19
 from symacct.sums.differences import differences_at
@@ -92,8 +93,8 @@ def check_odd_chi(m: Node, up_to: Any = 25) -> OddChiReport:
     E_Q[(r−1)^l] = E_P[(1/r−1)^l] = E_Q[r(1/r−1)^l] = −E_Q[(r−1)^l r^{1−l}] for odd l, so that
     2χ^l = E_Q[(r−1)^l (1−r^{1−l})], whose factors have the same sign. Finite pairs are decided in
     rationals, and for all l from where the largest |P/Q − 1| prevails; laws with a closed form by
-    certified differences; another exact curve for the one direction that attains it. Raises
-    SoundnessError for a curve that no single pair attains.
+    certified differences, other densities by certified integrals; another exact curve for the one
+    direction that attains it. Raises SoundnessError for a curve that no single pair attains.
 
     >>> print(check_odd_chi(DistributionPair(["9/10", "1/10"], ["3/5", "2/5"]), 5).first_violation)
     chi^3 = -0.093750000000000000000 for P‖Q
@@ -106,11 +107,12 @@ def check_odd_chi(m: Node, up_to: Any = 25) -> OddChiReport:
             back = tuple((q, p) for p, q in m.masses)
             sides = [_FiniteSide(FORWARD, m.masses), _FiniteSide(BACKWARD, back)]
             return _report(m, last, sides, "in exact rationals")
-        laws = [
-            _CurveSide(name, m.direction(reverse))
-            for name, reverse in ((FORWARD, False), (BACKWARD, True))
-        ]
-        return _report(m, last, laws, "by certified differences of the closed form")
+        both = [(FORWARD, m.direction(False)), (BACKWARD, m.direction(True))]
+        if has_closed_form(m.P, m.Q):
+            laws = [_CurveSide(name, direction) for name, direction in both]
+            return _report(m, last, laws, "by certified differences of the closed form")
+        densities = [_IntegralSide(name, direction) for name, direction in both]
+        return _report(m, last, densities, "by certified integrals")
     return _report(m, last, [_AttainingSide(FORWARD, m)], "by certified differences of the curve")
 
 
@@ -234,6 +236,35 @@ class _CurveSide(_Side):
         exact = self._rational(l)
         if exact is not None:
             return _enclosed(lambda: BALL.number(exact), f"chi^{l}")
+        return _enclosed(lambda: self._chi(l, BALL.bits), f"chi^{l}")
+
+
+class _IntegralSide(_Side):
+    """χ^l as the integral of q(p/q − 1)^l, nothing subtracted."""
+
+    def __init__(self, name: str, direction: Direction) -> None:
+        super().__init__(name)
+        self._chi = cache(lambda l, bits: direction.chi(l))  # type: ignore[attr-defined]
+
+    def _at(self, l: int, bits: int) -> arb:
+        with precision(bits):
+            return self._chi(l, bits)
+
+    def sign(self, l: int) -> int | None:
+        try:
+            chi = self._at(l, _SIGN_BITS)
+        except PrecisionError:
+            return None
+        return 0 if chi == 0 else 1 if chi > 0 else -1
+
+    def stays(self, l: int) -> bool:
+        """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
+        try:
+            return not self._at(l, _SIGN_BITS).is_finite()
+        except PrecisionError:
+            return False
+
+    def value(self, l: int) -> Enclosure:
         return _enclosed(lambda: self._chi(l, BALL.bits), f"chi^{l}")
 
 

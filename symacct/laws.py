@@ -1,5 +1,6 @@
 """The laws of the common families: `DistributionPair(laws.Poisson(3), laws.Poisson(2))`."""
 
+from symacct.mechanisms.density import Density
 from symacct.mechanisms.families import (
     Bernoulli,
     Beta,
@@ -8,6 +9,7 @@ from symacct.mechanisms.families import (
     Gamma,
     Geometric,
     HalfNormal,
+    Laplace,
     Law,
     LogNormal,
     MultivariateNormal,
@@ -23,10 +25,12 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Chi",
+    "Density",
     "Exponential",
     "Gamma",
     "Geometric",
     "HalfNormal",
+    "Laplace",
     "Law",
     "LogNormal",
     "MultivariateNormal",

@@ -102,8 +102,29 @@ def divergence(mp, alpha, masses):
 
 
 def finite_pair(mp, alpha, P, Q, adjacency=None):  # noqa: N803  # the constructor's names
+    if type(P).__name__ == "Poisson":
+        return max(poisson(mp, alpha, P.rate, Q.rate), poisson(mp, alpha, Q.rate, P.rate))
     masses = list(zip(P, Q, strict=True))
     return max(divergence(mp, alpha, masses), divergence(mp, alpha, [(q, p) for p, q in masses]))
+
+
+def poisson(mp, alpha, one, other):
+    """log E_Q[(P/Q)^α] = λ₁^α λ₂^{1−α} − αλ₁ − (1−α)λ₂ for two Poisson laws."""
+    a, x, y = number(mp, alpha), number(mp, one), number(mp, other)
+    if alpha == 1:
+        return x * mp.log(x / y) - x + y
+    if alpha == INFINITY:
+        return mp.inf if x > y else y - x
+    return (x**a * y ** (1 - a) - a * x - (1 - a) * y) / (a - 1)
+
+
+def masses_of(mp, P, Q):  # noqa: N803
+    """(p, q) of every outcome, of two Poisson laws of small rates the first 400."""
+    if type(P).__name__ != "Poisson":
+        return list(zip(P, Q, strict=True))
+    rates = [number(mp, law.rate) for law in (P, Q)]
+    terms = [[mp.exp(-r) * r**k / mp.factorial(k) for r in rates] for k in range(400)]
+    return [tuple(map(fraction, pair)) for pair in terms]
 
 
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
@@ -293,6 +314,8 @@ def sampled_pair(mp, eps, alpha, node):
     E_Q[(1−γ+γP/Q)^α], others by quadrature.
     """
     name, fields, g = type(node.mechanism).__name__, node.mechanism.fields(), number(mp, node.gamma)
+    if name == "DistributionPair":
+        return sampled_finite_pair(mp, eps, alpha, node)
     if name in ("RandomizedResponse", "PureDP"):
         return _sampled_answers(mp, alpha, _truth(mp, fields), g)
     if isinstance(alpha, int) and alpha > 1:
@@ -375,11 +398,13 @@ def interpolated(mp, at_whole, alpha):
 def sampled_finite_pair(mp, eps, alpha, node):
     """The largest of the four divergences of the mixture from the law without the record."""
     fields, g = node.mechanism.fields(), node.gamma
-    found = []
-    for with_record, without in ((fields["P"], fields["Q"]), (fields["Q"], fields["P"])):
-        pairs = [((1 - g) * q + g * p, q) for p, q in zip(with_record, without, strict=True)]
-        found.append(divergence(mp, alpha, pairs))
-        found.append(divergence(mp, alpha, [(q, m) for m, q in pairs]))
+    if alpha == INFINITY and eps(alpha) == mp.inf:
+        return mp.inf if g else mp.mpf(0)
+    masses, found = masses_of(mp, fields["P"], fields["Q"]), []
+    for pairs in (masses, [(q, p) for p, q in masses]):
+        mixed = [((1 - g) * q + g * p, q) for p, q in pairs]
+        found.append(divergence(mp, alpha, mixed))
+        found.append(divergence(mp, alpha, [(q, m) for m, q in mixed]))
     return max(found)
 
 
@@ -477,6 +502,7 @@ BOUNDS = {
     "BLOG-C26": zhu_wang_8,
     "PAIR-FINITE": sampled_finite_pair,
     "PAIR-FINITE-WOR": sampled_finite_pair,
+    "PAIR-WOR": sampled_finite_pair,
 }
 #: Theorems that derive an order from the node's own whole orders, and those about operations that
 #: do not sample, which `rdp` above writes down.

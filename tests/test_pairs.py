@@ -149,10 +149,13 @@ def test_probabilities_of_any_accepted_kind_are_one_pair():
         ([], [], "sum to 0"),
         ("10", [1, 0], "needed a list"),
         (1, 1, "needed a list"),
-        (laws.Poisson(1), ["1/2", "1/2"], "two laws of one family"),
+        (laws.Poisson(1), ["1/2", "1/2"], "needed two laws"),
         (laws.Poisson(1), laws.Geometric("1/2"), "two laws of one family"),
-        (laws.Weibull(1, 2), laws.Weibull(2, 2), "one shape for both"),
-        (laws.Pareto(1, 2), laws.Pareto(1, 3), "one start for both"),
+        (
+            laws.MultivariateNormal([0], [[1]]),
+            laws.MultivariateNormal([0, 0], [[1, 0], [0, 1]]),
+            "one dimension for both",
+        ),
     ],
 )
 def test_what_is_no_pair_of_laws_is_refused(one, other, says):

@@ -29,7 +29,7 @@ def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any
         value = curve(alpha)
         if ctx.is_infinite(value):
             return value
-        total = total + count * value
+        total = total + (count if isinstance(count, int) else ctx.number(count)) * value
     return total
 
 

@@ -1,24 +1,31 @@
-"""Finite pairs: the sampled curve itself, outcome by outcome, at every real order.
+"""Pairs of laws: the sampled curve itself, at every real order.
 
 A DistributionPair says that the outputs on two neighbouring datasets have the laws P and Q, and
 does not say which of the two datasets is the one with the record. With the record x, the sampled
 output is a mixture over the samples S of the others: (1−γ)M(S) + γM(S∪{x}), and M(S) without it.
 D_α is jointly quasi-convex (VEH14 Theorem 13), so the worst S counts alone; either law may be
 M(S∪{x}); and D_α has two directions. The largest of these four divergences is attained where x
-is the only record, so it is the exact value.
+is the only record, so it is the exact value. Where a symmetry swaps the laws there is one role,
+and the mixture from the law without the record is the larger direction (MTZ19 Theorem 5).
 """
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
+from symacct.arithmetic import BALL, SymbolicArithmetic
+from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import INFINITY, Exact
 from symacct.expr import Node
-from symacct.mechanisms.direction import FiniteDirection
+from symacct.mechanisms.direction import Direction, FiniteDirection
+from symacct.mechanisms.mixtures import has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.sources import VEH14, WBK19
 from symacct.theory import theorem
+
+_FEW_BITS = 64
 
 
 def is_finite_pair(node: Node) -> str | None:
@@ -27,6 +34,26 @@ def is_finite_pair(node: Node) -> str | None:
     if isinstance(mechanism, DistributionPair) and mechanism.masses is not None:
         return None
     return "the mechanism is not given as a pair of finite distributions"
+
+
+def is_pair(node: Node) -> str | None:
+    """The mechanism is given by two laws whose mixture can be integrated or summed."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if not isinstance(mechanism, DistributionPair):
+        return "the mechanism is not given as a pair of distributions"
+    if mechanism.masses is not None:
+        return None
+    if any(not number.free_symbols for number in node.symbolic_parameters()):
+        return "found a rate that is no rational number, needed a rational one"
+    needed = why_not_mixed(mechanism.P, mechanism.Q)
+    return needed and f"found {mechanism!r}, needed {needed}"
+
+
+def is_infinite_pair(node: Node) -> str | None:
+    """The mechanism is given by two laws that are not of finitely many outcomes."""
+    if is_finite_pair(node) is None:
+        return "the pair is of finite distributions, which PAIR-FINITE-WOR is about"
+    return is_pair(node)
 
 
 @theorem(
@@ -43,7 +70,7 @@ def is_finite_pair(node: Node) -> str | None:
 )
 def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P)"""
-    return _largest(ctx, eps, alpha, gamma)
+    return largest_divergence(ctx, eps, alpha, gamma)
 
 
 @theorem(
@@ -60,11 +87,36 @@ def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
     datasets [x,…,x,x′] and [x,…,x], samples of which give q unless x′ is in them"""
-    return _largest(ctx, eps, alpha, gamma)
+    return largest_divergence(ctx, eps, alpha, gamma)
 
 
-def _largest(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+@theorem(
+    "PAIR-WOR",
+    about="SubsampleWithoutReplacement",
+    kind=Kind.LOWER,
+    source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
+    orders=ALL_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="neighbouring datasets give the laws P and Q, not of finitely many outcomes",
+    applies=is_infinite_pair,
+    takes_exact=True,
+)
+def replaced_record_of_laws(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
+    as for finitely many outcomes, by certified integrals and sums"""
+    return largest_divergence(ctx, eps, alpha, gamma)
+
+
+def largest_divergence(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """The largest divergence at α; what does not depend on the order is remembered."""
+    if gamma == 0 or gamma == 1:
+        return eps(alpha) if gamma == 1 else ctx.number(0)
+    if alpha == INFINITY and eps.node.masses is None:
+        # The largest log-ratio of a mixture is that of the pair; its smallest is nearer to 0.
+        return ctx.log1p(ctx.number(gamma) * ctx.expm1(eps(INFINITY)))
+    pair = eps.node
+    if pair.masses is None and has_closed_form(pair.P, pair.Q) and ctx.is_infinite(eps(alpha)):
+        return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
     known = eps.remember("sampled directions")
     if gamma not in known:
         directions = _directions(eps.node, gamma)
@@ -72,12 +124,36 @@ def _largest(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     directions, curves = known[gamma]
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+    if eps.node.masses is None:
+        return _largest_of(ctx, directions, alpha)
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
-def _directions(pair: DistributionPair, gamma: Exact) -> list[FiniteDirection]:
-    """Both directions for each role of the laws; one role where a permutation swaps them."""
+@singledispatch
+def _largest_of(ctx: Any, directions: list[Direction], alpha: Any) -> Any:
+    """The largest of some divergences that take time: balls of few bits say which need not."""
+    if len(directions) > 1:
+        with precision(_FEW_BITS):
+            values = [direction.at(BALL, alpha) for direction in directions]
+            best = BALL.maximum(*values)
+        if not best.is_finite():
+            return ctx.number(INFINITY)
+        directions = [d for d, value in zip(directions, values, strict=True) if not value < best]
+    return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+
+
+@_largest_of.register
+def _(ctx: SymbolicArithmetic, directions: list[Direction], alpha: Any) -> Any:
+    return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
+
+
+def _directions(pair: DistributionPair, gamma: Exact) -> list[Direction]:
+    """Both directions for each role of the laws; one role where a symmetry swaps them."""
+    if pair.masses is None:
+        if pair.swap_symmetric:
+            return mixed(pair.P, pair.Q, gamma)[:1]
+        return mixed(pair.P, pair.Q, gamma) + mixed(pair.Q, pair.P, gamma)
     roles = [pair] if pair.swap_symmetric else [pair, pair.swapped()]
-    mixed = [mixture(role.masses or (), gamma) for role in roles]
-    back = [[(q, m) for m, q in masses] for masses in mixed]
-    return [FiniteDirection(masses) for masses in [*mixed, *back]]
+    found = [mixture(role.masses or (), gamma) for role in roles]
+    back = [[(q, m) for m, q in masses] for masses in found]
+    return [FiniteDirection(masses) for masses in [*found, *back]]

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from symacct.amplification.finite_pairs import is_pair, largest_divergence
 from symacct.amplification.sampled_pairs import excess, relative_entropy
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
 from symacct.exact import Exact
 from symacct.expr import Node
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import DistributionPair, Gaussian, Laplace
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
-_ASSUMES = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
+_SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
 
 
 def is_gaussian(node: Node) -> str | None:
@@ -27,21 +29,30 @@ def is_gaussian(node: Node) -> str | None:
     return _has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
 
 
-def has_closed_form(node: Node) -> str | None:
-    """The worst pair is that of randomized response or of Laplace noise, in rational numbers."""
+def has_known_pair(node: Node) -> str | None:
+    """The worst pair is that of randomized response or Laplace noise, or the two laws given."""
+    if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
+        return is_pair(node)
     return _has_rational_pair(
         node, (ResponsePair, Laplace), "no closed form is known for the mechanism's worst pair"
     )
 
 
 def _has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
-    mechanism = node.mechanism  # type: ignore[attr-defined]
+    mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
     if not isinstance(mechanism, kinds):
         return otherwise
     numbers = [*node.symbolic_parameters(), *mechanism.symbolic_parameters()]
     if any(not number.free_symbols for number in numbers):
         return "found a parameter that is no rational number, needed rational ones"
     return None
+
+
+def as_noise(mechanism: Node) -> Node:
+    """The Gaussian or Laplace mechanism that two laws of one shape are; else as it is."""
+    if isinstance(mechanism, DistributionPair) and mechanism.masses is None:
+        return noise(mechanism.P, mechanism.Q) or mechanism
+    return mechanism
 
 
 @theorem(
@@ -51,7 +62,7 @@ def _has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
     source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
     orders=FINITE_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes=_ASSUMES,
+    assumes=_SWAPPED,
     applies=is_gaussian,
     tight=True,
     takes_exact=True,
@@ -68,13 +79,16 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     source=MTZ19.at("Theorem 5, for the pairs of randomized response and Laplace noise"),
     orders=FINITE_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes=_ASSUMES,
-    applies=has_closed_form,
+    assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order",
+    applies=has_known_pair,
     tight=True,
     takes_exact=True,
 )
 def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
-    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1, in closed form"""
+    """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,
+    of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged"""
+    if isinstance(as_noise(eps.node), DistributionPair):
+        return largest_divergence(ctx, eps, alpha, gamma)
     return _from_pair(ctx, eps, alpha, gamma)
 
 
@@ -83,7 +97,7 @@ def _from_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
-    mechanism: Mechanism = eps.node
+    mechanism: Mechanism = as_noise(eps.node)  # type: ignore[assignment]
     if isinstance(alpha, int) and alpha == 1:
         return relative_entropy(ctx, mechanism, gamma)
     return ctx.log1p(excess(ctx, mechanism, alpha, gamma)) / (ctx.number(alpha) - 1)

@@ -82,7 +82,7 @@ def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) ->
 
 @_expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Any, alpha: Any) -> Any:
-    z = sympy.Symbol("z", real=True)
+    z = sympy.Dummy("z", real=True)
     scale, gamma = ctx.number(shape_ratio(mechanism)), ctx.number(gamma)
 
     def value(log_ratio: Any) -> Any:

@@ -220,6 +220,30 @@ class BetaDirection(NaturalDirection):
 
 
 @dataclass(frozen=True)
+class LaplaceDirection(Direction):
+    """Laplace laws of one scale, shift = |μ₁ − μ₂|/b: the curve of Laplace noise."""
+
+    shift: Fraction
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        s = ctx.number(self.shift)
+
+        def rdp(alpha: Any) -> Any:
+            alpha = ctx.number(alpha)
+            rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
+            return ctx.log1p(rise / (2 * alpha - 1)) / (alpha - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        s = ctx.number(self.shift)
+        return s + ctx.expm1(-s)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.number(self.shift)
+
+
+@dataclass(frozen=True)
 class PoissonDirection(Direction):
     """Poisson laws: D_α = ( λ₁^α λ₂^{1−α} − αλ₁ − (1−α)λ₂ )/(α−1), always finite."""
 

@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, ClassVar
 
+import sympy
+
 from symacct import sizes
+from symacct.arithmetic.special import log_gamma
 from symacct.domains import nonnegative, positive, probability
 from symacct.errors import DomainError
-from symacct.exact import INFINITY, Exact, exact
+from symacct.exact import INFINITY, Exact, exact, expression
+from symacct.integrals.discrete import Progression
+from symacct.integrals.jets import X
+from symacct.integrals.overlap import Kernel
 from symacct.mechanisms.closed_forms import (
     BetaDirection,
     GammaDirection,
     GeometricDirection,
+    LaplaceDirection,
     NormalDirection,
     PoissonDirection,
     RateDirection,
+    column,
     is_positive_definite,
     matrix,
+    rational,
 )
 from symacct.mechanisms.direction import ConstantDirection, Direction
 
@@ -43,6 +52,26 @@ class Law:
     @property
     def probabilities(self) -> tuple[Fraction, ...] | None:
         """Those of its outcomes, where there are finitely many."""
+        return None
+
+    def masses_against(self, other: Law) -> tuple[tuple[Fraction, Fraction], ...] | None:
+        """(p, q) of this law and another for finitely many events that tell the two apart."""
+        if self.probabilities is None or other.probabilities is None:
+            return None
+        return tuple(zip(self.probabilities, other.probabilities, strict=True))
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The density on the line up to its constant; None where there is none."""
+        return None
+
+    def log_total(self, ctx: Any) -> Any:
+        """The logarithm of the integral of e^kernel."""
+        raise NotImplementedError
+
+    @property
+    def log_progression(self) -> Progression | None:
+        """The probabilities of 0, 1, 2, … where the law lives there."""
         return None
 
     def why_no_closed_form(self, other: Any) -> str | None:
@@ -108,6 +137,13 @@ class Exponential(Law):
     def __post_init__(self) -> None:
         self._settle(rate=self._positive("rate"))
 
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-_of(self.rate) * X, 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        return -ctx.log(ctx.number(self.rate))
+
     def against(self, other: Any) -> Direction:
         return RateDirection(other.rate / self.rate, Fraction(1))
 
@@ -121,6 +157,14 @@ class Weibull(Law):
 
     def __post_init__(self) -> None:
         self._settle(shape=self._positive("shape"), scale=self._positive("scale"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel((_of(self.shape) - 1) * _LOG - (X / _of(self.scale)) ** _of(self.shape), 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        shape, scale = ctx.number(self.shape), ctx.number(self.scale)
+        return shape * ctx.log(scale) - ctx.log(shape)
 
     def why_no_closed_form(self, other: Any) -> str | None:
         return None if self.shape == other.shape else "one shape for both"
@@ -139,6 +183,13 @@ class Rayleigh(Law):
     def __post_init__(self) -> None:
         self._settle(sigma=self._positive("sigma"))
 
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(_LOG - X**2 / (2 * _of(self.sigma) ** 2), 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        return 2 * ctx.log(ctx.number(self.sigma))
+
     def against(self, other: Any) -> Direction:
         return RateDirection(self.sigma / other.sigma, Fraction(2))
 
@@ -152,6 +203,14 @@ class Pareto(Law):
 
     def __post_init__(self) -> None:
         self._settle(shape=self._positive("shape"), start=self._positive("start"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-(_of(self.shape) + 1) * _LOG, self.start)
+
+    def log_total(self, ctx: Any) -> Any:
+        shape = ctx.number(self.shape)
+        return -(shape * ctx.log(ctx.number(self.start))) - ctx.log(shape)
 
     def why_no_closed_form(self, other: Any) -> str | None:
         return None if self.start == other.start else "one start for both"
@@ -171,6 +230,14 @@ class Gamma(Law):
     def __post_init__(self) -> None:
         self._settle(shape=self._positive("shape"), rate=self._positive("rate"))
 
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel((_of(self.shape) - 1) * _LOG - _of(self.rate) * X, 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        shape = ctx.number(self.shape)
+        return log_gamma(ctx, shape) - shape * ctx.log(ctx.number(self.rate))
+
     def against(self, other: Any) -> Direction:
         return GammaDirection((self.shape, self.rate), (other.shape, other.rate))
 
@@ -184,6 +251,15 @@ class Chi(Law):
 
     def __post_init__(self) -> None:
         self._settle(degrees=self._positive("degrees"), sigma=self._positive("sigma"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel((_of(self.degrees) - 1) * _LOG - X**2 / (2 * _of(self.sigma) ** 2), 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        half = ctx.number(self.degrees / 2)
+        scale = half * ctx.log(ctx.number(2 * self.sigma**2)) - ctx.log(ctx.number(2))
+        return log_gamma(ctx, half) + scale
 
     def against(self, other: Any) -> Direction:
         # X² is a gamma law of shape k/2 and rate 1/(2σ²).
@@ -199,6 +275,13 @@ class HalfNormal(Law):
     def __post_init__(self) -> None:
         self._settle(sigma=self._positive("sigma"))
 
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-(X**2) / (2 * _of(self.sigma) ** 2), 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        return ctx.log(ctx.pi() * ctx.number(self.sigma**2 / 2)) / 2
+
     def against(self, other: Any) -> Direction:
         # Its sign is independent of it: the pair N(0, σ₁²), N(0, σ₂²), in one dimension.
         return _normal_direction(Fraction(0), self.sigma**2, other.sigma**2)
@@ -213,6 +296,14 @@ class Beta(Law):
 
     def __post_init__(self) -> None:
         self._settle(a=self._positive("a"), b=self._positive("b"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel((_of(self.a) - 1) * _LOG + (_of(self.b) - 1) * sympy.log(1 - X), 0, 1)
+
+    def log_total(self, ctx: Any) -> Any:
+        a, b = ctx.number(self.a), ctx.number(self.b)
+        return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
     def is_swapped_with(self, other: Any) -> bool:
         return (self.a, self.b) == (other.b, other.a)  # by x ↦ 1 − x
@@ -233,6 +324,28 @@ class Uniform(Law):
         if self.low >= self.high:
             raise DomainError(f"Uniform: found {self.low} and {self.high}, needed low < high")
 
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(sympy.Integer(0), self.low, self.high)
+
+    def log_total(self, ctx: Any) -> Any:
+        return ctx.log(ctx.number(self.high - self.low))
+
+    def masses_against(self, other: Law) -> tuple[tuple[Fraction, Fraction], ...] | None:
+        """On the pieces of the line that the four ends cut out."""
+        if not isinstance(other, Uniform):
+            return None
+        cuts = sorted({self.low, self.high, other.low, other.high})
+        pieces = [(b - a, (a + b) / 2) for a, b in pairwise(cuts)]
+        shares = [
+            tuple(
+                width / (law.high - law.low) if law.low < middle < law.high else Fraction(0)
+                for law in (self, other)
+            )
+            for width, middle in pieces
+        ]
+        return tuple((p, q) for p, q in shares)
+
     def is_swapped_with(self, other: Any) -> bool:
         return self.high - self.low == other.high - other.low  # by x ↦ low₁ + high₂ − x
 
@@ -251,6 +364,10 @@ class Poisson(Law):
     def __post_init__(self) -> None:
         self._settle(rate=self._positive("rate"))
 
+    @property
+    def log_progression(self) -> Progression:
+        return Progression(-_of(self.rate), self.rate, factorial=True)
+
     def against(self, other: Any) -> Direction:
         return PoissonDirection(self.rate, other.rate)
 
@@ -263,6 +380,10 @@ class Geometric(Law):
 
     def __post_init__(self) -> None:
         self._settle(p=probability(self.p, "Geometric, p"))
+
+    @property
+    def log_progression(self) -> Progression:
+        return Progression(sympy.log(_of(self.p)), 1 - self.p, factorial=False)
 
     def against(self, other: Any) -> Direction:
         return GeometricDirection(self.p, other.p)
@@ -277,6 +398,13 @@ class Normal(Law):
 
     def __post_init__(self) -> None:
         self._settle(mean=self._number("mean"), variance=self._positive("variance"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-((X - _of(self.mean)) ** 2) / (2 * _of(self.variance)))
+
+    def log_total(self, ctx: Any) -> Any:
+        return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Any) -> bool:
         return self.variance == other.variance  # by x ↦ μ₁ + μ₂ − x
@@ -294,6 +422,13 @@ class LogNormal(Law):
 
     def __post_init__(self) -> None:
         self._settle(mean=self._number("mean"), variance=self._positive("variance"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-_LOG - (_LOG - _of(self.mean)) ** 2 / (2 * _of(self.variance)), 0)
+
+    def log_total(self, ctx: Any) -> Any:
+        return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Any) -> bool:
         return self.variance == other.variance
@@ -332,9 +467,50 @@ class MultivariateNormal(Law):
     def is_swapped_with(self, other: Any) -> bool:
         return self.covariance == other.covariance  # by x ↦ μ₁ + μ₂ − x
 
+    def squared_distance(self, other: MultivariateNormal) -> Fraction:
+        """δᵀΣ⁻¹δ of the difference δ of the means, in this law's covariance Σ."""
+        delta = column(tuple(a - b for a, b in zip(self.mean, other.mean, strict=True)))
+        return rational((delta.transpose() * matrix(self.covariance).solve(delta))[0, 0])
+
     def against(self, other: Any) -> Direction:
         shift = tuple(a - b for a, b in zip(self.mean, other.mean, strict=True))
         return NormalDirection(shift, self.covariance, other.covariance)
+
+
+@dataclass(frozen=True, repr=False)
+class Laplace(Law):
+    """Density e^{−|x−mean|/scale}/(2·scale)."""
+
+    mean: Any
+    scale: Any = 1
+
+    def __post_init__(self) -> None:
+        self._settle(mean=self._number("mean"), scale=self._positive("scale"))
+
+    @property
+    def kernel(self) -> Kernel:
+        return _kernel(-sympy.Abs(X - _of(self.mean)) / _of(self.scale))
+
+    def log_total(self, ctx: Any) -> Any:
+        return ctx.log(ctx.number(2 * self.scale))
+
+    def is_swapped_with(self, other: Any) -> bool:
+        return self.scale == other.scale  # by x ↦ μ₁ + μ₂ − x
+
+    def why_no_closed_form(self, other: Any) -> str | None:
+        return None if self.scale == other.scale else "one scale for both"
+
+    def against(self, other: Any) -> Direction:
+        return LaplaceDirection(abs(self.mean - other.mean) / self.scale)
+
+
+_LOG = sympy.log(X)
+_of = expression
+
+
+def _kernel(log: sympy.Expr, low: Any = -INFINITY, high: Any = INFINITY) -> Kernel:
+    """e^log from low to high."""
+    return Kernel(log, (low, high) if isinstance(low, float) else (Fraction(low), high))
 
 
 def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Direction:

@@ -17,6 +17,7 @@ from symacct.exact import exact, order
 from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.families import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mixtures import between, has_closed_form
 from symacct.sources import GAL13, VEH14
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -28,9 +29,11 @@ class DistributionPair(Mechanism):
     ε(α) = max( D_α(P‖Q), D_α(Q‖P) ), D_α(P‖Q) = log( E_Q[(P/Q)^α] )/(α−1).
 
     P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, or two
-    laws of one family in `symacct.laws`. Neighbours are unordered: either law may be the one of
-    the dataset that holds the record. ε(∞) is the larger ess sup of the log-ratio; where one law
-    has outcomes that the other lacks, ε = ∞. Raises DomainError, LimitError.
+    of `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
+    are unordered: either law may be the one of the dataset that holds the record. ε(∞) is the
+    larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
+    Raises DomainError, LimitError; PrecisionError where an integral is not proved to be finite
+    or infinite.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -42,7 +45,7 @@ class DistributionPair(Mechanism):
 
     def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
         if isinstance(P, Law) or isinstance(Q, Law):
-            _check_family(P, Q)
+            _check_laws(P, Q)
         else:
             P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
             if len(P) != len(Q):
@@ -55,7 +58,7 @@ class DistributionPair(Mechanism):
     @property
     def source(self) -> Source:  # type: ignore[override]
         """The definition, or the closed forms of the families."""
-        if isinstance(self.P, Law):
+        if isinstance(self.P, Law) and has_closed_form(self.P, self.Q):
             return GAL13.at("closed forms of the univariate and the normal families")
         return VEH14.at("Definition 2")
 
@@ -65,17 +68,17 @@ class DistributionPair(Mechanism):
     @cached_property
     def masses(self) -> Masses | None:
         """(p, q) for every outcome, where there are finitely many."""
-        P, Q = self.P, self.Q  # noqa: N806
-        if isinstance(P, Law):
-            P, Q = P.probabilities, Q.probabilities  # noqa: N806
-        return None if P is None else tuple(zip(P, Q, strict=True))
+        if isinstance(self.P, Law):
+            return self.P.masses_against(self.Q)
+        return tuple(zip(self.P, self.Q, strict=True))
 
     @cached_property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
         """Does a permutation of the outcomes, or a known symmetry of the family, swap P and Q?"""
         masses = self.masses
         if masses is None:
-            return self.P == self.Q or self.P.is_swapped_with(self.Q)
+            one_family = type(self.P) is type(self.Q)
+            return self.P == self.Q or (one_family and self.P.is_swapped_with(self.Q))
         return Counter(masses) == Counter((q, p) for p, q in masses)
 
     @property
@@ -87,7 +90,7 @@ class DistributionPair(Mechanism):
         """P against Q, or Q against P."""
         masses = self.masses
         if masses is None:
-            return self.Q.against(self.P) if reverse else self.P.against(self.Q)
+            return between(self.Q, self.P) if reverse else between(self.P, self.Q)
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
@@ -189,13 +192,17 @@ def _counted(values: Iterable[Any], what: str) -> list[Any]:
     return listed
 
 
-def _check_family(P: Any, Q: Any) -> None:  # noqa: N803
-    """Both are laws of one family, with a closed form for this pair."""
-    if type(P) is not type(Q):
+def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
+    """Two laws whose divergences have a closed form, or are integrals over the line."""
+    if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(
-            f"DistributionPair: found {P!r} and {Q!r}, needed two laws of one family, "
+            f"DistributionPair: found {P!r} and {Q!r}, needed two laws, "
             "or two lists of probabilities"
         )
-    reason = P.why_no_closed_form(Q)
-    if reason is not None:
-        raise DomainError(f"DistributionPair: found {P!r} and {Q!r}, needed {reason}")
+    if has_closed_form(P, Q) or (P.kernel is not None and Q.kernel is not None):
+        return
+    reason = P.why_no_closed_form(Q) if type(P) is type(Q) else None
+    raise DomainError(
+        f"DistributionPair: found {P!r} and {Q!r}, needed "
+        f"{reason or 'two laws of one family, or two densities on the line'}"
+    )

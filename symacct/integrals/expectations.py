@@ -1,0 +1,338 @@
+"""Divergences of a mixture m = (1−γ)q + γp from q, and moments of p/q, as certified integrals.
+
+With u = γ(p/q − 1), so that m = q(1+u) and E_Q[u] = 0 where p lives on q's support, each value
+but χ^l is the integral of a function that is nowhere negative:
+
+    E_Q[m^β/q^β] − 1 = E_Q[(1+u)^β − 1 − βu]   for β > 1, and for β < 0,
+    E_Q[(m/q) log(m/q)] = E_Q[(1+u) log(1+u) − u],   E_Q[log(q/m)] = E_Q[u − log(1+u)].
+
+Tails are bounded by ∫ p^a q^b: x^β and x log x are convex, so that m^β q^{1−β} <= (1−γ)q +
+γp^β q^{1−β}, and m >= (1−γ)q. docs/proofs.md, section 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import sympy
+from flint import acb, arb, ctx
+
+from symacct.errors import PrecisionError
+from symacct.integrals.jets import Jet
+from symacct.integrals.overlap import Kernel, Side, Stretch, T, collected, sides
+from symacct.sums.refine import ball
+
+#: (coefficient, a, b): the integrand is at most the sum of coefficient · p^a q^b beyond a point.
+Bounds = list[tuple[arb, Fraction, Fraction]]
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_ROUNDS = 6
+_TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
+
+
+class Question:
+    """A function of p and q whose integral is asked for."""
+
+    def parts(self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None) -> list[Jet]:
+        """What the function is made of; None for the logarithm of a density that is 0."""
+        raise NotImplementedError
+
+    def combine(self, parts: list[acb]) -> acb:
+        """The function from the values of its parts."""
+        raise NotImplementedError
+
+    def bounds(self, side: Side) -> Bounds:
+        """What bounds the function on the side."""
+        raise NotImplementedError
+
+    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
+        """The function in mpmath; a logarithm is −∞ where the density is 0."""
+        raise NotImplementedError
+
+    def diverges(self, side: Side) -> bool:
+        """Is its integral over the side proved to be infinite?"""
+        return not side.is_regular and not all(
+            side.goes(side.blend(a, b)) for _, a, b in self.bounds(side)
+        )
+
+    def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
+        """A bound of the integral past a point."""
+        total = arb(0)
+        for coefficient, a, b in self.bounds(side):
+            scale = (-ball(a) * shifts[0] - ball(b) * shifts[1]).exp()
+            total += coefficient * scale * side.tail(side.blend(a, b), start)
+        return total
+
+
+@dataclass(frozen=True)
+class Mass(Question):
+    """∫ p"""
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+        return [log_p]
+
+    def combine(self, parts: list[acb]) -> acb:
+        return parts[0].exp()
+
+    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
+        return mp.exp(log_p)
+
+    def bounds(self, side: Side) -> Bounds:
+        return [(arb(1), _ONE, _ZERO)]
+
+
+@dataclass(frozen=True)
+class Mixed(Question):
+    """What the questions about m = (1−γ)q + γp share; 0 < γ <= 1."""
+
+    gamma: Fraction
+
+    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
+        gamma = mp.mpf(self.gamma.numerator) / self.gamma.denominator
+        if log_q == -mp.inf:
+            return self.plain_beyond(mp, gamma) * mp.exp(log_p)
+        u = gamma * mp.expm1(log_p - log_q)
+        # Half of the digits are lost to the cancellation of the leading terms where u is small.
+        with mp.workprec(2 * mp.prec + (max(0, -2 * mp.mag(u)) if u else 0)):
+            log_m = mp.log1p(u) if u > -1 else -mp.inf
+            return mp.exp(log_q) * self.plain_function(mp, u, log_m)
+
+    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+        """The function of u = γ(p/q − 1) and log(1+u), over q."""
+        raise NotImplementedError
+
+    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+        """The same over p, where q is 0."""
+        return mp.inf
+
+    def log_mixture(self, log_ratio: Jet) -> Jet:
+        """log(m/q), from the larger of both parts; either is its continuation."""
+        if self.gamma == 1:
+            return log_ratio
+        odds = log_ratio + constant(log_ratio, _log(self.gamma / (1 - self.gamma), ctx.prec))
+        one = constant(log_ratio, 1)
+        if odds.value.real.mid() < 0:
+            return constant(odds, _log(1 - self.gamma, ctx.prec)) + (one + odds.exp()).log()
+        return log_ratio + constant(odds, _log(self.gamma, ctx.prec)) + (one + (-odds).exp()).log()
+
+
+@lru_cache(256)
+def _log(x: Fraction, bits: int) -> arb:
+    """log x at the current precision, which is `bits`."""
+    return ball(x).log()
+
+
+def constant(like: Jet, value: Any) -> Jet:
+    """A constant among such jets."""
+    return Jet(like.sort, acb(value), acb(0))
+
+
+@dataclass(frozen=True)
+class Excess(Mixed):
+    """E_Q[(m/q)^β] − 1 for β > 1, or for β < 0 and γ < 1."""
+
+    power: Fraction
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+        if log_ratio is None:
+            return [log_p or log_q] * (2 if log_q is None else 1)
+        raised = constant(log_q, ball(self.power)) * self.log_mixture(log_ratio)
+        return [log_q + raised, log_q, log_p]
+
+    def combine(self, parts: list[acb]) -> acb:
+        linear = ball(self.power * self.gamma)
+        values = [part.exp() for part in parts]
+        if len(values) == 1:  # q alone
+            rest = ball(1 - self.gamma)
+            return values[0] * ((rest ** ball(self.power) if rest > 0 else 0) - 1 + linear)
+        if len(values) == 2:  # p alone lowers E_Q[u]; only β < 0 gets here
+            return -linear * values[0]
+        return values[0] - (1 - linear) * values[1] - linear * values[2]
+
+    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+        beta = mp.mpf(self.power.numerator) / self.power.denominator
+        return (mp.expm1(beta * log_m) if log_m > -mp.inf else -1) - beta * u
+
+    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+        return -gamma * mp.mpf(self.power.numerator) / self.power.denominator
+
+    def bounds(self, side: Side) -> Bounds:
+        rest, linear = ball(1 - self.gamma), abs(ball(self.power * self.gamma))
+        if side.logs[1] is None:
+            return [(linear, _ONE, _ZERO)]
+        if side.logs[0] is None:
+            return [(1 + linear + (0 if self.power > 0 else rest ** ball(self.power)), _ZERO, _ONE)]
+        if self.power < 0:
+            return [(rest ** ball(self.power), _ZERO, _ONE), (linear, _ONE, _ZERO)]
+        return [
+            (rest + linear, _ZERO, _ONE),
+            (ball(self.gamma), self.power, 1 - self.power),
+        ]
+
+    def diverges(self, side: Side) -> bool:
+        return (self.power > 0 and side.logs[1] is None) or super().diverges(side)
+
+
+@dataclass(frozen=True)
+class Entropy(Mixed):
+    """E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+        if log_p is None:
+            return [log_q]
+        return [log_q, log_p, self.log_mixture(log_ratio)]
+
+    def combine(self, parts: list[acb]) -> acb:
+        gamma, q = ball(self.gamma), parts[0].exp()
+        if len(parts) == 1:  # q alone
+            rest = 1 - gamma
+            return q * ((rest * rest.log() if self.gamma < 1 else 0) + gamma)
+        p = parts[1].exp()
+        return ((1 - gamma) * q + gamma * p) * parts[2] - gamma * (p - q)
+
+    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+        return ((1 + u) * log_m if log_m > -mp.inf else 0) - u
+
+    def bounds(self, side: Side) -> Bounds:
+        """γ p log⁺(p/q) + γq, log r <= r^η/(eη); without a proof of that, see `tail`."""
+        gamma = ball(self.gamma)
+        plain = [(gamma, _ZERO, _ONE)]
+        if side.logs[0] is None:
+            return plain
+        tilt = self._tilt(side)
+        if tilt is None:
+            return plain
+        return [*plain, (gamma / (ball(tilt) * arb(1).exp()), 1 + tilt, -tilt)]
+
+    def _tilt(self, side: Side) -> Fraction | None:
+        """An η for which p^{1+η} q^{−η} has a finite integral."""
+        return next((eta for eta in _TILTS if side.goes(side.blend(1 + eta, -eta))), None)
+
+    def diverges(self, side: Side) -> bool:
+        if side.logs[1] is None:
+            return True
+        if side.is_regular or side.logs[0] is None or self._tilt(side) is not None:
+            return False
+        # Where log(p/q) < 0, p log(q/p) <= q/e: then this is finite, and not proved infinite.
+        ratio = sympy.log(side.blend(_ONE, -_ONE))
+        return not side.goes(collected(side.blend(_ONE, _ZERO) + ratio))
+
+    def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
+        total = super().tail(side, shifts, start)
+        if side.logs[0] is None or self._tilt(side) is not None:
+            return total
+        # |dw/d(log y)| <= h y^k gives |w(y)| <= |w(Y)| + (h/k) y^k <= c y^k, w = log(p/q).
+        ratio = side.blend(_ONE, -_ONE)
+        power, scale = side.growth(ratio, start)
+        at_start = abs(side.value(ratio, start) - shifts[0] + shifts[1])
+        scale = scale / ball(power) + at_start * start ** -ball(power)
+        sign = 1 if side.is_infinite else -1
+        exponent = side.blend(_ONE, _ZERO) + sign * sympy.Rational(str(power)) * sympy.log(T)
+        weight = ball(self.gamma) * scale * (-shifts[0]).exp()
+        return total + weight * side.tail(exponent, start)
+
+
+@dataclass(frozen=True)
+class ReverseEntropy(Mixed):
+    """E_Q[log(q/m)], the Kullback–Leibler divergence of q from m; γ < 1."""
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+        if log_ratio is None:
+            return [log_p or log_q] * (2 if log_q is None else 1)
+        return [log_q, log_p, self.log_mixture(log_ratio)]
+
+    def combine(self, parts: list[acb]) -> acb:
+        gamma, q = ball(self.gamma), parts[0].exp()
+        if len(parts) == 1:  # q alone
+            return -q * ((1 - gamma).log() + gamma)
+        if len(parts) == 2:  # p alone
+            return gamma * q
+        return gamma * (parts[1].exp() - q) - q * parts[2]
+
+    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+        return u - log_m
+
+    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+        return gamma
+
+    def bounds(self, side: Side) -> Bounds:
+        gamma = ball(self.gamma)
+        return [
+            (coefficient, a, b)
+            for coefficient, a, b, log in (
+                (-(1 - gamma).log(), _ZERO, _ONE, side.logs[1]),
+                (gamma, _ONE, _ZERO, side.logs[0]),
+            )
+            if log is not None
+        ]
+
+
+@dataclass(frozen=True)
+class Chi(Question):
+    """E_Q[(p/q − 1)^l] for a whole l >= 2."""
+
+    l: int
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+        return [log_q] if log_p is None else [log_q, log_ratio]
+
+    def combine(self, parts: list[acb]) -> acb:
+        step = parts[1].expm1() if len(parts) == 2 else acb(-1)
+        return parts[0].exp() * step**self.l
+
+    def bounds(self, side: Side) -> Bounds:
+        plain = [(arb(1), _ZERO, _ONE)]
+        if side.logs[0] is None:
+            return plain
+        return [*plain, (arb(1), Fraction(self.l), Fraction(1 - self.l))]
+
+    def diverges(self, side: Side) -> bool:
+        return side.logs[1] is None or super().diverges(side)
+
+
+LogTotals = Callable[[], tuple[arb, arb]]
+
+
+def expectation(pieces: list[Side], question: Question, log_totals: LogTotals, bits: int) -> arb:
+    """The integral to a relative accuracy of `bits` bits; ∞ where it is proved to be.
+
+    `log_totals` are the logarithms of ∫p and ∫q at the current precision. PrecisionError where
+    the accuracy is not reached: the value may be 0.
+    """
+    if any(question.diverges(side) for side in pieces):
+        return arb("inf")
+    working, size = bits + 40, None
+    for _ in range(_ROUNDS):
+        with ctx.workprec(working):
+            shifts = log_totals()
+            stretches = [Stretch(side, question, shifts) for side in pieces]
+            if size is None:
+                size = sum((one.rough_size() for one in stretches), arb(0))
+            value = _total(stretches, question, size * arb(2) ** -(bits + 4))
+        reached = max(-bits, value.rel_accuracy_bits()) if value.is_finite() else -bits
+        if reached >= bits:
+            return value
+        size = abs(value.mid()) if reached > 4 else None
+        working += max(bits - reached, working // 2)
+    raise PrecisionError(
+        f"an integral: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may "
+        "be 0, or give the points where the densities are not smooth as cuts"
+    )
+
+
+def mass(kernel: Kernel, bits: int) -> arb:
+    """∫ e^log between the cuts, to a relative accuracy of `bits` bits; ∞ where that is proved."""
+    zero = arb(0)
+    return expectation(sides(kernel, kernel), Mass(), lambda: (zero, zero), bits)
+
+
+def _total(stretches: list[Stretch], question: Question, tolerance: arb) -> arb:
+    total = arb(0)
+    for one in stretches:
+        envelope = partial(question.tail, one.side, one.shifts)
+        total += one.integral(envelope, tolerance)
+    return total

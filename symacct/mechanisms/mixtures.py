@@ -1,0 +1,321 @@
+"""What sampling makes of two laws: D_α of m = (1−γ)Q + γP from Q, and of Q from m.
+
+At γ = 1 this is the pair itself. Continuous laws are integrated, laws of whole numbers summed;
+each arithmetic in its own way: balls with proofs, mpmath by its quadrature, SymPy as a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, singledispatch
+from math import isfinite, isqrt
+from typing import Any
+
+import sympy
+
+from symacct.arithmetic import (
+    BALL,
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    SymbolicArithmetic,
+)
+from symacct.arithmetic.ball import precision
+from symacct.errors import DomainError
+from symacct.exact import INFINITY, Exact, expression
+from symacct.integrals.discrete import Series
+from symacct.integrals.expectations import (
+    Chi,
+    Entropy,
+    Excess,
+    Question,
+    ReverseEntropy,
+    expectation,
+    mass,
+)
+from symacct.integrals.jets import X
+from symacct.integrals.overlap import Kernel, Side, sides
+from symacct.integrals.plain import plain_expectation, plain_mass
+from symacct.integrals.supremum import largest_log_ratio
+from symacct.mechanisms.density import Density
+from symacct.mechanisms.direction import Direction
+from symacct.mechanisms.families import Laplace as LaplaceLaw
+from symacct.mechanisms.families import Law, LogNormal, MultivariateNormal, Normal
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.mechanism import Mechanism
+
+_FLOAT_BITS = 64
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two laws on one line: what is integrated or summed."""
+
+    P: Law
+    Q: Law
+
+    @cached_property
+    def is_equal(self) -> bool:
+        """Are the two densities the same?"""
+        P, Q = self.P.kernel, self.Q.kernel  # noqa: N806
+        if P is None or Q is None:
+            return self.P == self.Q
+        ends = (P.cuts[0], P.cuts[-1]) == (Q.cuts[0], Q.cuts[-1])
+        return ends and not sympy.expand(P.log - Q.log).has(X)
+
+    @cached_property
+    def sides(self) -> list[Side]:
+        """The halves of the pieces on which a density is positive."""
+        assert self.P.kernel is not None and self.Q.kernel is not None  # noqa: S101, PT018
+        return sides(self.P.kernel, self.Q.kernel)
+
+    @cached_property
+    def series(self) -> Series | None:
+        """The sum over whole numbers, where the laws live there."""
+        first, second = self.P.log_progression, self.Q.log_progression
+        return None if first is None or second is None else Series((first, second))
+
+    def log_totals(self, ctx: Any) -> tuple[Any, Any]:
+        """The logarithms of the integrals of both kernels."""
+        return self.P.log_total(ctx), self.Q.log_total(ctx)
+
+    def in_balls(self, question: Question) -> Any:
+        """The answer in balls at the current precision."""
+        if self.series is not None:
+            return self.series.expectation(question, BALL.bits)
+        return expectation(self.sides, question, lambda: self.log_totals(BALL), BALL.bits)
+
+
+@dataclass(frozen=True)
+class MixtureDirection(Direction):
+    """D_α(m‖Q), m = (1−γ)Q + γP, or D_α(Q‖m) if `reverse`; 0 < γ <= 1."""
+
+    overlap: Overlap
+    gamma: Exact = Fraction(1)
+    reverse: bool = False
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        if self.overlap.is_equal:
+            return lambda alpha: ctx.number(0)
+
+        def rdp(alpha: Any) -> Any:
+            power = 1 - alpha if self.reverse else alpha
+            return ctx.log1p(_ask(ctx, self, power)) / ctx.number(alpha - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.number(0) if self.overlap.is_equal else _ask(ctx, self, None)
+
+    def at_infinity(self, ctx: Any) -> Any:
+        """log(1−γ+γe^s), s the supremum of log(P/Q); that of the pair itself where γ = 1."""
+        if self.gamma != 1 or self.reverse:
+            raise NotImplementedError("order ∞ is answered by the pair itself")
+        if self.overlap.is_equal:
+            return ctx.number(0)
+        return _largest(ctx, self.overlap)
+
+    def chi(self, l: int) -> Any:
+        """E_Q[(P/Q − 1)^l] in balls."""
+        return BALL.number(0) if self.overlap.is_equal else self.overlap.in_balls(Chi(l))
+
+    def question(self, power: Fraction | None) -> Question:
+        """E[(m/q)^power] − 1, or the Kullback–Leibler divergence where that is None."""
+        gamma = self.gamma
+        if isinstance(gamma, sympy.Expr):
+            raise DomainError(
+                f"found the rate {gamma}, needed a rational number; replace it with "
+                "m.subs({...}) or ask for m.formula()"
+            )
+        if power is None:
+            return ReverseEntropy(gamma) if self.reverse else Entropy(gamma)
+        return Excess(gamma, power)
+
+
+def has_closed_form(P: Law, Q: Law) -> bool:  # noqa: N803
+    """Are both of one family, with a closed form for this pair?"""
+    return type(P) is type(Q) and not isinstance(P, Density) and P.why_no_closed_form(Q) is None
+
+
+def between(P: Law, Q: Law) -> Direction:  # noqa: N803
+    """P against Q: in closed form within a family that has one, else by quadrature."""
+    if has_closed_form(P, Q):
+        return P.against(Q)
+    return MixtureDirection(Overlap(P, Q))
+
+
+def mixed(P: Law, Q: Law, gamma: Exact) -> list[Direction]:  # noqa: N803
+    """The mixture from Q, and Q from the mixture."""
+    overlap = Overlap(*one_dimensional(P, Q))
+    return [MixtureDirection(overlap, gamma, reverse) for reverse in (False, True)]
+
+
+def noise(P: Any, Q: Any) -> Mechanism | None:  # noqa: N803
+    """The Gaussian or Laplace mechanism with this pair of laws, if it has rational parameters."""
+    if type(P) is not type(Q) or P == Q or not P.is_swapped_with(Q):
+        return None
+    if isinstance(P, LaplaceLaw):
+        return Laplace(P.scale / abs(P.mean - Q.mean))
+    P, Q = one_dimensional(P, Q)  # noqa: N806
+    if isinstance(P, Normal):
+        variance = P.variance / (P.mean - Q.mean) ** 2
+        roots = isqrt(variance.numerator), isqrt(variance.denominator)
+        if (roots[0] ** 2, roots[1] ** 2) == (variance.numerator, variance.denominator):
+            return Gaussian(Fraction(*roots))
+    return None
+
+
+def one_dimensional(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
+    """Normal laws with the same likelihood ratios, for log-normal ones, and for normal ones in
+
+    several dimensions with one covariance Σ: the log-ratio is then N(±d/2, d), d = δᵀΣ⁻¹δ.
+    """
+    if isinstance(P, LogNormal) and isinstance(Q, LogNormal):
+        return Normal(P.mean, P.variance), Normal(Q.mean, Q.variance)
+    if isinstance(P, MultivariateNormal) and P.is_swapped_with(Q):
+        distance = P.squared_distance(Q)
+        if distance:
+            return Normal(distance, distance), Normal(0, distance)
+    return P, Q
+
+
+def why_not_mixed(P: Law, Q: Law) -> str | None:  # noqa: N803
+    """What two laws need to be integrated or summed, if they lack it."""
+    P, Q = one_dimensional(P, Q)  # noqa: N806
+    if P.kernel is not None and Q.kernel is not None:
+        return None
+    if type(P) is type(Q) and P.log_progression is not None:
+        return None
+    return "two densities on the line, or two Poisson or two geometric laws"
+
+
+# --- in each arithmetic
+
+
+@singledispatch
+def _ask(ctx: Any, direction: MixtureDirection, power: Any) -> Any:
+    """The excess of the moment, or the Kullback–Leibler divergence where power is None."""
+    raise _no_integrals(ctx)
+
+
+@_ask.register
+def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Any:
+    power = None if power is None else Fraction(power)
+    return direction.overlap.in_balls(direction.question(power))
+
+
+@_ask.register
+def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Any:
+    power = None if power is None else Fraction(power)
+    with precision(_FLOAT_BITS):
+        value = direction.overlap.in_balls(direction.question(power))
+        if not value.is_finite():
+            return ctx.number(INFINITY)
+        return LogNumber(1.0, float(value.log()))
+
+
+@_ask.register
+def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Any:
+    overlap = direction.overlap
+    question = direction.question(None if power is None else Fraction(power))
+    if overlap.series is not None:
+        if question.diverges(overlap.series):  # type: ignore[arg-type]
+            return ctx.number(INFINITY)
+        return overlap.series.plain(ctx, question)
+    if any(question.diverges(side) for side in overlap.sides):
+        return ctx.number(INFINITY)
+    return plain_expectation(ctx, overlap.sides, question, overlap.log_totals(ctx))
+
+
+@_ask.register
+def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Any:
+    P: Any = direction.overlap.P  # noqa: N806
+    Q: Any = direction.overlap.Q  # noqa: N806
+    gamma = expression(direction.gamma)
+    if direction.overlap.series is not None:
+        k = sympy.Symbol("k", integer=True, nonnegative=True)
+        p, q = (sympy.exp(law.log_progression.formula(k)) for law in (P, Q))
+        span = (k, 0, sympy.oo)
+        whole: Any = sympy.Sum
+    else:
+        if P.kernel.cuts[0] != Q.kernel.cuts[0] or P.kernel.cuts[-1] != Q.kernel.cuts[-1]:
+            raise DomainError(f"formula: found {P!r} and {Q!r}, needed laws on the same interval")
+        p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
+        span = _span(P.kernel)
+        whole = sympy.Integral
+    ratio = p / q if gamma == 1 else 1 - gamma + gamma * p / q
+    if power is not None:
+        return whole(q * ratio**power, span) - 1
+    value = -q * sympy.log(ratio) if direction.reverse else q * ratio * sympy.log(ratio)
+    return whole(value, span)
+
+
+@singledispatch
+def _largest(ctx: Any, overlap: Overlap) -> Any:
+    """sup log(P/Q)."""
+    raise _no_integrals(ctx)
+
+
+@_largest.register
+def _(ctx: BallArithmetic, overlap: Overlap) -> Any:
+    bits = ctx.bits
+    with precision(2 * bits):
+        largest = largest_log_ratio(overlap.sides, bits)
+        if not largest.is_finite():
+            return ctx.number(INFINITY)
+        first, second = overlap.log_totals(ctx)
+        return largest - first + second
+
+
+@_largest.register(Float64Arithmetic)
+@_largest.register(MpmathArithmetic)
+def _(ctx: Any, overlap: Overlap) -> Any:
+    """A number read off the certified one: the search is the same in every arithmetic."""
+    with precision(max(_FLOAT_BITS, ctx.bits)):
+        value = _largest(BALL, overlap)
+        if not value.is_finite():
+            return ctx.number(INFINITY)
+        mantissa, power = value.mid().man_exp()
+        return ctx.number(Fraction(int(mantissa)) * Fraction(2) ** int(power))
+
+
+@_largest.register
+def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Any:
+    raise DomainError(
+        "formula: found order ∞ of a pair of densities, which has no formula; ask for its value"
+    )
+
+
+def log_mass(ctx: Any, kernel: Kernel) -> Any:
+    """log ∫ e^log of a density given by its formula."""
+    if isinstance(ctx, BallArithmetic):
+        return _log_mass(kernel, ctx.bits)
+    if isinstance(ctx, MpmathArithmetic):
+        return ctx.log(plain_mass(ctx, kernel))
+    if isinstance(ctx, SymbolicArithmetic):
+        return sympy.log(sympy.Integral(sympy.exp(kernel.log), _span(kernel)))
+    raise _no_integrals(ctx)
+
+
+def _span(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
+    """x and the ends of what a formula integrates over."""
+    ends = (kernel.cuts[0], kernel.cuts[-1])
+    low, high = (expression(Fraction(c)) if isfinite(c) else c * sympy.oo for c in ends)
+    return X, low, high
+
+
+def _no_integrals(ctx: Any) -> DomainError:
+    return DomainError(
+        f"a pair of laws: found the arithmetic {type(ctx).__name__}, in which nothing is "
+        "integrated; ask for the value, or for the formula"
+    )
+
+
+@lru_cache(256)
+def _log_mass(kernel: Kernel, bits: int) -> Any:
+    """Every order of a pair asks for it at the same few precisions."""
+    return mass(kernel, bits).log()

@@ -1,0 +1,428 @@
+"""Pairs of densities: certified integrals against closed forms and against mpmath's quadrature."""
+
+import itertools
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy
+from flint import arb
+
+from symacct import (
+    DistributionPair,
+    DomainError,
+    LimitError,
+    ParseError,
+    PoissonSubsample,
+    PrecisionError,
+    check_odd_chi,
+    from_json,
+    laws,
+    limits,
+    parse,
+)
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.integrals.expectations import mass
+from symacct.integrals.germs import Germs
+from symacct.integrals.jets import evaluator
+from symacct.integrals.overlap import T, sides
+from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+
+INFINITY = float("inf")
+Density = laws.Density
+MP = mpmath.mp.clone()
+MP.dps = 40
+
+LAPLACE = Density("exp(-Abs(x))/2")
+CAUCHY = [Density(f"1/(pi*(1 + (x - {c})**2))") for c in (0, 1)]
+GUMBEL = Density("exp(-x - exp(-x))")
+MIXED = Density("(exp(-(x - 1)**2/2) + exp(-(x + 1)**2/2)/3)*3/4/sqrt(2*pi)")
+QUARTIC = [Density(f"exp(-(x - {c})**4)", mass="any") for c in ("0", "1/3")]
+
+
+def number(x):
+    x = Fraction(x)
+    return MP.mpf(x.numerator) / x.denominator
+
+
+def near(enclosure, value, error=1e-28):
+    """Is the enclosure narrow, and does it hold the value to the error of that one?"""
+    assert enclosure.digits >= 25
+    return abs(enclosure.upper - value) <= error * max(1, abs(value))
+
+
+# --- the closed forms of the families, by integration instead
+
+FAMILIES = [
+    (laws.Exponential(1), laws.Exponential("5/4")),
+    (laws.Gamma("1/2", 1), laws.Gamma("3/4", "5/4")),
+    (laws.Weibull("3/2", 2), laws.Weibull("3/2", 3)),
+    (laws.Rayleigh(1), laws.Rayleigh("5/4")),
+    (laws.Pareto(2, 3), laws.Pareto("9/4", 3)),
+    (laws.Chi(3), laws.Chi("7/2", "5/4")),
+    (laws.HalfNormal(1), laws.HalfNormal("5/4")),
+    (laws.Beta("1/2", 3), laws.Beta("3/4", "5/2")),
+    (laws.Normal(0, 1), laws.Normal(1, "5/4")),
+    (laws.Laplace(0, 1), laws.Laplace("3/2", 1)),
+]
+
+
+def by_integration(first, second, reverse):
+    return MixtureDirection(Overlap(*((second, first) if reverse else (first, second))))
+
+
+@pytest.mark.parametrize(("first", "second"), FAMILIES, ids=repr)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_integral_is_the_closed_form(first, second, reverse):
+    """Orders at which the integral is finite, and at which both say that it is not."""
+    integral = by_integration(first, second, reverse)
+    closed = DistributionPair(first, second).direction(reverse)
+    with precision(64):
+        for alpha in (1, Fraction(5, 2), 6, INFINITY):
+            one, other = (direction.at(BALL, alpha) for direction in (integral, closed))
+            assert one.is_finite() == other.is_finite(), alpha
+            if other.is_finite():
+                assert one.overlaps(other), alpha
+                assert abs(one - other) < arb(10) ** -15, alpha
+
+
+@pytest.mark.parametrize(("first", "second"), FAMILIES, ids=repr)
+def test_the_constant_of_a_family_is_its_integral(first, second):
+    for law in (first, second):
+        with precision(80):
+            assert abs(mass(law.kernel, 70).log() - law.log_total(BALL)) < arb(10) ** -18
+
+
+# --- densities, against quadrature and known values
+
+
+def integral(f, points):
+    return MP.quad(f, points)
+
+
+def gap(alpha, log_p, log_q, points):
+    """D_α of two densities given by their logarithms, by mpmath."""
+    if alpha == 1:
+        return integral(lambda x: MP.exp(log_p(x)) * (log_p(x) - log_q(x)), points)
+    a = number(alpha)
+    value = integral(lambda x: MP.exp(a * log_p(x) + (1 - a) * log_q(x)), points)
+    return MP.log(value) / (a - 1)
+
+
+def log_normal(x):
+    return -x * x / 2 - MP.log(2 * MP.pi) / 2
+
+
+def log_laplace(x):
+    return -abs(x) - MP.log(2)
+
+
+def log_mixed(x):
+    both = MP.exp(-((x - 1) ** 2) / 2) + MP.exp(-((x + 1) ** 2) / 2) / 3
+    return MP.log(both * 3 / 4 / MP.sqrt(2 * MP.pi))
+
+
+LINE = [-60, -20, -8, -4, -2, -1, 0, 1, 2, 4, 8, 20, 60]
+NORMAL = laws.Normal(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "logs", "points"),
+    [
+        (NORMAL, LAPLACE, (log_normal, log_laplace), LINE),
+        (MIXED, NORMAL, (log_mixed, log_normal), LINE),
+        (NORMAL, MIXED, (log_normal, log_mixed), LINE),
+    ],
+    ids=["normal, Laplace", "mixture, normal", "normal, mixture"],
+)
+@pytest.mark.parametrize("alpha", [1, Fraction(5, 4)])
+def test_a_pair_of_densities_is_its_integral(first, second, logs, points, alpha):
+    answer = DistributionPair(first, second).divergence(alpha, 27)
+    assert near(answer, gap(alpha, *logs, points), 1e-24)
+
+
+def test_known_values_of_heavy_tails():
+    """Cauchy laws: KL = log(1 + d²/4), χ² = d²/2, and the ratio's peak at the golden section."""
+    pair = DistributionPair(*CAUCHY)
+    assert near(pair.divergence(1), MP.log(MP.mpf(5) / 4))
+    assert near(pair.divergence(2), MP.log(MP.mpf(3) / 2))
+    assert near(pair.divergence("inf"), MP.log((3 + MP.sqrt(5)) / (3 - MP.sqrt(5))) / 2)
+    assert pair.swap_symmetric
+
+
+def test_the_normal_against_laplace_noise():
+    """log(2/√(2π)) − x²/2 + |x| is largest at ±1; the other way round nothing bounds it."""
+    pair = DistributionPair(NORMAL, LAPLACE)
+    assert near(pair.divergence("inf"), MP.log(2 / MP.sqrt(2 * MP.pi)) + MP.mpf(1) / 2)
+    assert near(pair.divergence(1, reverse=True), MP.log(MP.sqrt(2 * MP.pi) / 2))
+    for alpha in ("1.000000000001", 2, 10000, "inf"):
+        assert pair.divergence(alpha, reverse=True).lower == INFINITY
+        assert pair.rdp(alpha).lower == INFINITY
+
+
+def test_large_orders_are_near_the_supremum():
+    pair = DistributionPair(NORMAL, LAPLACE)
+    top, far = pair.divergence("inf"), pair.divergence(10**4)
+    assert 0 < top.lower - far.upper < 1e-3
+
+
+def test_order_one_is_the_limit():
+    pair = DistributionPair(MIXED, NORMAL)
+    step = Fraction(1, 10**12)
+    near_one, kl = pair.divergence(1 + step), pair.divergence(1)
+    assert 0 < near_one.lower - kl.upper < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "there", "back"),
+    [
+        (laws.Exponential(1), NORMAL, True, False),  # heavier, but on half of the line
+        (laws.Uniform(0, 1), NORMAL, True, False),
+        (laws.Uniform(0, 1), laws.Exponential(1), True, False),
+        (laws.Pareto(2, 3), laws.Pareto(2, 1), True, False),
+        (laws.Uniform(0, 2), laws.Uniform(1, 3), False, False),
+        (NORMAL, LAPLACE, True, True),
+    ],
+    ids=repr,
+)
+def test_a_law_that_is_not_dominated_is_infinitely_far(first, second, there, back):
+    pair = DistributionPair(first, second)
+    assert (pair.divergence(1).upper < INFINITY) == there
+    assert (pair.divergence(1, reverse=True).upper < INFINITY) == back
+
+
+def test_equal_densities_tell_nothing():
+    again = Density("exp(-x)", [0, 3, "inf"])
+    pair = DistributionPair(again, laws.Exponential(1))
+    for alpha in (1, Fraction(3, 2), 10**4, "inf"):
+        assert pair.rdp(alpha).upper == 0
+        assert PoissonSubsample(pair, "1/3").rdp(alpha).upper == 0
+
+
+def test_cuts_and_corners_change_nothing():
+    plain = DistributionPair(LAPLACE, laws.Laplace(1, 1)).divergence(Fraction(7, 3))
+    cut = Density("exp(-Abs(x))/2", ["-inf", -1, 0, "5/2", "inf"])
+    assert str(DistributionPair(cut, laws.Laplace(1, 1)).divergence(Fraction(7, 3))) == str(plain)
+    closed = DistributionPair(laws.Laplace(0, 1), laws.Laplace(1, 1)).divergence(Fraction(7, 3))
+    assert str(plain) == str(closed)
+
+
+def test_large_powers_in_a_product():
+    """A beta law given by its formula, from the exact moments of the closed form."""
+    law = Density("x**200*(1 - x)**300", [0, 1], mass="any")
+    answer = DistributionPair(law, laws.Beta(201, 299)).divergence(2, 20)
+    closed = DistributionPair(laws.Beta(201, 301), laws.Beta(201, 299)).divergence(2, 20)
+    assert str(answer) == str(closed)
+
+
+def test_pieces_from_min_and_max():
+    """A triangle on [0, 2] against the uniform law: KL = log 2 − 1/2."""
+    triangle = Density("Min(x, 2 - x)", [0, 2])
+    pair = DistributionPair(triangle, laws.Uniform(0, 2))
+    assert near(pair.divergence(1), MP.log(2) - MP.mpf(1) / 2)
+    assert near(pair.divergence("inf"), MP.log(2))
+    assert pair.divergence(3, reverse=True).lower == INFINITY  # ∫ x^{−2} at 0
+
+
+@pytest.mark.parametrize("alpha", [Fraction(3, 2), Fraction(199, 100), 2, Fraction(5, 2)])
+def test_a_pole_of_the_integral_is_found_exactly(alpha):
+    """∫ x^{1−α} on [0, 1] is finite below 2: D_α(uniform‖2x) = log(2^{1−α}/(2−α))/(α−1)."""
+    pair = DistributionPair(laws.Uniform(0, 1), Density("2*x", [0, 1]))
+    answer = pair.divergence(alpha)
+    if alpha >= 2:
+        assert answer.lower == INFINITY
+    else:
+        a = number(alpha)
+        assert near(answer, MP.log(2 ** (1 - a) / (2 - a)) / (a - 1))
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("f", "cuts", "says"),
+    [
+        ("x", ["-inf", "inf"], "not positive"),
+        ("x*exp(-x**2/2)", ["-inf", "inf"], "not positive"),
+        ("-exp(-x**2)", ["-inf", "inf"], "not positive"),
+        ("1 - 2*x", [0, 1], "not positive"),
+        ("exp(-x**2)", ["-inf", "inf"], "integral 1.77245385091, needed 1"),
+        ("1/(2*sqrt(2*pi))*exp(-x**2/2)", ["-inf", "inf"], "integral 0.5"),
+        ("exp(-x)/(1 - exp(-1)) + 1/10**25", [0, 1], "needed 1"),
+        ("exp(x)", [0, "inf"], "infinite integral"),
+        ("1/x", [1, "inf"], "infinite integral"),
+        ("1/x", [0, 1], "infinite integral"),
+        ("exp(-x)", [0], "two or more, rising"),
+        ("exp(-x)", ["inf", 0], "two or more, rising"),
+        ("exp(-x)", [0, 0, "inf"], "two or more, rising"),
+        ("exp(-x)", "0", "needed a list"),
+        ("exp(-x)", [0, sympy.sqrt(2)], "rational numbers or"),
+        ("1 + x**sqrt(2)", [0, 1], "rational exponents"),
+        ("x**x", [1, 2], "integral 2.05"),
+        (sympy.sin(sympy.Symbol("x")), [0, 1], "found sin in a density"),
+        (sympy.Symbol("y"), [0, 1], "found the symbol y, needed x alone"),
+        ("(((x + 1)**50 + 1)**50 + 1)*exp(-x)", [0, "inf"], "power of 2500"),
+        ("exp(-x**1000)", [0, "inf"], "power of 1000"),
+        ("exp(-x)" + " + exp(-2*x)/3**9" * 1 + "+ x**9" * 500, [0, 1], "needed 1"),
+    ],
+)
+def test_what_is_no_density_is_refused(f, cuts, says):
+    with pytest.raises(DomainError, match=says):
+        Density(f, cuts)
+
+
+def test_text_that_is_no_formula_is_refused():
+    for text in ("exp(-x", "sin(x)", "y", "x.__class__", "lambda: 0", "exp(-x); 1"):
+        with pytest.raises(ParseError):
+            Density(text)
+
+
+def test_sizes_are_bounded():
+    long = sum(sympy.exp(-sympy.Symbol("x") * sympy.Rational(k, 7)) for k in range(1, 300))
+    with pytest.raises(DomainError, match="operations"):
+        Density(long, [0, "inf"], mass="any")
+    with limits(outcomes=3), pytest.raises(LimitError):
+        Density("exp(-x)", [0, 1, 2, 3, "inf"])
+
+
+def test_a_tail_without_a_proof_is_not_guessed():
+    """1/(x log² x) has a finite integral, which no power of x shows."""
+    with pytest.raises(PrecisionError, match="found no proof"):
+        Density("1/(x*log(x)**2)", [2, "inf"], mass="any")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (laws.Poisson(1), laws.Exponential(1)),
+        (laws.Poisson(1), laws.Geometric("1/2")),
+        (laws.MultivariateNormal([0], [[1]]), laws.Normal(0, 1)),
+    ],
+    ids=repr,
+)
+def test_laws_of_different_kinds_of_outcomes_are_refused(one, other):
+    with pytest.raises(DomainError, match="two densities on the line"):
+        DistributionPair(one, other)
+
+
+# --- text
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        LAPLACE,
+        MIXED,
+        GUMBEL,
+        QUARTIC[1],
+        Density("x**(1/3)*exp(-x)", [0, "inf"], "any"),
+        Density(sympy.exp(-sympy.Symbol("x") / 2), [0, Fraction(1, 2), "inf"], 2),
+        Density("Max(x, 1/2)*8/5", ["0", 0.5, 1], "1"),
+    ],
+    ids=repr,
+)
+def test_a_density_is_read_back_as_the_same_object(law):
+    pair = DistributionPair(law, laws.Normal(0, 1))
+    scope = {"DistributionPair": DistributionPair, "laws": laws}
+    assert eval(repr(pair), {"__builtins__": {}}, scope) is pair  # noqa: S307
+    node = PoissonSubsample(pair, "1/10")
+    assert parse(repr(node)) is node
+    assert from_json(node.to_json()) is node
+
+
+# --- symmetry and condition (4)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "symmetric"),
+    [
+        (*QUARTIC, True),
+        (*CAUCHY, True),
+        (LAPLACE, Density("exp(-Abs(x - 2))/2"), True),
+        (LAPLACE, Density("exp(-Abs(x - 2)/2)/4"), False),
+        (Density("2*x", [0, 1]), Density("2 - 2*x", [0, 1]), True),
+        (Density("2*x", [0, 1]), Density("3*(1 - x)**2", [0, 1]), False),
+        (GUMBEL, LAPLACE, False),
+    ],
+    ids=repr,
+)
+def test_a_reflection_that_swaps_the_densities_is_found(first, second, symmetric):
+    assert DistributionPair(first, second).swap_symmetric == symmetric
+    if symmetric:
+        report = check_odd_chi(DistributionPair(first, second), 9)
+        assert report.holds
+        assert report.proved_for_all_orders
+
+
+def test_condition_4_by_integrals():
+    """χ^l of N(0,1) from Laplace noise by mpmath; its first odd one is negative."""
+    report = check_odd_chi(DistributionPair(NORMAL, LAPLACE), 9)
+    chi = integral(
+        lambda x: MP.exp(log_laplace(x)) * MP.expm1(log_normal(x) - log_laplace(x)) ** 3, LINE
+    )
+    assert report.holds is False
+    assert report.first_violation.l == 3
+    assert report.first_violation.direction == "P‖Q"
+    assert abs(report.first_violation.value.upper - chi) < 1e-18
+    assert report.first_violation.value.upper < 0
+
+
+def test_condition_4_holds_for_a_tilt_up_to_an_order():
+    """P = 2x against the uniform law: χ^l = ∫(2x−1)^l = 0 at every odd l; 3x² has χ³ > 0."""
+    uniform = laws.Uniform(0, 1)
+    square = DistributionPair(Density("3*x**2", [0, 1]), uniform)
+    forward = square.direction()
+    with precision(100):
+        chi = forward.chi(3)
+        assert abs(chi - (arb(27) / 7 - arb(27) / 5 + 3 - 1)) < arb(10) ** -25
+    assert check_odd_chi(DistributionPair(Density("2*x", [0, 1]), uniform), 3).holds is None
+
+
+# --- the tools
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("t**2 - 3*t", 1),
+        ("1/(1 + t**2)", 2),
+        ("log(1 + t)/t", 4),
+        ("exp(-t)*t**3", 16),
+        ("exp(t) - t**5", 16),
+        ("t**(1/3)*(2 - exp(-t))", 2),
+        ("Max(t, 3*t - 100)", 2),
+        ("Min(t**2, 7) + Abs(5 - t)", 1),
+        ("log(1 + exp(-t))", 1),
+        ("(t - 2)**-2", 4),
+    ],
+)
+def test_a_germ_bounds_the_function_and_its_derivative(text, start):
+    expression = sympy.sympify(text, locals={"t": T, "x": T})
+    jet = evaluator(expression, T)(Germs(arb(start)).variable())
+    with MP.workdps(40):
+        function = sympy.lambdify(T, expression, modules=[MP, {"Abs": abs, "Max": max, "Min": min}])
+        for k in (0, 1, 2, 5, 9, 20, 50):
+            y = MP.mpf(start) * (1 + MP.mpf(k) / 3) ** (k + 1)
+            step = y * MP.mpf(10) ** -12
+            slope = y * (function(y + step) - function(y - step)) / (2 * step)
+            for germ, value in ((jet.value, function(y)), (jet.slope, slope)):
+                scale = y ** number(germ.power)
+                slack = abs(value) * MP.mpf(10) ** -10
+                assert as_mpf(germ.low) * scale <= value + slack
+                assert value <= as_mpf(germ.high) * scale + slack
+
+
+def as_mpf(x):
+    if not x.is_finite():
+        return MP.inf if x > 0 else -MP.inf
+    mantissa, power = x.mid().man_exp()
+    return MP.mpf(int(mantissa)) * MP.mpf(2) ** int(power)
+
+
+def test_the_pieces_cover_the_support():
+    pieces = sides(LAPLACE.kernel, laws.Uniform(-1, 3).kernel)
+    finite = [side.extent for side in pieces if not side.is_infinite]
+    assert sum(finite) == 4 + 1 + 1  # an infinite piece has its first unit as a half of its own
+    assert len(pieces) == 8  # cut at −1, 0 and 3
+    assert all(a.logs != (None, None) for a, _ in itertools.pairwise(pieces))

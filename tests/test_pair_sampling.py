@@ -1,0 +1,353 @@
+"""Sampled pairs of laws: certified values against sums and quadratures that are not ours."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy
+
+from symacct import (
+    AssumptionError,
+    DistributionPair,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    SubsampleWithoutReplacement,
+    laws,
+)
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.mechanisms import mixtures
+from tests.support import overlap
+
+INFINITY = float("inf")
+MP = mpmath.mp.clone()
+MP.dps = 40
+GAMMA = Fraction(1, 10)
+
+
+def number(x):
+    x = Fraction(x)
+    return MP.mpf(x.numerator) / x.denominator
+
+
+def normal(mean, variance):
+    return lambda x: MP.exp(-((x - mean) ** 2) / (2 * variance)) / MP.sqrt(2 * MP.pi * variance)
+
+
+def exponential(rate):
+    return lambda x: rate * MP.exp(-rate * x)
+
+
+def gamma(k, rate):
+    return lambda x: rate**k * x ** (k - 1) * MP.exp(-rate * x) / MP.gamma(k)
+
+
+def beta(a, b):
+    return lambda x: x ** (a - 1) * (1 - x) ** (b - 1) / MP.beta(a, b)
+
+
+def integral(points):
+    return lambda f: MP.quad(f, points)
+
+
+def series(f):
+    return MP.fsum(f(k) for k in range(400))
+
+
+TENTH = MP.mpf(1) / 10
+#: the pair, its two densities or probabilities, how to integrate or sum them
+PAIRS = {
+    "exponential": (
+        DistributionPair(laws.Exponential(1), laws.Exponential("5/4")),
+        (exponential(1), exponential(MP.mpf(5) / 4)),
+        integral([0, 1, 4, 10, 30, 100, 400]),
+    ),
+    "gamma": (
+        DistributionPair(laws.Gamma(2, 1), laws.Gamma(3, "5/4")),
+        (gamma(2, 1), gamma(3, MP.mpf(5) / 4)),
+        integral([0, TENTH, 1, 4, 10, 30, 100, 400]),
+    ),
+    "beta": (
+        DistributionPair(laws.Beta(4, 5), laws.Beta(5, 4)),
+        (beta(4, 5), beta(5, 4)),
+        integral([0, TENTH, MP.mpf(1) / 2, 1 - TENTH, 1]),
+    ),
+    "normal": (
+        DistributionPair(laws.Normal(0, 2), laws.Normal(1, "9/4")),
+        (normal(0, 2), normal(1, MP.mpf(9) / 4)),
+        integral([-60, -20, -8, -4, -2, 0, 2, 4, 8, 20, 60]),
+    ),
+    "irrational": (
+        DistributionPair(laws.Normal(0, 3), laws.Normal(1, 3)),
+        (normal(0, 3), normal(1, 3)),
+        integral([-60, -20, -8, -4, -2, 0, 2, 4, 8, 20, 60]),
+    ),
+    "tilt": (
+        DistributionPair(laws.Density("2*(1 + x)/3", [0, 1]), laws.Uniform(0, 1)),
+        (lambda x: 2 * (1 + x) / 3, lambda x: MP.mpf(1)),
+        integral([0, 1]),
+    ),
+    "Poisson": (
+        DistributionPair(laws.Poisson(3), laws.Poisson("7/2")),
+        tuple(
+            lambda k, r=r: MP.exp(-r) * MP.mpf(r) ** k / MP.factorial(k)
+            for r in (MP.mpf(3), MP.mpf(7) / 2)
+        ),
+        series,
+    ),
+    "geometric": (
+        DistributionPair(laws.Geometric("1/3"), laws.Geometric("2/5")),
+        tuple(lambda k, p=p: p * (1 - p) ** k for p in (MP.mpf(1) / 3, MP.mpf(2) / 5)),
+        series,
+    ),
+}
+
+
+def divergence(one, other, total, alpha):
+    """D_α of two functions that are integrated or summed."""
+
+    def term(x):
+        p, q = one(x), other(x)
+        if p == 0 or q == 0:
+            return MP.mpf(0)
+        return p * MP.log(p / q) if alpha == 1 else p * (p / q) ** (number(alpha) - 1)
+
+    value = total(term)
+    return value if alpha == 1 else MP.log(value) / (number(alpha) - 1)
+
+
+def truth(densities, total, g, alpha):
+    """The largest of the four divergences, each from its definition."""
+    found = []
+    for p, q in (densities, densities[::-1]):
+
+        def mixed(x, p=p, q=q):
+            return (1 - number(g)) * q(x) + number(g) * p(x)
+
+        found += [divergence(mixed, q, total, alpha), divergence(q, mixed, total, alpha)]
+    return max(found)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("alpha", [1, Fraction(5, 2)])
+def test_the_sampled_curve_is_the_largest_of_four_divergences(name, alpha):
+    pair, densities, total = PAIRS[name]
+    answer = PoissonSubsample(pair, GAMMA).rdp(alpha, 17, by="PAIR-EXACT")
+    assert answer.claim.kind is Kind.EXACT
+    assert str(answer.claim.adjacency) == "add_remove"
+    assert answer.digits >= 17
+    assert abs(answer.upper - truth(densities, total, GAMMA, alpha)) < 1e-17
+
+
+@pytest.mark.parametrize("name", ["tilt", "Poisson", "normal", "gamma"])
+@pytest.mark.parametrize("alpha", [1, Fraction(5, 2), 9])
+def test_each_direction_is_its_definition(name, alpha):
+    """The removal D_α(Q‖m) too, which no pair was found for where it is the largest."""
+    pair, (p, q), total = PAIRS[name]
+
+    def mixed(x):
+        return (1 - number(GAMMA)) * q(x) + number(GAMMA) * p(x)
+
+    with precision(70):
+        there, back = (one.at(BALL, alpha) for one in mixtures.mixed(pair.P, pair.Q, GAMMA))
+    if there.is_finite():
+        assert (
+            abs(MP.mpf(there.mid().str(20, radius=False)) - divergence(mixed, q, total, alpha))
+            < 1e-15
+        )
+    assert (
+        abs(MP.mpf(back.mid().str(20, radius=False)) - divergence(q, mixed, total, alpha)) < 1e-15
+    )
+
+
+@pytest.mark.parametrize("name", ["tilt", "Poisson"])
+def test_without_replacement_it_is_a_lower_bound(name):
+    pair, densities, total = PAIRS[name]
+    answer = SubsampleWithoutReplacement(pair, GAMMA).lower_bound(Fraction(3, 2), 15)
+    assert answer.claim.kind is Kind.LOWER
+    assert abs(answer.upper - truth(densities, total, GAMMA, Fraction(3, 2))) < 1e-14
+    assert "PAIR-WOR" in answer.claim.theorems
+
+
+@pytest.mark.parametrize("name", ["tilt", "Poisson"])
+def test_every_engine_agrees(name):
+    node = PoissonSubsample(PAIRS[name][0], "1/20")
+    for alpha in (1, Fraction(5, 2)):
+        ball = node.rdp(alpha, 12)
+        assert abs(node.rdp(alpha, 12, engine="mpmath").upper / ball.upper - 1) < 1e-11
+        assert abs(node.rdp(alpha, 12, engine="float64").upper / ball.upper - 1) < 1e-11
+
+
+@pytest.mark.parametrize("name", ["tilt", "geometric"])
+def test_whole_orders_by_the_binomial_theorem(name):
+    """E_Q[m^α] = Σ C(α,l)(1−γ)^{α−l}γ^l E_Q[(P/Q)^l] bounds the exact value from below."""
+    pair = PAIRS[name][0]
+    for alpha in (2, 5):
+        moments = [MP.mpf(1)] * 2 + [
+            MP.exp((l - 1) * pair.divergence(l, 30).upper) for l in range(2, alpha + 1)
+        ]
+        g = number(GAMMA)
+        total = MP.fsum(
+            MP.binomial(alpha, l) * (1 - g) ** (alpha - l) * g**l * moments[l]
+            for l in range(alpha + 1)
+        )
+        answer = PoissonSubsample(pair, GAMMA).rdp(alpha, 20, by="PAIR-EXACT")
+        assert answer.lower >= MP.log(total) / (alpha - 1) - MP.mpf(10) ** -20
+        assert answer.lower <= PoissonSubsample(pair, GAMMA).rdp(alpha, 20, by="S22-POISSON").upper
+
+
+# --- laws of one shape: the mechanisms that they are
+
+
+@pytest.mark.parametrize(
+    ("pair", "mechanism"),
+    [
+        (DistributionPair(laws.Normal(0, 4), laws.Normal("3/2", 4)), Gaussian("4/3")),
+        (DistributionPair(laws.LogNormal(1, 9), laws.LogNormal(0, 9)), Gaussian(3)),
+        (
+            DistributionPair(
+                laws.MultivariateNormal([3, 4], [[4, 0], [0, 4]]),
+                laws.MultivariateNormal([0, 0], [[4, 0], [0, 4]]),
+            ),
+            Gaussian("2/5"),
+        ),
+        (DistributionPair(laws.Laplace(0, 2), laws.Laplace("1/2", 2)), Laplace(4)),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("gamma", [0, Fraction(1, 10**12), Fraction(1, 100), "0.999999", 1])
+def test_laws_of_one_shape_are_the_mechanism(pair, mechanism, gamma):
+    for alpha in (1, Fraction(5, 4), 2, 100, Fraction(20001, 2), INFINITY):
+        mine, known = PoissonSubsample(pair, gamma), PoissonSubsample(mechanism, gamma)
+        assert str(mine.rdp(alpha)) == str(known.rdp(alpha))
+        theorems = mine.rdp(alpha).claim.theorems
+        assert theorems == known.rdp(alpha).claim.theorems
+
+
+@pytest.mark.parametrize("alpha", [1, Fraction(7, 3)])
+def test_the_integrals_are_the_proved_formulas(alpha):
+    """The same pair of normal laws as densities, beside MTZ19-EXACT."""
+    densities = [laws.Density(f"exp(-(x - {c})**2/8)/sqrt(8*pi)") for c in (0, 1)]
+    mine = PoissonSubsample(DistributionPair(*densities), "1/100")
+    known = PoissonSubsample(Gaussian(2), "1/100").rdp(alpha, by="MTZ19-EXACT")
+    answer = mine.rdp(alpha, 20, by="PAIR-EXACT")
+    assert overlap(answer, known)
+    assert answer.digits >= 20
+
+
+def test_a_covariance_that_is_irrational_along_the_shift():
+    """N(δ, Σ) with δᵀΣ⁻¹δ = 1/3 is N(1, 3) against N(0, 3)."""
+    wide = DistributionPair(
+        laws.MultivariateNormal([1, 0], [[3, 0], [0, 1]]),
+        laws.MultivariateNormal([0, 0], [[3, 0], [0, 1]]),
+    )
+    flat = PAIRS["irrational"][0]
+    for alpha in (Fraction(5, 2), 3):
+        one, other = (PoissonSubsample(pair, "1/50").rdp(alpha, 15) for pair in (wide, flat))
+        assert str(one) == str(other)
+
+
+# --- edges
+
+
+def test_the_ends_of_the_rate():
+    for name in ("Poisson", "tilt"):
+        pair = PAIRS[name][0]
+        for alpha in (1, Fraction(5, 2)):
+            assert PoissonSubsample(pair, 0).rdp(alpha).upper == 0
+            assert str(PoissonSubsample(pair, 1).rdp(alpha)) == str(pair.rdp(alpha))
+            tiny = PoissonSubsample(pair, "1e-15").rdp(alpha, 10)
+            assert 0 < tiny.lower < 1e-29
+            almost = PoissonSubsample(pair, 1 - Fraction(1, 10**15)).rdp(alpha, 20)
+            assert 0 <= pair.rdp(alpha).upper - almost.lower < 1e-13
+
+
+def test_a_small_rate_has_half_the_second_moment():
+    """ε′(α) → αγ²χ²/2 for γ → 0."""
+    pair = PAIRS["tilt"][0]
+    chi = max(MP.expm1(pair.divergence(2, 30).upper), MP.expm1(pair.divergence(2, 30, True).upper))
+    for alpha in (1, Fraction(5, 2)):
+        answer = PoissonSubsample(pair, "1e-9").rdp(alpha, 15)
+        assert abs(answer.upper / (number(alpha) * chi / 2 * MP.mpf(10) ** -18) - 1) < 1e-7
+
+
+def test_orders_near_one_and_far_out():
+    node = PoissonSubsample(PAIRS["tilt"][0], GAMMA)
+    kl, near = node.rdp(1, 25), node.rdp(1 + Fraction(1, 10**12), 25)
+    assert 0 < near.lower - kl.upper < 1e-12
+    far, top = node.rdp(10**4, 20), node.rdp(INFINITY, 20)
+    assert 0 < top.lower - far.upper < 1e-2
+
+
+def test_what_is_infinite_stays_so():
+    """D_α(P‖Q) = ∞ makes that of every mixture infinite; the sampled one is no larger before."""
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential(2))
+    for gamma in ("1e-12", "1/2"):
+        assert PoissonSubsample(pair, gamma).rdp(2).lower == INFINITY
+        assert PoissonSubsample(pair, gamma).rdp("19/10", 12).upper < INFINITY
+        assert PoissonSubsample(pair, gamma).rdp(INFINITY).lower == INFINITY
+    apart = DistributionPair(laws.Uniform(0, 1), laws.Uniform(2, 3))
+    assert PoissonSubsample(apart, "1/9").rdp(1).lower == INFINITY
+
+
+def test_a_law_on_a_part_of_the_support():
+    """U(0, 1) in U(0, 2): two pieces, so a finite pair."""
+    inner = DistributionPair(laws.Uniform(0, 1), laws.Uniform(0, 2))
+    finite = DistributionPair([1, 0], ["1/2", "1/2"])
+    for alpha in (1, 2, Fraction(5, 2), INFINITY):
+        for reverse in (False, True):
+            ours = inner.divergence(alpha, reverse=reverse)
+            assert str(ours) == str(finite.divergence(alpha, reverse=reverse))
+
+
+def test_what_cannot_be_sampled_exactly_says_so():
+    tilted = DistributionPair(
+        laws.MultivariateNormal([0, 0], [[1, 0], [0, 1]]),
+        laws.MultivariateNormal([1, 0], [[2, 0], [0, 1]]),
+    )
+    with pytest.raises(AssumptionError, match="two densities on the line"):
+        PoissonSubsample(tilted, "1/10").rdp(3, by="PAIR-EXACT")
+    root = PoissonSubsample(PAIRS["tilt"][0], sympy.sqrt(2) / 10)
+    with pytest.raises(AssumptionError, match="rational"):
+        root.rdp(3, by="PAIR-EXACT")
+    with pytest.raises(AssumptionError):
+        PoissonSubsample(PAIRS["tilt"][0] + Gaussian(1), "1/10").rdp(3, by="PAIR-EXACT")
+    symbolic = PoissonSubsample(PAIRS["tilt"][0], sympy.Symbol("g", positive=True))
+    with pytest.raises(DomainError, match="subs"):
+        symbolic.rdp(3, by="PAIR-EXACT")
+    assert sympy.Symbol("g", positive=True) in symbolic.formula(3).free_symbols
+
+
+def test_the_formula_is_the_value():
+    pair = PAIRS["tilt"][0]
+    value = PoissonSubsample(pair, "1/10").formula(Fraction(5, 2)).evalf(20)
+    assert abs(value - sympy.Float(str(PoissonSubsample(pair, "1/10").rdp("5/2")), 30)) < 1e-15
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_finite_discretisation_is_below_the_truth(seed):
+    """Rounding the outcomes is post-processing: the finite pair tells less, and nearly as much."""
+    rng = random.Random(seed)  # not for secrets
+    rate = Fraction(rng.randrange(11, 20), 10)
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential(rate))
+    cuts = [k * Fraction(1, 20) for k in range(300)]
+    edges = [[Fraction(str(MP.exp(-number(r * c)))) for c in cuts] + [0] for r in (1, rate)]
+    masses = [[a - b for a, b in itertools.pairwise(e)] for e in edges]
+    masses = [[1 - sum(m[1:]), *m[1:]] for m in masses]
+    rounded = DistributionPair(*masses)
+    for alpha in (1, Fraction(3, 2)):
+        ours = PoissonSubsample(pair, "1/5").rdp(alpha, 12)
+        below = PoissonSubsample(rounded, "1/5").rdp(alpha, 12)
+        assert below.upper < ours.lower < below.upper * 1.01
+
+
+def test_the_same_question_in_both_roles():
+    one, other = (PAIRS["tilt"][0], PAIRS["tilt"][0].swapped())
+    for alpha in (1, Fraction(5, 2)):
+        a, b = (PoissonSubsample(pair, "1/10").rdp(alpha, 15) for pair in (one, other))
+        assert overlap(a, b)
