@@ -262,12 +262,13 @@ class Accountant:
         digits = self.digits if digits is None else _checked_digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return _Search(self, question, digits).answer(orders)
+                return replace(_Search(self, question, digits).answer(orders), mechanism=m)
             answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
             key = (*question.key, orders, digits)
             if key not in answers:
                 answers[key] = _Search(self, question, digits).answer(orders)
-            return answers[key]
+            # What is remembered of a node must not keep it alive.
+            return replace(answers[key], mechanism=m)
 
 
 class _Question:

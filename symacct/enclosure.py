@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -108,6 +109,22 @@ class Guarantee:
     conversion: str
     claim: Claim
     optimal: bool
+    #: The expression that was asked, for `statement()`.
+    mechanism: Any = field(default=None, repr=False, compare=False)
+
+    # What follows asks layers above this one, so each imports its layer when called.
+
+    def cite(self) -> str:
+        """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
+        from symacct.export.citation import cite_guarantee
+
+        return cite_guarantee(self)
+
+    def statement(self, form: str = "text") -> str:
+        """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
+        from symacct.export.statement import statement
+
+        return statement(self, form)
 
     @property
     def asked(self) -> Enclosure:
@@ -159,37 +176,21 @@ def relative_digits(x: arb) -> float:
 
 def float_above(x: Any) -> float:
     """The smallest float64 >= x; the global precision of mpmath plays no part."""
-    nearest = _nearest_float(x)
-    if math.isinf(nearest) or Fraction(nearest) >= to_fraction(x):
-        return nearest
-    return math.nextafter(nearest, math.inf)
+    near = mpmath.libmp.to_float(x._mpf_)  # next to x; ±∞ or 0 out of range
+    return near if near >= x else math.nextafter(near, math.inf)
 
 
 def float_below(x: Any) -> float:
     """The largest float64 <= x."""
-    if mpmath.isinf(x):
-        return float(x)
-    nearest = _nearest_float(x)
-    if not math.isinf(nearest) and Fraction(nearest) <= to_fraction(x):
-        return nearest
-    return math.nextafter(nearest, -math.inf)
-
-
-def _nearest_float(x: Any) -> float:
-    """A float64 next to x; ∞ beyond the largest."""
-    if mpmath.isinf(x):
-        return float(x)
-    try:
-        return float(to_fraction(x))
-    except OverflowError:
-        return math.inf if x > 0 else -math.inf
+    near = mpmath.libmp.to_float(x._mpf_)
+    return near if near <= x else math.nextafter(near, -math.inf)
 
 
 def to_fraction(x: Any) -> Fraction:
     """The exact value of a finite mpf."""
     sign, mantissa, power, _ = x._mpf_
-    value = Fraction(int(mantissa)) * Fraction(2) ** int(power)
-    return -value if sign else value
+    whole = -int(mantissa) if sign else int(mantissa)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
 def format_shared(low: Any, high: Any, digits: int) -> str:
@@ -202,12 +203,9 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
         return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
     if high < 0:
         return "-" + format_shared(_minus(high), _minus(low), digits)
-    ends = to_fraction(low), to_fraction(high)
-    if ends == (0, 0):
-        return "0"
-    for count in range(digits, 0, -1):
-        for rounding in (_truncated, _nearest):
-            a, b = (rounding(end, count) for end in ends)
+    for count in range(_most_shared(low, high, digits), 0, -1):
+        for rounding in (arb.floor, _nearest):
+            a, b = (_rounded(end, count, rounding) for end in (low, high))
             if a == b:
                 return _decimal_text(*a)
     return f"[{format_down(low, 3)}, {format_up(high, 3)}]"
@@ -215,51 +213,101 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
 
 def format_up(x: Any, digits: int) -> str:
     """x rounded upwards to `digits` significant digits."""
-    if mpmath.isinf(x):
-        return "inf"
     if x < 0:
         return "-" + format_down(_minus(x), digits)
-    value = to_fraction(x)
-    exponent, leading = _truncated(value, digits)
-    if leading * Fraction(10) ** (exponent - digits + 1) < value:
-        leading += 1
-    return _decimal_text(*_carried(exponent, leading, digits))
+    if mpmath.isinf(x):
+        return "inf"
+    return _decimal_text(*_rounded(x, digits, arb.ceil))
 
 
 def format_down(x: Any, digits: int) -> str:
     """x rounded downwards to `digits` significant digits."""
     if x < 0:
         return "-" + format_up(_minus(x), digits)
-    return "inf" if mpmath.isinf(x) else _decimal_text(*_truncated(to_fraction(x), digits))
+    if mpmath.isinf(x):
+        return "inf"
+    return _decimal_text(*_rounded(x, digits, arb.floor))
 
 
-def _truncated(value: Fraction, digits: int) -> tuple[int, int]:
-    """(exponent of ten, first `digits` digits as a whole number) of value >= 0."""
-    if value == 0:
+def _most_shared(low: Any, high: Any, digits: int) -> int:
+    """No more than this many digits, at most `digits`, can two ends share, low <= high, high >= 0.
+
+    Ends that truncate or round to the same `count` digits are less than 5.5 units of the lower
+    one's last digit apart, so low/(high − low) > 10^{count−1}/5.5.
+    """
+    if low == high:
+        return digits
+    return min(digits, _log_closeness(low, high) + 2) if low > 0 else 0
+
+
+def _log_closeness(low: Any, high: Any) -> int:
+    """⌊log₁₀(low/(high − low))⌋, or −2 where it is less, for 0 < low < high < ∞."""
+    if high > mpmath.ldexp(low, 4):
+        return -2
+    return max(-2, _log_ratio(low, mpmath.fsub(high, low, exact=True)))
+
+
+def _rounded(x: Any, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
+    """(exponent of ten, `digits` leading digits as a whole number) of x >= 0."""
+    if x == 0:
         return 0, 0
-    exponent = _decimal_exponent(value)
-    return exponent, math.floor(value * Fraction(10) ** (digits - 1 - exponent))
+    exponent = _log_ratio(x, mpmath.mpf(1))
 
+    def rounded() -> Any:
+        return whole(_times_ten_to(x, digits - 1 - exponent)).unique_fmpz()
 
-def _nearest(value: Fraction, digits: int) -> tuple[int, int]:
-    if value == 0:
-        return 0, 0
-    exponent = _decimal_exponent(value)
-    leading = math.floor(value * Fraction(10) ** (digits - 1 - exponent) + Fraction(1, 2))
-    return _carried(exponent, leading, digits)
-
-
-def _carried(exponent: int, leading: int, digits: int) -> tuple[int, int]:
+    leading = int(_first_answer(_bits(x) + 4 * digits, rounded))
     return (exponent + 1, leading // 10) if leading == 10**digits else (exponent, leading)
 
 
-def _decimal_exponent(value: Fraction) -> int:
-    """⌊log₁₀ value⌋ for value > 0."""
-    bits = value.numerator.bit_length() - value.denominator.bit_length()
-    guess = math.floor((bits - 1) * math.log10(2))
-    while Fraction(10) ** (guess + 1) <= value:
-        guess += 1
-    return guess
+def _nearest(x: arb) -> arb:
+    return (x + arb(0.5)).floor()
+
+
+def _log_ratio(x: Any, unit: Any) -> int:
+    """⌊log₁₀(x/unit)⌋ for x, unit > 0."""
+
+    def largest() -> int | None:
+        log = (_ball(x) / _ball(unit)).log() / arb(10).log()
+        if not log.rad() < 0.25:
+            return None
+        near = int((log.mid() + 0.5).floor().unique_fmpz())
+        left = _times_ten_to(x, -near) / _ball(unit)
+        if left >= 1:
+            return near
+        return near - 1 if left < 1 else None
+
+    return int(_first_answer(max(_bits(x), _bits(unit)), largest))
+
+
+def _first_answer(bits: int, question: Callable[[], Any]) -> Any:
+    """What balls of growing precision answer first; None is no answer.
+
+    As few bits are used as the answer needs: exact powers of ten may have millions. Ties are
+    decided too, for then all the numbers are exact at the bits of the longest mantissa.
+    """
+    answer = None
+    while answer is None:
+        bits = 2 * bits + 64
+        with precision(bits):
+            answer = question()
+    return answer
+
+
+def _times_ten_to(x: Any, power: int) -> arb:
+    """x·10^power, exact where that is a short number."""
+    ten = arb(10) ** abs(power)
+    return _ball(x) * ten if power >= 0 else _ball(x) / ten
+
+
+def _ball(x: Any) -> arb:
+    """A finite mpf >= 0 exactly."""
+    _, mantissa, power, _ = x._mpf_
+    return arb((int(mantissa), int(power)))
+
+
+def _bits(x: Any) -> int:
+    return int(x._mpf_[3])
 
 
 def _decimal_text(exponent: int, leading: int) -> str:
@@ -283,8 +331,7 @@ def _shared_digits(low: Any, high: Any) -> float:
         low, high = _minus(high), _minus(low)
     if mpmath.isinf(high) or low <= 0:
         return 0
-    low, high = to_fraction(low), to_fraction(high)
-    return max(0, _decimal_exponent(low / (high - low))) if high - low < low else 0
+    return max(0, _log_closeness(low, high))
 
 
 def _minus(x: Any) -> Any:

@@ -1,0 +1,184 @@
+"""What a paper takes along: cite, statement, expand, optimum; and check, for what it prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+import symacct
+from symacct import sizes
+from symacct.cli.frame import InputError, console, expression_command, main, print_json
+from symacct.errors import SymacctError
+from symacct.explore import paper_check
+from symacct.export.citation import bibtex, claim_at
+
+_SHOWN_DIGITS = 6  # of a value beside the printed number
+
+
+@expression_command("cite")
+@click.option("--alpha", help="The order asked about; default whole orders.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
+def cite_command(
+    expr: str,
+    alpha: str | None,
+    by: str | None,
+    delta: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """BibTeX of exactly the works behind EXPR's curve, the theorems in `note`."""
+    m = symacct.parse(expr)
+    if delta is not None and alpha is not None:
+        raise InputError("found --alpha and --delta, needed one of them")
+    if delta is None:
+        claim = claim_at(m, alpha, by)
+        text, sources = bibtex(claim.sources), claim.sources
+    else:
+        guarantee = m.epsilon(delta, digits, by=by)
+        text, sources = guarantee.cite(), guarantee.claim.sources
+    if as_json:
+        print_json({"bibtex": text, "sources": [str(source) for source in sources]})
+    else:
+        click.echo(text, nl=False)
+
+
+@expression_command("statement")
+@click.option("--delta", help="δ in [0, 1): the best ε is stated.")
+@click.option("--epsilon", help="ε >= 0: the best δ is stated.")
+@click.option(
+    "--form",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "markdown", "latex"]),
+)
+def statement_command(
+    expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
+) -> None:
+    """A paragraph about EXPR for a paper's or a model card's privacy section."""
+    text = symacct.parse(expr).statement(delta, epsilon, form)
+    if as_json:
+        print_json({"statement": text, "form": form})
+    else:
+        click.echo(text)
+
+
+@expression_command("expand")
+@click.option("--in", "variable", default="gamma", show_default=True, help="The variable.")
+@click.option("--at", help="The point; default 0, inf for sigma and b, 1 for alpha.")
+@click.option("--order", default=3, show_default=True, help="The power in O(·).")
+@click.option("--alpha", help="The order; default symbolic.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@click.option("--within", help="How far from the point a remainder is wanted.")
+def expand_command(
+    expr: str,
+    variable: str,
+    at: str | None,
+    order: int,
+    alpha: str | None,
+    by: str | None,
+    within: str | None,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """ε(α) of EXPR as powers of one of its variables."""
+    found = symacct.parse(expr).expansion(
+        variable, at=at, order=order, alpha=alpha, by=by, within=within
+    )
+    if as_json:
+        print_json(found.as_dict())
+        return
+    table = Table(show_header=False)
+    table.add_row("ε(α)", Text(str(found.expression)))
+    table.add_row("leading", Text(str(found.leading)))
+    table.add_row("remainder", Text(str(found.remainder or "only O(·): no bound is proved")))
+    table.add_row("claim", Text(str(found.claim)))
+    console().print(table)
+
+
+@expression_command("optimum")
+@click.option("--delta", help="δ in (0, 1); default a symbol.")
+@click.option("--epsilon", help="ε: the best δ instead.")
+@click.option("--conversion", default="classic", show_default=True)
+def optimum_command(
+    expr: str,
+    delta: str | None,
+    epsilon: str | None,
+    conversion: str,
+    digits: int,
+    as_json: bool,
+) -> None:
+    """The best order of EXPR and its (ε, δ) in closed form, where there is one."""
+    found = symacct.parse(expr).optimum(delta=delta, epsilon=epsilon, conversion=conversion)
+    if as_json:
+        print_json(found.as_dict())
+        return
+    table = Table(show_header=False)
+    table.add_row("order α", Text(str(found.alpha)))
+    table.add_row("ε", Text(str(found.epsilon)))
+    table.add_row("δ", Text(str(found.delta)))
+    table.add_row("conversion", found.conversion)
+    console().print(table)
+
+
+@main.command("check")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_command(file: Path, as_json: bool) -> None:
+    """Verify every number of the paper file FILE; exit status 1 if one is not true as printed."""
+    try:
+        checked = _checked(_read(file))
+    except SymacctError as error:
+        raise InputError(f"{type(error).__name__}: {error}") from None
+    if as_json:
+        print_json([one.as_dict() for one in checked])
+    else:
+        _print_table(checked)
+    if any(one.verdict is not paper_check.Verdict.TRUE for one in checked):
+        sys.exit(1)
+
+
+def _read(file: Path) -> str:
+    """The text of a file that is not too large and is text."""
+    try:
+        sizes.check("text_bytes", file.stat().st_size, f"{file}, in bytes")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _checked(text: str) -> list[Any]:
+    total = len(paper_check.entries(text))
+    with Progress(
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as p:
+        return list(p.track(paper_check.check(text), total=total, description="checking"))
+
+
+_STYLES = {"true": "green", "undecided": "yellow"}
+
+
+def _print_table(checked: list[Any]) -> None:
+    table = Table("source", "printed", "value", "verdict", "why")
+    for one in checked:
+        value = f"{one.value.rounded_up(_SHOWN_DIGITS)}"
+        verdict = str(one.verdict)
+        style = _STYLES.get(verdict, "bold red")
+        table.add_row(
+            Text(one.entry.source),
+            one.entry.printed,
+            value,
+            Text(verdict, style=style),
+            Text(one.reason),
+        )
+    screen = console()
+    screen.print(table)
+    good = sum(str(one.verdict) == "true" for one in checked)
+    screen.print(f"{good} of {len(checked)} numbers are true as printed")

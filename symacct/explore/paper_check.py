@@ -1,0 +1,283 @@
+"""A paper file: every number that a paper prints, with the question it answers, verified.
+
+    {"paper": 1, "title": …, "comment": …, "entries": [entry, …]}
+
+    entry: "expression"  text such as "1000 * PoissonSubsample(Gaussian(5), 1/1000)"
+           "ask"         "rdp", "epsilon" or "delta"
+           "alpha" (rdp), "delta" (epsilon), "epsilon" (delta): the number given, as text
+           "printed"     the number as the paper has it: every digit counts
+           "source"      where it stands
+           and where wanted "by", "conversion", "orders" ("integer" or a list of texts), "comment",
+           "direction"   how the paper means it: "nearest" (default), "upper" or "lower" for a
+                         bound rounded up or down, "at most" or "at least" for a bound however
+                         loose.
+
+Nothing else is read, sizes are bounded, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from symacct import sizes
+from symacct.accountant import Accountant
+from symacct.claims import Kind
+from symacct.enclosure import Enclosure, Guarantee, to_fraction
+from symacct.errors import ParseError, SymacctError
+from symacct.exact import INFINITY, exact, order
+from symacct.export.formula import formula
+from symacct.notation import parse
+
+FORMAT = 1
+_GIVEN = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
+_OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
+DIRECTIONS = ("nearest", "upper", "lower", "at most", "at least")
+_MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
+_PRINTED = re.compile(r"(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+
+
+class Verdict(Enum):
+    """What is found of a printed number."""
+
+    TRUE = "true"
+    ROUNDED_WRONG = "rounded the wrong way"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a paper, and the question that it answers."""
+
+    expression: str
+    ask: str
+    given: str
+    printed: str
+    source: str
+    direction: str = "nearest"
+    by: str | None = None
+    conversion: str = "improved"
+    orders: Any = None
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An entry, the certified value, the verdict and its reason."""
+
+    entry: Entry
+    value: Enclosure
+    verdict: Verdict
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "expression": self.entry.expression,
+            "ask": self.entry.ask,
+            _GIVEN[self.entry.ask]: self.entry.given,
+            "printed": self.entry.printed,
+            "direction": self.entry.direction,
+            "source": self.entry.source,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "value": self.value.as_dict(),
+        }
+
+
+def check(text: str) -> Iterator[Checked]:
+    """Every entry of a paper file, checked in turn.
+
+    Raises ParseError for anything but the format above, and the errors of the questions
+    themselves, each naming its entry.
+    """
+    for place, entry in enumerate(entries(text), 1):
+        try:
+            yield check_entry(entry)
+        except SymacctError as error:
+            raise type(error)(f"entry {place} ({entry.source}): {error}") from None
+
+
+# --- reading
+
+
+def entries(text: str) -> list[Entry]:
+    """The entries of a paper file; ParseError, LimitError."""
+    if not isinstance(text, str):
+        raise ParseError(f"paper file: found {type(text).__name__}, needed text")
+    sizes.check("text_bytes", len(text), "paper file, in characters")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"paper file: no JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("paper") != FORMAT:
+        raise ParseError(f'paper file: found no {{"paper": {FORMAT}, "entries": [...]}}')
+    unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
+    if unknown:
+        raise ParseError(
+            f"paper file: found the field {unknown[0]!r}, needed title, comment, entries"
+        )
+    listed = document.get("entries")
+    if not isinstance(listed, list) or not listed:
+        raise ParseError("paper file: found no entries, needed a list of at least one")
+    sizes.check("outcomes", len(listed), "paper file, entries")
+    return [_entry(one, place) for place, one in enumerate(listed, 1)]
+
+
+def _entry(found: Any, place: int) -> Entry:
+    def fault(message: str) -> ParseError:
+        return ParseError(f"paper file, entry {place}: {message}")
+
+    if not isinstance(found, dict):
+        raise fault(f"found {found!r}, needed an object")
+    ask = found.get("ask")
+    if ask not in _GIVEN:
+        raise fault(f"found ask {ask!r}, needed one of {', '.join(_GIVEN)}")
+    needed = {"expression", "ask", _GIVEN[ask], "printed", "source"}
+    missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
+    if missing or unknown:
+        what = f"no {min(missing)!r}" if missing else f"the field {min(unknown)!r}"
+        raise fault(f"found {what}, needed {', '.join(sorted(needed))}")
+    for name, value in found.items():
+        is_list = name == "orders" and isinstance(value, list)
+        if not isinstance(value, str) and not (is_list and all(isinstance(x, str) for x in value)):
+            raise fault(f"found {name} {value!r}, needed text")
+    if found.get("direction", "nearest") not in DIRECTIONS:
+        raise fault(f"found direction {found['direction']!r}, needed {', '.join(DIRECTIONS)}")
+    if _PRINTED.fullmatch(found["printed"]) is None:
+        raise fault(f"found printed {found['printed']!r}, needed a number such as 1.26 or 3e-5")
+    if ask == "rdp" and {"conversion", "orders"} & set(found):
+        raise fault("found conversion or orders, which only epsilon and delta take")
+    fields = {name: value for name, value in found.items() if name != _GIVEN[ask]}
+    return Entry(given=found[_GIVEN[ask]], **fields)
+
+
+def printed_number(text: str) -> tuple[Fraction, Fraction]:
+    """The printed number and the unit of its last digit, both exact.
+
+    >>> printed_number("1.20e-3")
+    (Fraction(3, 2500), Fraction(1, 100000))
+    """
+    match = _PRINTED.fullmatch(text)
+    if match is None:
+        raise ParseError(f"printed: found {text!r}, needed a number such as 1.26 or 3e-5")
+    whole, decimals, power = match[1], match[2] or "", int(match[3] or 0)
+    unit = Fraction(10) ** (power - len(decimals))
+    return int(whole + decimals) * unit, unit
+
+
+# --- verifying
+
+
+def check_entry(entry: Entry) -> Checked:
+    """The verdict on one number, at as many digits as it takes."""
+    printed, unit = printed_number(entry.printed)
+    shown = max(1, len(str(printed / unit)))
+    answer = _asking(entry)
+    for more in _MORE_DIGITS:
+        value = answer(shown + more)
+        low, high = _ends(value)
+        found = judged(entry.direction, printed, unit, low, high, value.claim.kind)
+        if found is not None:
+            return Checked(entry, value, *found)
+    known = _exactly(entry)
+    if known is not None:
+        found = judged(entry.direction, printed, unit, known, known, value.claim.kind)
+        if found is not None:
+            return Checked(entry, value, *found)
+    reason = f"the value agrees with a rounding boundary to {shown + more} digits"
+    return Checked(entry, value, Verdict.UNDECIDED, reason)
+
+
+def judged(
+    direction: str, printed: Fraction, unit: Fraction, low: Any, high: Any, kind: Kind
+) -> tuple[Verdict, str] | None:
+    """The verdict on `printed` for a value in [low, high]; None where that does not decide.
+
+    A number is true as printed if it is the value rounded to the nearest, or rounded in the safe
+    direction: upwards, but downwards for a lower bound. It is rounded the wrong way if it is the
+    value rounded in the other direction, and wrong if it is no rounding of the value at all.
+    """
+    if high == INFINITY:
+        return (Verdict.WRONG, "the value is infinite") if low == INFINITY else None
+    verdicts = {_verdict(direction, printed, unit, end, kind) for end in (low, high)}
+    if len(verdicts) > 1:
+        return None
+    (verdict,) = verdicts
+    return verdict, _reason(verdict, printed, low)
+
+
+def _verdict(
+    direction: str, printed: Fraction, unit: Fraction, value: Fraction, kind: Kind
+) -> Verdict:
+    up, down = value <= printed < value + unit, printed <= value < printed + unit
+    if direction in ("at most", "at least"):
+        holds = value <= printed if direction == "at most" else value >= printed
+        return Verdict.TRUE if holds else Verdict.WRONG
+    safe = down if direction == "lower" or (direction == "nearest" and kind is Kind.LOWER) else up
+    nearest = direction == "nearest" and 2 * abs(value - printed) <= unit
+    if safe or nearest:
+        return Verdict.TRUE
+    return Verdict.ROUNDED_WRONG if up or down else Verdict.WRONG
+
+
+def _reason(verdict: Verdict, printed: Fraction, value: Fraction) -> str:
+    difference = value - printed
+    side = "above" if difference > 0 else "below"
+    if difference == 0:
+        return "the value is the printed number"
+    return f"the value is {float(abs(difference)):.2g} {side} the printed number"
+
+
+def _asking(entry: Entry) -> Callable[[int], Enclosure]:
+    """The entry's question, as a function of the digits asked."""
+    m, accountant = parse(entry.expression), Accountant()
+    if entry.ask == "rdp":
+        return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
+    ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
+
+    def guarantee(digits: int) -> Enclosure:
+        answer: Guarantee = ask(
+            m,
+            entry.given,
+            conversion=entry.conversion,
+            orders=entry.orders,
+            by=entry.by,
+            digits=digits,
+        )
+        return answer.asked
+
+    return guarantee
+
+
+def _ends(value: Enclosure) -> tuple[Any, Any]:
+    return tuple(  # type: ignore[return-value]
+        INFINITY if end == INFINITY else to_fraction(end) for end in (value.lower, value.upper)
+    )
+
+
+def _exactly(entry: Entry) -> Fraction | None:
+    """The value where it is a rational number, which balls do not tell from its neighbours."""
+    m = parse(entry.expression)
+    if entry.ask == "rdp":
+        alpha: Any = order(entry.given)
+    elif entry.ask == "epsilon" and exact(entry.given) == 0:
+        alpha = INFINITY
+    else:
+        return None
+    try:
+        value = sympy.simplify(formula(m, alpha, entry.by))
+    except (SymacctError, NotImplementedError):
+        return None
+    return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None

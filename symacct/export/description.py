@@ -1,0 +1,141 @@
+"""An expression in words, as a privacy section says it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from symacct.claims import Adjacency, Relation
+from symacct.exact import text
+from symacct.expr import Node
+from symacct.mechanisms.curve import Curve
+from symacct.notation import value_text
+from symacct.operations import (
+    Compose,
+    Convexify,
+    GroupPrivacy,
+    PoissonSubsample,
+    PostProcess,
+    Scale,
+    SubsampleWithoutReplacement,
+)
+from symacct.symbols import alpha as ALPHA
+
+_LISTED = 12  # mechanisms of a composition that are named one by one
+
+
+def describe(m: Node) -> str:
+    """What was done, as a noun phrase.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> describe(1000 * PoissonSubsample(Gaussian(5), "1/100"))
+    '1,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1) on a fresh Poisson sample (each \
+record kept independently with probability 0.01)'
+    """
+    if isinstance(m, Compose):
+        return _composition(m)
+    if isinstance(m, PoissonSubsample):
+        share = f"each record kept independently with probability {value(m.gamma)}"
+        return f"{_inner(m.mechanism)} on a fresh Poisson sample ({share})"
+    if isinstance(m, SubsampleWithoutReplacement):
+        share = f"a share {value(m.gamma)} of the records, of fixed size"
+        return f"{_inner(m.mechanism)} on a fresh uniform sample without replacement ({share})"
+    if isinstance(m, PostProcess):
+        return f"a post-processing of {_inner(m.mechanism)}"
+    if isinstance(m, GroupPrivacy):
+        return f"{_inner(m.mechanism)}, for groups of {2**m.c} records"
+    if isinstance(m, Scale):
+        return f"a mechanism whose Rényi curve is stated to be {value(m.c)} times that of " + (
+            _inner(m.mechanism)
+        )
+    if isinstance(m, Convexify):
+        return _inner(m.mechanism)
+    return _leaf(m)
+
+
+def _composition(m: Compose) -> str:
+    if not m.terms:
+        return "no mechanism at all"
+    if len(m.terms) > _LISTED:
+        return f"the adaptive composition of {m.runs:,} runs of {len(m.terms):,} mechanisms"
+    parts = sorted((describe(part), count) for part, count in m.terms.items())
+    runs = [f"{n:,} runs of {part}" if n > 1 else f"one run of {part}" for part, n in parts]
+    if len(runs) == 1:
+        return runs[0]
+    return "the adaptive composition of " + ", ".join(runs[:-1]) + " and " + runs[-1]
+
+
+def _inner(m: Node) -> str:
+    """A part: a composition is put in brackets."""
+    words = describe(m)
+    return f"({words})" if isinstance(m, Compose) else words
+
+
+def _leaf(m: Node) -> str:
+    fields = m.fields()
+    name = type(m).__name__
+    if isinstance(m, Curve):
+        return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
+    if name in _LEAVES:
+        return _LEAVES[name].format(**{k: value(v) for k, v in fields.items()})
+    given = ", ".join(f"{k} = {value_text(v)}" for k, v in fields.items() if v is not None)
+    return f"the mechanism {name} ({given})"
+
+
+def _stated(m: Curve) -> str:
+    if not m.is_formula:
+        return "a Python function"
+    return f"ε(α) = {m.f.xreplace({ALPHA: sympy.Symbol('α')})}"
+
+
+_LEAVES = {
+    "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
+    "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "RandomizedResponse": "randomized response (the true answer with probability {p})",
+    "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
+    "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
+    "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
+}
+
+
+def value(number: Any) -> str:
+    """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
+    if not isinstance(number, Fraction):
+        return str(number)
+    decimal = exact_decimal(number)
+    return decimal if decimal is not None and len(decimal) <= 12 else text(number)
+
+
+def exact_decimal(number: Fraction) -> str | None:
+    """The decimal that equals the number, 1e-5 for a small power of ten; None if there is none."""
+    rest, places = number.denominator, 0
+    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
+        rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
+        places += 1
+    if rest != 1 or places > 60:
+        return None
+    scaled = number * 10**places
+    digits, sign = str(abs(scaled.numerator)), "-" if number < 0 else ""
+    if places == 0:
+        return sign + digits
+    if len(digits.rstrip("0")) == 1 and places - len(digits) >= 3:
+        zeros = len(digits) - len(digits.rstrip("0"))
+        return f"{sign}{digits.rstrip('0')}e-{places - zeros}"
+    digits = digits.rjust(places + 1, "0")
+    return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def neighbours(adjacency: Adjacency) -> str:
+    """Which datasets the guarantee protects against telling apart."""
+    one = "one record" if adjacency.group == 1 else f"up to {adjacency.group} records"
+    if adjacency.relation is Relation.ADD_REMOVE:
+        return f"neighbouring datasets differ by adding or removing {one}"
+    if adjacency.relation is Relation.REPLACE_ONE:
+        return f"neighbouring datasets differ by replacing {one}"
+    more = "" if adjacency.group == 1 else f", for {one}"
+    return (
+        "the neighbouring relation, adding or removing a record or replacing one, is that for "
+        f"which the mechanisms' parameters were stated{more}"
+    )

@@ -1,0 +1,130 @@
+"""The best order and its ε in closed form, where the curve is a line: ε(α) = ξ + ρα."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from symacct.claims import Claim, Kind
+from symacct.conversion import named as named_conversion
+from symacct.enclosure import claim_as_dict
+from symacct.errors import DomainError, SoundnessError
+from symacct.exact import exact, expression
+from symacct.export.citation import claim_at
+from symacct.export.formula import formula
+from symacct.expr import Node, as_node
+from symacct.mechanisms import ZCDP, Curve, Gaussian
+from symacct.operations import Compose, PostProcess, Scale
+from symacct.symbols import alpha as ALPHA
+
+#: Nodes whose formula in α holds at every order 1 < α < ∞.
+_EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given."""
+
+    alpha: sympy.Expr
+    epsilon: sympy.Expr
+    delta: sympy.Expr
+    conversion: str
+    claim: Claim
+
+    def as_dict(self) -> dict[str, Any]:
+        """The optimum for JSON, formulas as SymPy's text."""
+        return {
+            "alpha": str(self.alpha),
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "conversion": self.conversion,
+            "claim": claim_as_dict(self.claim),
+        }
+
+
+def optimum(
+    m: Node, delta: Any = None, epsilon: Any = None, conversion: str = "classic"
+) -> Optimum:
+    """The best order, and the ε for a `delta` or the δ for an `epsilon`, in closed form.
+
+    For ε(α) = ξ + ρα (Gaussian noise, zCDP, and n-fold sums of them) the classic conversion has
+    α* = 1 + √(log(1/δ)/ρ), ε = ξ + ρ + 2√(ρ log(1/δ)), and for ε >= ξ + ρ
+    α* = (ε−ξ+ρ)/(2ρ), δ = e^{−(ε−ξ−ρ)²/(4ρ)}. With neither given, δ is a symbol. The improved
+    and the optimal conversion have no closed form. Raises DomainError where there is none.
+
+    >>> from symacct import ZCDP
+    >>> from sympy import Symbol
+    >>> optimum(ZCDP(Symbol("rho", positive=True))).alpha
+    1 + sqrt(log(1/delta))/sqrt(rho)
+    """
+    as_node(m, "optimum")
+    if named_conversion(conversion).name != "classic":
+        raise DomainError(
+            f"optimum: found the conversion {conversion!r}, whose best order solves an equation "
+            "without a closed form; needed 'classic', or numbers: m.epsilon(delta)"
+        )
+    if delta is not None and epsilon is not None:
+        raise DomainError("optimum: found delta and epsilon, needed one of them")
+    claim = claim_at_line(m)
+    xi, rho = _line(m)
+    if epsilon is None:
+        return _for_delta(xi, rho, _given(delta, "delta"), claim)
+    return _for_epsilon(xi, rho, _given(epsilon, "epsilon"), claim)
+
+
+def claim_at_line(m: Node) -> Claim:
+    """What is claimed of the curve; a lower bound guarantees nothing."""
+    if m.claim.kind is Kind.LOWER:
+        raise SoundnessError("optimum: found a lower bound, needed an exact curve or an upper one")
+    return m.claim if m.free_symbols else claim_at(m)
+
+
+def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
+    """ξ and ρ."""
+    for node in m.walk():
+        if not isinstance(node, _EVERYWHERE) and not (isinstance(node, Curve) and node.is_formula):
+            raise DomainError(
+                f"optimum: found {type(node).__name__}, needed a curve that is a line ξ + ρα, as "
+                "Gaussian noise and zCDP have; ask for numbers with m.epsilon(delta)"
+            )
+    curve = sympy.expand(formula(m))
+    rho = curve.diff(ALPHA)
+    if rho.has(ALPHA):
+        raise DomainError(
+            f"optimum: found the curve {curve}, needed a line ξ + ρα; ask for numbers with "
+            "m.epsilon(delta)"
+        )
+    return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
+
+
+def _given(value: Any, name: str) -> sympy.Expr:
+    if value is None:
+        return sympy.Symbol(name, positive=True)
+    number = expression(exact(value, name))
+    if number.is_nonnegative is False or (name == "delta" and (number - 1).is_nonnegative):
+        needed = "0 < delta < 1" if name == "delta" else "epsilon >= 0"
+        raise DomainError(f"{name}: found {value}, needed {needed}")
+    if name == "delta" and number == 0:
+        raise DomainError("delta: found 0, needed 0 < delta < 1")
+    return number
+
+
+def _for_delta(xi: Any, rho: Any, delta: sympy.Expr, claim: Claim) -> Optimum:
+    if rho == 0:  # ε = ξ at every order: the conversion costs nothing as α → ∞
+        return Optimum(sympy.oo, xi, delta, "classic", claim)
+    cost = sympy.log(1 / delta)
+    best = 1 + sympy.sqrt(cost / rho)
+    return Optimum(best, xi + rho + 2 * sympy.sqrt(rho * cost), delta, "classic", claim)
+
+
+def _for_epsilon(xi: Any, rho: Any, epsilon: sympy.Expr, claim: Claim) -> Optimum:
+    if rho == 0 or (epsilon - xi - rho).is_negative:
+        raise DomainError(
+            f"epsilon: found {epsilon}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for an order "
+            "above 1 that gives δ < 1"
+        )
+    best = (epsilon - xi + rho) / (2 * rho)
+    delta = sympy.exp(-((epsilon - xi - rho) ** 2) / (4 * rho))
+    return Optimum(best, epsilon, delta, "classic", claim)

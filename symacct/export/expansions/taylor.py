@@ -1,0 +1,182 @@
+"""Certified remainders: f^{(n)}/n! enclosed over an interval, by Taylor series with ball centres.
+
+If γ = ξ + x with ξ the ball [a, b], the coefficient of x^n in f holds f^{(n)}(ξ)/n! for every ξ
+in [a, b]: Lagrange's remainder of the expansion at 0 is ξ's part of it, times γ^n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import flint
+import sympy
+from flint import arb, arb_series
+
+from symacct.amplification.sampled_pairs import _expectation
+from symacct.amplification.ternary import differences
+from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.expression import evaluate
+from symacct.sums.binomial import Terms, binomial_sum
+
+
+class Unproved(Exception):  # never leaves this package: there is then no remainder
+    """The enclosure cannot be had this way."""
+
+
+class Reciprocal:
+    """1/x for a Taylor series x that may be 0: only quotients by it and its powers are numbers."""
+
+    def __init__(self, inverse: Any) -> None:
+        self.inverse = inverse
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other * self.inverse
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, arb_series | Reciprocal):
+            raise Unproved
+        return Reciprocal(self.inverse / other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return Reciprocal(self.inverse * other)
+
+    def __pow__(self, exponent: int) -> Any:
+        return Reciprocal(self.inverse**exponent)
+
+
+class TaylorArithmetic:
+    """Balls, and Taylor series of balls for what depends on the variable.
+
+    The variable is [low, high] + x, or the reciprocal of that where the point is ∞.
+    """
+
+    certified = True
+
+    def __init__(
+        self, variable: sympy.Symbol, low: Fraction, high: Fraction, reciprocal: bool
+    ) -> None:
+        self.variable = variable
+        centre = arb_series([BALL.number(low).union(BALL.number(high)), 1])
+        self.value = Reciprocal(centre) if reciprocal else centre
+
+    @property
+    def bits(self) -> int:
+        return BALL.bits
+
+    def number(self, value: Any) -> Any:
+        if isinstance(value, sympy.Expr) and value.has(self.variable):
+            return evaluate(self, value, {self.variable: self.value})
+        return BALL.number(value)
+
+    def pi(self) -> Any:
+        return BALL.pi()
+
+    def exp(self, x: Any) -> Any:
+        return x.exp()
+
+    def expm1(self, x: Any) -> Any:
+        return x.exp() - 1 if isinstance(x, arb_series) else x.expm1()
+
+    def log(self, x: Any) -> Any:
+        return x.log()
+
+    def log1p(self, x: Any) -> Any:
+        return (1 + x).log() if isinstance(x, arb_series) else x.log1p()
+
+    def sqrt(self, x: Any) -> Any:
+        return x.sqrt()
+
+    def power(self, x: Any, y: Any) -> Any:
+        if isinstance(x, arb_series) or isinstance(y, arb_series):
+            return (y * x.log()).exp()
+        return BALL.power(x, y)
+
+    def binomial(self, n: int, k: int) -> Any:
+        return BALL.binomial(n, k)
+
+    def sum(self, term: Callable[[int], Any], first: int, last: int) -> Any:
+        return sum((term(l) for l in range(first, last + 1)), arb(0))
+
+    def minimum(self, *xs: Any) -> Any:
+        self._refuse_series(xs)
+        return BALL.minimum(*xs)
+
+    def maximum(self, *xs: Any) -> Any:
+        self._refuse_series(xs)
+        return BALL.maximum(*xs)
+
+    def _refuse_series(self, xs: tuple[Any, ...]) -> None:
+        if any(isinstance(x, arb_series) for x in xs):
+            raise Unproved
+
+    def is_below(self, a: Any, b: Any) -> bool:
+        raise Unproved  # which bound is the smaller all over an interval is not looked into
+
+    def is_zero(self, x: Any) -> bool:
+        return isinstance(x, arb) and BALL.is_zero(x)
+
+    def is_infinite(self, x: Any) -> bool:
+        return isinstance(x, arb) and BALL.is_infinite(x)
+
+
+@binomial_sum.register
+def _(ctx: TaylorArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+    return ctx.sum(
+        lambda l: ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l), first, alpha
+    )
+
+
+@differences.register
+def _(ctx: TaylorArithmetic, eps: Any, orders: Any) -> Callable[[int], Any]:
+    """The alternating sum; the working precision covers what cancels."""
+
+    def difference(l: int) -> Any:
+        total = arb(1 - l)
+        for i in range(2, l + 1):
+            total = total + (-1) ** (l - i) * ctx.binomial(l, i) * ctx.exp((i - 1) * eps(i))
+        return total
+
+    return difference
+
+
+@_expectation.register
+def _(ctx: TaylorArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Any:
+    raise Unproved  # E_Q[(P/Q−1)^n m^{α−n}] over an interval of γ has no formula here
+
+
+@contextmanager
+def taylor_precision(bits: int, terms: int) -> Iterator[None]:
+    """Balls at `bits` bits and Taylor series up to x^{terms−1}, in this thread only."""
+    with precision(bits):
+        before = flint.ctx.cap
+        flint.ctx.cap = terms
+        try:
+            yield
+        finally:
+            flint.ctx.cap = before
+
+
+def coefficient_over(
+    value: Callable[[TaylorArithmetic], Any],
+    variable: sympy.Symbol,
+    until: Fraction,
+    power: int,
+    reciprocal: bool,
+    pieces: int,
+) -> arb:
+    """The hull of f^{(power)}(ξ)/power! for 0 <= ξ <= until, piece by piece."""
+    found: arb | None = None
+    for piece in range(pieces):
+        low, high = until * Fraction(piece, pieces), until * Fraction(piece + 1, pieces)
+        series = value(TaylorArithmetic(variable, low, high, reciprocal))
+        ball = series[power] if isinstance(series, arb_series) else arb(0)
+        if not ball.is_finite():
+            raise Unproved
+        found = ball if found is None else found.union(ball)
+    assert found is not None  # noqa: S101  # there is at least one piece
+    return found

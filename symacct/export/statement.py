@@ -1,0 +1,178 @@
+"""The paragraph that a paper's or a model card's privacy section prints about a guarantee."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+import flint
+
+from symacct.claims import Kind, Source
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.errors import DomainError, SoundnessError
+from symacct.exact import INFINITY, text
+from symacct.export.citation import STATED, places, sources_of
+from symacct.export.description import describe, exact_decimal, neighbours
+from symacct.export.fingerprint import fingerprint
+from symacct.export.plain_tex import plain_tex
+from symacct.expr import Node
+from symacct.mechanisms.curve import Curve
+from symacct.theory import named as named_theorem
+
+_DIGITS = 4  # of the number asked for, rounded up
+_ORDER_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a text is written: plain words, code such as a hash, and a citation."""
+
+    words: Callable[[str], str]
+    code: Callable[[str], str]
+    cited: Callable[[str, str], str]
+
+
+def _markdown(words: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)
+
+
+def _tex_citation(key: str, place: str) -> str:
+    where = f"[{{{plain_tex(place)}}}]" if place else ""
+    return rf"\cite{where}{{{key}}}"
+
+
+_FORMS = {
+    "text": Form(str, str, lambda key, place: f"[{key}, {place}]" if place else f"[{key}]"),
+    "markdown": Form(
+        _markdown,
+        lambda code: f"`{code}`",
+        lambda key, place: _markdown(f"[{key}, {place}]" if place else f"[{key}]"),
+    ),
+    "latex": Form(plain_tex, lambda code: rf"\texttt{{{plain_tex(code)}}}", _tex_citation),
+}
+
+
+def statement(guarantee: Guarantee, form: str = "text") -> str:
+    """What was done, what is guaranteed by which theorems, and with what it was computed.
+
+    `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
+    number asked for is rounded up. Raises SoundnessError for a lower bound.
+
+    >>> from symacct import Gaussian
+    >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
+    'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
+    """
+    if form not in _FORMS:
+        raise DomainError(f"form: found {form!r}, needed one of {', '.join(map(repr, _FORMS))}")
+    if guarantee.claim.kind is Kind.LOWER:
+        raise SoundnessError("statement: found a lower bound, which guarantees nothing")
+    if guarantee.mechanism is None:
+        raise DomainError(
+            "statement: found a guarantee without its mechanism; ask the mechanism for one: "
+            "m.epsilon(delta).statement()"
+        )
+    return " ".join(_sentences(guarantee, guarantee.mechanism, _FORMS[form]))
+
+
+def _sentences(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
+    yield form.words(f"The released results are the output of {describe(m)}.")
+    yield form.words(
+        f"They are {_pair(guarantee)}-differentially private, where "
+        f"{neighbours(guarantee.claim.adjacency)}."
+    )
+    yield _rounding(guarantee, form)
+    yield _accounting(guarantee, form)
+    yield from _reservations(guarantee, m, form)
+    yield _computed(m, form)
+
+
+def _pair(guarantee: Guarantee) -> str:
+    return f"(ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
+
+
+def _number(value: Any) -> str:
+    """The number asked for rounded up; the one given exactly."""
+    if isinstance(value, Enclosure):
+        return value.rounded_up(_DIGITS)
+    return exact_decimal(value) or text(value)
+
+
+def _rounding(guarantee: Guarantee, form: Form) -> str:
+    letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
+    return form.words(f"The value of {letter} is rounded up to {_DIGITS} significant digits.")
+
+
+def _accounting(guarantee: Guarantee, form: Form) -> str:
+    """The curve's sources, the order and the conversion."""
+    sources = sources_of(guarantee)
+    curve = sources[: len(guarantee.claim.sources)]
+    exact = guarantee.claim.kind is Kind.EXACT
+    kind = "the exact Rényi curve" if exact else "an upper bound on the Rényi curve"
+    start = form.words(f"The privacy loss was accounted by {kind}") + _citations(curve, form)
+    if guarantee.alpha == INFINITY:
+        return start + form.words(" at order ∞, where it bounds pure differential privacy.")
+    best = " (the best of the orders allowed)" if guarantee.optimal else ""
+    order = form.words(
+        f" at order α = {_order(guarantee.alpha)}{best}, and by the {guarantee.conversion} "
+        "conversion"
+    )
+    return start + order + _citations(sources[len(curve) :], form) + "."
+
+
+def _citations(sources: tuple[Source, ...], form: Form) -> str:
+    found = places(source for source in sources if source.key != STATED)
+    return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
+
+
+def _order(alpha: Any) -> str:
+    exact = Fraction(alpha)
+    if exact.denominator == 1:
+        return str(exact)
+    shown = exact_decimal(exact)
+    return shown if shown and len(shown) <= 8 else f"{float(exact):.{_ORDER_DIGITS}g}"
+
+
+def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
+    """What a reader has to know that is not a theorem."""
+    if not guarantee.claim.certified:
+        yield form.words(
+            "The curve of a mechanism was computed by a function of the authors' own and taken on "
+            "trust: this number is not certified."
+        )
+    else:
+        yield form.words("The number is certified by interval arithmetic.")
+    if any(isinstance(node, Curve) for node in m.walk()):
+        yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
+    for name in guarantee.claim.theorems:
+        theorem = named_theorem(name)
+        if theorem.assumes != "nothing further":
+            yield form.words(f"{theorem.name} assumes: {theorem.assumes}.")
+
+
+def _computed(m: Node, form: Form) -> str:
+    """The programs and the expression, so that the number can be had again."""
+    import symacct
+
+    programs = ", ".join(
+        [
+            f"symacct {symacct.__version__}",
+            f"python-flint {version('python-flint')} (FLINT {flint.__FLINT_VERSION__})",
+            f"SymPy {version('sympy')}",
+            f"mpmath {version('mpmath')}",
+            f"Python {platform.python_version()}",
+        ]
+    )
+    return form.words(f"Computed with {programs}; ") + _identity(m, form)
+
+
+def _identity(m: Node, form: Form) -> str:
+    try:
+        digest = fingerprint(m)
+    except DomainError:
+        return form.words("the expression contains a Python function and has no hash.")
+    return form.words("SHA-256 of the expression ") + form.code(digest) + "."

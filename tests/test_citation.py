@@ -1,0 +1,160 @@
+"""Citations: exactly the works used, complete, and readable by two BibTeX parsers."""
+
+import io
+import re
+
+import bibtexparser
+import pytest
+from click.testing import CliRunner
+from pybtex.database.input import bibtex as pybtex
+
+from symacct import (
+    Curve,
+    Gaussian,
+    Kind,
+    Laplace,
+    OrderError,
+    PoissonSubsample,
+    PureDP,
+    Source,
+    SubsampleWithoutReplacement,
+    conversions,
+    theorem,
+    theorems,
+)
+from symacct.claims import ADD_REMOVE, FINITE_ORDERS
+from symacct.cli import main
+from symacct.export.citation import STATED, bibtex, each_work
+from symacct.export.plain_tex import plain_tex
+from symacct.expr import kinds
+from symacct.sources import WORKS
+from symacct.theory import forget
+
+
+def parsed(text):
+    """The entries by key, as bibtexparser reads them; pybtex has to read the same ones."""
+    entries = {entry["ID"]: entry for entry in bibtexparser.loads(text).entries}
+    other = pybtex.Parser().parse_stream(io.StringIO(text)).entries
+    assert set(other) == set(entries)
+    assert text.count("@") == len(entries)
+    return entries
+
+
+STEP = PoissonSubsample(Gaussian(5), "1/1000")
+WITHOUT = SubsampleWithoutReplacement(Laplace(2), "1/1000")
+
+USED = [
+    (lambda: STEP.cite(), {"ZW19": "Theorem 8", "MIR17": "Table II"}),
+    (lambda: STEP.cite("5/2"), {"MTZ19": "Theorems 4 and 5", "MIR17": "Table II"}),
+    (lambda: STEP.cite(by="ZW19-T5"), {"ZW19": "Theorem 5", "MIR17": "Table II"}),
+    (lambda: STEP.cite("inf"), {"ZW19": "Lemma 4", "MIR17": "Table II"}),
+    (lambda: (3 * STEP).cite(), {"ZW19": "Theorem 8", "MIR17": "Proposition 1; Table II"}),
+    (lambda: WITHOUT.cite(8), {"WBK19": "Theorem 27", "MIR17": "Table II"}),
+    (lambda: WITHOUT.cite("5/2"), {"WBK19": "Corollary 10", "MIR17": "Table II"}),
+    (lambda: Laplace(2).cite(), {"MIR17": "Table II"}),
+    (lambda: PureDP(1).cite(), {"KOV15": "post-processing"}),
+    (
+        lambda: Gaussian(5).epsilon("1e-5").cite(),
+        {"MIR17": "Table II", "CKS20": "Proposition 12", "BBGHS20": "Theorem 21"},
+    ),
+    (
+        lambda: Gaussian(5).epsilon("1e-5", conversion="classic").cite(),
+        {"MIR17": "Table II; Proposition 3"},
+    ),
+    # Pure DP is read off the curve at ∞: nothing was converted.
+    (lambda: PureDP(1).epsilon(0).cite(), {"KOV15": "post-processing"}),
+]
+
+
+@pytest.mark.parametrize(("ask", "expected"), USED)
+def test_exactly_the_works_used_are_cited_with_their_places(ask, expected):
+    entries = parsed(ask())
+    assert set(entries) == set(expected)
+    for key, place in expected.items():
+        assert place in entries[key]["note"]
+
+
+def test_a_curve_that_the_user_states_has_no_work_to_cite():
+    text = Curve("alpha/50", kind="upper", adjacency="add_remove").cite()
+    assert "@" not in text
+    assert "nothing to cite" in text
+
+
+def test_a_theorem_of_the_user_s_own_is_cited_by_its_own_key():
+    @theorem(
+        "MINE-CITED",
+        about="PoissonSubsample",
+        kind=Kind.UPPER,
+        source=Source("me & you", "notebook {3}, p. 5 % of @all"),
+        orders=FINITE_ORDERS,
+        adjacency=ADD_REMOVE,
+        default=False,
+    )
+    def bound(ctx, eps, alpha, gamma):
+        """ε′(α) <= ε(α)"""
+        return eps(alpha)
+
+    try:
+        text = STEP.cite(3, by="MINE-CITED")
+    finally:
+        forget("MINE-CITED")
+    entries = {entry["ID"]: entry for entry in bibtexparser.loads(text).entries}
+    assert set(entries) == {"me---you", "MIR17"}
+    assert r"{\%}" in entries["me---you"]["note"]
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize("key", sorted(WORKS))
+def test_every_work_of_the_bibliography_is_complete(key):
+    work = WORKS[key]
+    assert work.key == key
+    (entry,) = parsed(bibtex([work.at("")])).values()
+    assert {"author", "title", "year", "url"} <= set(entry)
+    assert "note" not in entry
+    assert entry["ENTRYTYPE"] in ("inproceedings", "article", "misc")
+    where = {"article": "journal", "inproceedings": "booktitle", "misc": "howpublished"}
+    assert entry[where[entry["ENTRYTYPE"]]]
+    assert re.fullmatch(r"(19|20)\d\d", entry["year"])
+    assert entry["url"].startswith("https://")
+    if entry["ENTRYTYPE"] != "misc":
+        assert re.fullmatch(r"\d+--\d+", entry["pages"])
+    if "eprint" in entry:
+        assert re.fullmatch(r"\d{4}\.\d{5}|\d{4}\.\d{4}", entry["eprint"])
+        assert entry["archiveprefix"] == "arXiv"
+    assert all(ord(sign) < 128 for field in entry.values() for sign in field)
+
+
+def all_sources():
+    own = [kind.source for kind in kinds().values() if hasattr(kind, "source")]
+    rest = [*(t.source for t in theorems()), *(c.source for c in conversions())]
+    return [source for source in [*own, *rest] if isinstance(source, Source)]
+
+
+def test_every_source_that_a_claim_may_name_is_in_the_bibliography():
+    found = all_sources()
+    assert len(found) > 40
+    for source in found:
+        for one in each_work(source):
+            assert one.key in WORKS or one.key == STATED, source
+
+
+def test_the_cited_order_is_one_that_the_theorem_speaks_of():
+    with pytest.raises(OrderError):
+        STEP.cite("5/2", by="ZW19-T8")
+
+
+def test_plain_text_for_tex():
+    assert plain_tex("Rényi 5%") == r"R{\'e}nyi 5{\%}"
+    assert plain_tex("a_b & {c}").count("{") == plain_tex("a_b & {c}").count("}")
+    assert all(ord(sign) < 128 for sign in plain_tex("ε′(α) <= γ²∞ – “x” ≈ Σ"))
+
+
+def test_the_command():
+    answer = CliRunner().invoke(main, ["cite", repr(STEP), "--by", "ZW19-T5"])
+    assert answer.exit_code == 0
+    assert set(parsed(answer.output)) == {"ZW19", "MIR17"}
+    answer = CliRunner().invoke(main, ["cite", repr(STEP), "--delta", "1e-5"])
+    assert set(parsed(answer.output)) == {"MTZ19", "MIR17", "CKS20", "BBGHS20"}
+    answer = CliRunner().invoke(main, ["cite", repr(STEP), "--alpha", "1/2"])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1

@@ -1,0 +1,269 @@
+"""The paper file: every verdict against values that are known without symacct; its grammar."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import DomainError, Kind, LimitError, OrderError, ParseError, limits
+from symacct.cli import main
+from symacct.explore.paper_check import Verdict, check, entries, judged, printed_number
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "papers.json"
+TRUE, ROUNDED, WRONG, UNDECIDED = Verdict
+
+
+def file(*listed, **more):
+    return json.dumps({"paper": 1, "entries": listed} | more)
+
+
+def entry(printed="0.16", **more):
+    """By default ε(8) of Gaussian(5), which is 8/50 = 0.16."""
+    first = {"expression": "Gaussian(5)", "ask": "rdp", "alpha": "8", "source": "here"}
+    return first | {"printed": printed} | more
+
+
+UPPER = {"direction": "upper"}
+
+
+def verdict(printed, **more):
+    (found,) = check(file(entry(printed, **more)))
+    return found.verdict
+
+
+# --- verdicts
+
+# ε(8) of RandomizedResponse(0.9) at ∞ is log 9 = 2.197224577…
+LOG9 = {"expression": "RandomizedResponse(0.9)", "alpha": "inf"}
+# and ε(7) of Gaussian(5) is 0.14, ε(7) of Gaussian(3) is 7/18 = 0.38888…
+
+VERDICTS = [
+    ("2.197", "nearest", TRUE),  # nearest, and below
+    ("2.198", "nearest", TRUE),  # rounded up, the safe direction
+    ("2.196", "nearest", WRONG),
+    ("2.199", "nearest", WRONG),
+    ("2.2", "nearest", TRUE),
+    ("2.1", "nearest", ROUNDED),
+    ("2", "nearest", TRUE),
+    ("3", "nearest", TRUE),
+    ("1", "nearest", WRONG),
+    ("4", "nearest", WRONG),
+    ("2.198", "upper", TRUE),
+    ("2.197", "upper", ROUNDED),
+    ("2.199", "upper", WRONG),
+    ("2.197", "lower", TRUE),
+    ("2.198", "lower", ROUNDED),
+    # log 9 = 2.1972245773362193|8279049047384505140929|49 by mpmath
+    ("2.19722457733621938279049047384505140929", "nearest", TRUE),
+    ("2.19722457733621938279049047384505140930", "nearest", TRUE),
+    ("2.19722457733621938279049047384505140931", "nearest", WRONG),
+    ("2.19722457733621938279049047384505140928", "nearest", WRONG),
+    ("2.1972245773362194", "nearest", TRUE),
+    ("2.1972245773362193", "nearest", ROUNDED),
+    ("2.1972e0", "nearest", TRUE),
+    ("0.22e1", "nearest", TRUE),
+    ("3", "at most", TRUE),
+    ("2.1", "at most", WRONG),
+    ("1", "at least", TRUE),
+    ("2.2", "at least", WRONG),
+]
+
+
+@pytest.mark.parametrize(("printed", "direction", "expected"), VERDICTS)
+def test_the_verdict_on_a_printed_logarithm(printed, direction, expected):
+    assert verdict(printed, direction=direction, **LOG9) is expected
+
+
+EXACT = [
+    ("0.16", "nearest", TRUE),
+    ("0.16", "upper", TRUE),
+    ("0.16", "lower", TRUE),
+    ("0.160000", "upper", TRUE),
+    ("0.2", "nearest", TRUE),
+    ("0.1", "nearest", ROUNDED),
+    ("0.17", "upper", WRONG),
+    ("0.15", "lower", WRONG),
+    ("0.16", "at most", TRUE),
+    ("0.16", "at least", TRUE),
+    ("0.159999999999999999999999999999", "at least", TRUE),
+    ("0.159999999999999999999999999999", "at most", WRONG),
+]
+
+
+@pytest.mark.parametrize(("printed", "direction", "expected"), EXACT)
+def test_a_value_that_is_the_printed_number_is_decided(printed, direction, expected):
+    assert verdict(printed, direction=direction) is expected
+
+
+def test_how_far_off_is_said():
+    (found,) = check(file(entry("0.5", **LOG9)))
+    assert found.verdict is WRONG
+    assert found.reason == "the value is 1.7 above the printed number"
+
+
+@given(
+    st.fractions(Fraction(1, 10**6), 10**4, max_denominator=10**9),
+    st.integers(0, 6),
+)
+def test_rounding_a_number_correctly_is_never_held_against_it(number, decimals):
+    unit = Fraction(1, 10**decimals)
+    down, up = number // unit * unit, -(-number // unit) * unit
+    near = round(number / unit) * unit
+    for direction, printed in [("nearest", near), ("nearest", up), ("upper", up), ("lower", down)]:
+        assert judged(direction, printed, unit, number, number, Kind.EXACT)[0] is TRUE
+    assert judged("nearest", down, unit, number, number, Kind.LOWER)[0] is TRUE
+    if down != up:
+        assert judged("upper", down, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("lower", up, unit, number, number, Kind.EXACT)[0] is ROUNDED
+        assert judged("upper", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
+        assert judged("nearest", up + unit, unit, number, number, Kind.EXACT)[0] is WRONG
+
+
+def test_an_enclosure_across_a_boundary_does_not_decide():
+    unit = Fraction(1, 100)
+    low, high = Fraction(1259, 1000), Fraction(1261, 1000)
+    assert judged("upper", Fraction(126, 100), unit, low, high, Kind.EXACT) is None
+    assert judged("nearest", Fraction(126, 100), unit, low, high, Kind.EXACT)[0] is TRUE
+
+
+def test_what_stays_undecided_is_said_to_be():
+    # ε = 0.16 + log(1/δ)/7 at order 8 with δ = e^{−…} is never rational; 3·(1/3)·0.16 is, but the
+    # conversion at δ = 1 − tiny keeps it a hair's breadth, 10⁻³⁰⁰, off the printed number.
+    hair = "0." + "9" * 300
+    question = {"expression": "Gaussian(5)", "ask": "epsilon", "delta": hair, "orders": ["8"]}
+    (found,) = check(
+        file(question | {"conversion": "classic", "printed": "0.16", "source": "here"} | UPPER)
+    )
+    assert found.verdict is UNDECIDED
+    assert "agrees with a rounding boundary" in found.reason
+
+
+def test_guarantees_and_deltas_are_checked_too():
+    sampled = "10000 * PoissonSubsample(Gaussian(4), 0.01)"
+    epsilon = {
+        "expression": sampled,
+        "ask": "epsilon",
+        "delta": "1e-5",
+        "conversion": "classic",
+        "orders": "integer",
+        "source": "ACG16",
+    }
+    (found,) = check(file(epsilon | {"printed": "1.2586"}))
+    assert found.verdict is TRUE
+    (found,) = check(file(epsilon | {"printed": "1.2584", "orders": ["19.66"]}))
+    assert found.verdict is TRUE
+    (found,) = check(file(epsilon | {"printed": "1.2584"}))
+    assert found.verdict is WRONG
+    delta = {"expression": "Gaussian(2)", "ask": "delta", "epsilon": "1", "source": "here"}
+    # classic: δ = exp(−(ε−ρ)²/(4ρ)), ρ = 1/8
+    (found,) = check(file(delta | {"conversion": "classic", "printed": "0.2163"}))
+    assert found.verdict is TRUE
+    (found,) = check(file(delta | {"conversion": "classic", "printed": "0.2161"}))
+    assert found.verdict is WRONG
+
+
+def test_a_lower_bound_is_safe_when_rounded_down():
+    bound = {"expression": "PoissonSubsample(Gaussian(1), 1/10)", "by": "ZW19-T6", "alpha": "2"}
+    # log(1 + (e − 1)/100)/1 = 0.0170368…
+    assert verdict("0.01703", **bound) is TRUE
+    assert verdict("0.01705", **bound) is WRONG
+
+
+# --- the example
+
+
+def test_the_example_has_one_wrong_number_and_says_which():
+    text = EXAMPLE.read_text()
+    found = list(check(text))
+    assert len(found) >= 10
+    wrong = [one for one in found if one.verdict is not TRUE]
+    assert [one.entry.printed for one in wrong] == ["2.55"]
+    assert wrong[0].verdict is WRONG
+    assert "E = 400" in wrong[0].entry.source
+    assert "Wrong as printed" in wrong[0].entry.comment
+    assert "2.55 for 400 epochs" in json.loads(text)["comment"]
+
+
+# --- the grammar
+
+BAD = [
+    ("", "no JSON"),
+    ("[]", 'found no {"paper"'),
+    ('{"paper": 2, "entries": []}', 'found no {"paper"'),
+    (file(), "found no entries"),
+    (file(entry(), more=1), "found the field 'more'"),
+    (file(3), "found 3, needed an object"),
+    (file(entry(ask="sigma")), "found ask 'sigma'"),
+    (file({"ask": "rdp"}), "found no 'alpha'"),
+    (file(entry(delta="1e-5")), "found the field 'delta'"),
+    (file(entry(alpha=8)), "found alpha 8, needed text"),
+    (file(entry(printed=0.16)), "found printed 0.16, needed text"),
+    (file(entry("about 1")), "needed a number such as 1.26"),
+    (file(entry("-1")), "needed a number such as 1.26"),
+    (file(entry("1e99999")), "needed a number such as 1.26"),
+    (file(entry(direction="up")), "found direction 'up'"),
+    (file(entry(conversion="classic")), "which only epsilon and delta take"),
+    (file(entry(orders=["2", 3])), "found orders"),
+    ('{"paper": 1, "entries": ' + "[" * 100_000, "no JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD)
+def test_anything_else_is_one_clear_error(text, words):
+    with pytest.raises(ParseError) as caught:
+        entries(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_entry_that_cannot_be_asked_is_named():
+    good = entry()
+    with pytest.raises(ParseError, match=r"entry 2 \(here\): column 1"):
+        list(check(file(good, entry(expression="__import__('os')"))))
+    with pytest.raises(DomainError, match="entry 1"):
+        list(check(file(entry(expression="Gaussian(-1)"))))
+    bad = entry(expression="PoissonSubsample(Gaussian(1), 1/2)", alpha="5/2", by="ZW19-T5")
+    with pytest.raises(OrderError, match="entry 1"):
+        list(check(file(bad)))
+    with pytest.raises(LimitError), limits(text_bytes=10):
+        entries(file(good))
+
+
+def test_printed_numbers_keep_their_digits():
+    assert printed_number("1.20") == (Fraction(6, 5), Fraction(1, 100))
+    assert printed_number("12e2") == (Fraction(1200), Fraction(100))
+    assert printed_number("3.0e-8") == (Fraction(3, 10**8), Fraction(1, 10**9))
+
+
+# --- the command
+
+
+def run(tmp_path, text, *options):
+    path = tmp_path / "paper.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CliRunner().invoke(main, ["check", str(path), *options])
+
+
+def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
+    assert run(tmp_path, file(entry())).exit_code == 0
+    assert run(tmp_path, file(entry(), entry("0.1"))).exit_code == 1
+    assert run(tmp_path, file(entry(), entry("0.3"))).exit_code == 1
+    for text in (file(), file(entry(expression="Gaussian(0)")), b"\xff\xfe", "{"):
+        answer = run(tmp_path, text)
+        assert answer.exit_code == 2
+        assert answer.stderr.count("\n") == 1
+    assert CliRunner().invoke(main, ["check", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_the_table_and_the_json_say_the_same(tmp_path):
+    text = file(entry(), entry("0.1"), entry("0.3"))
+    table = run(tmp_path, text).output
+    assert "rounded the wrong way" in table
+    assert "1 of 3 numbers are true as printed" in table
+    document = json.loads(run(tmp_path, text, "--json").output)
+    assert [one["verdict"] for one in document] == ["true", "rounded the wrong way", "wrong"]
+    assert all(Fraction(one["value"]["lower"]) <= Fraction(4, 25) for one in document)

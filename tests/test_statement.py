@@ -1,0 +1,240 @@
+"""Statements: every word of the privacy paragraph is true of what was done."""
+
+import json
+import re
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+from pylatexenc.latexwalker import LatexWalker
+
+import symacct
+from symacct import (
+    Compose,
+    Curve,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    Guarantee,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+    parse,
+)
+from symacct.cli import main
+from symacct.export.description import describe, exact_decimal, value
+from symacct.export.fingerprint import fingerprint
+from tests.independent import fraction
+
+STEP = PoissonSubsample(Gaussian(5), "1/1000")
+RUN = 600_000 * STEP
+
+
+def test_all_that_a_reader_needs_is_said():
+    guarantee = RUN.epsilon("1e-8")
+    text = guarantee.statement()
+    for words in (
+        "600,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1)",
+        "fresh Poisson sample (each record kept independently with probability 0.001)",
+        "(ε = 0.8372, δ = 1e-8)-differentially private",
+        "adding or removing one record",
+        "the exact Rényi curve [MIR17, Proposition 1; Table II] [MTZ19,",
+        f"order α = {float(guarantee.alpha):.6g}",
+        "improved conversion [CKS20, Proposition 12",
+        f"symacct {symacct.__version__}",
+        "python-flint",
+        fingerprint(RUN),
+    ):
+        assert words in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-5", "1/300000", "1e-11"])
+def test_the_number_asked_for_is_rounded_up_and_the_one_given_is_exact(delta):
+    guarantee = RUN.epsilon(delta)
+    stated, given = re.search(r"\(ε = (\S+), δ = (\S+)\)-diff", guarantee.statement()).groups()
+    assert fraction(guarantee.epsilon.upper) <= Fraction(stated)
+    assert Fraction(stated) <= fraction(guarantee.epsilon.lower) * Fraction(1002, 1000)
+    assert Fraction(given) == Fraction(delta)
+
+
+def test_delta_is_stated_for_an_epsilon():
+    text = RUN.statement(epsilon=1)
+    stated = re.search(r"\(ε = 1, δ = (\S+)\)", text)[1]
+    assert fraction(RUN.delta(1).delta.upper) <= Fraction(stated)
+    assert "The value of δ is rounded up" in text
+
+
+KINDS = [
+    (SubsampleWithoutReplacement(Laplace(2), "1/100"), "replacing one record"),
+    (SubsampleWithoutReplacement(Laplace(2), "1/100"), "fixed size"),
+    (SubsampleWithoutReplacement(Laplace(2), "1/100"), "an upper bound on the Rényi curve"),
+    (100 * STEP + Laplace(2), "the adaptive composition of 100 runs of"),
+    (100 * STEP + Laplace(2), "one run of the Laplace mechanism (b = 2, sensitivity 1)"),
+    (GroupPrivacy(STEP, 2), "adding or removing up to 4 records"),
+    (GroupPrivacy(STEP, 2), "for groups of 4 records"),
+    (PostProcess(STEP), "a post-processing of the Gaussian mechanism"),
+    (Scale(Gaussian(9), "1/3"), "stated to be 1/3 times"),
+    (RandomizedResponse("3/4"), "the true answer with probability 0.75"),
+    (Gaussian(9), "for which the mechanisms' parameters were stated"),
+    (Compose(*(Gaussian(9 + i) for i in range(20))), "20 runs of 20 mechanisms"),
+    (Curve("alpha/50", kind="upper", adjacency="add_remove"), "stated by the authors as ε(α) ="),
+    (Curve("alpha/50", kind="upper", adjacency="add_remove"), "the authors' claim"),
+]
+
+
+@pytest.mark.parametrize(("node", "words"), KINDS)
+def test_each_kind_is_described_as_what_it_is(node, words):
+    text = node.statement(delta="1e-5")
+    assert words in text
+    assert "certified by interval arithmetic" in text
+
+
+def test_the_assumptions_of_the_theorem_are_named():
+    text = STEP.epsilon("1e-5", by="S22-POISSON", orders="integer").statement()
+    assert "[S22," in text
+    assert "S22-POISSON assumes: ε bounds both directions" in text
+
+
+def test_what_is_not_certified_says_so():
+    trusted = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
+    text = trusted.epsilon("1e-5", orders=[2, 8, 32, 64]).statement()
+    assert "not certified" in text
+    assert "certified by interval" not in text
+    assert "has no hash" in text
+
+
+def test_pure_dp_needs_no_conversion():
+    text = PureDP("1/2").epsilon(0).statement()
+    assert "(ε = 0.5000, δ = 0)" in text
+    assert "order ∞" in text
+    assert "conversion" not in text
+
+
+def test_a_lower_bound_is_never_stated():
+    lower = Curve("alpha/50", kind="lower", adjacency="add_remove")
+    with pytest.raises(SoundnessError):
+        lower.statement(delta="1e-5")
+    found = Gaussian(2).epsilon("1e-5")
+    disguised = Guarantee(
+        found.epsilon, found.delta, found.alpha, found.conversion, lower.claim, True, lower
+    )
+    with pytest.raises(SoundnessError):
+        disguised.statement()
+
+
+def test_what_is_refused():
+    with pytest.raises(DomainError, match="one of them"):
+        STEP.statement()
+    with pytest.raises(DomainError, match="one of them"):
+        STEP.statement("1e-5", 1)
+    with pytest.raises(DomainError, match="form"):
+        STEP.statement("1e-5", form="html")
+    bare = STEP.epsilon("1e-5")
+    with pytest.raises(DomainError, match="without its mechanism"):
+        Guarantee(
+            bare.epsilon, bare.delta, bare.alpha, bare.conversion, bare.claim, True
+        ).statement()
+
+
+# --- forms
+
+
+def test_latex_is_ascii_parses_and_cites_the_keys_of_the_bibliography():
+    guarantee = RUN.epsilon("1e-8")
+    text = guarantee.statement("latex")
+    assert all(ord(sign) < 128 for sign in text)
+    LatexWalker(text, tolerant_parsing=False).get_latex_nodes()
+    cited = set(re.findall(r"\\cite(?:\[\{.*?\}\])?\{(\w+)\}", text))
+    assert cited == set(re.findall(r"@\w+\{(\w+),", guarantee.cite()))
+    assert not re.search(r"(?<!\\)[%&#$_]", re.sub(r"\\ensuremath\{.*?\}+", "", text))
+
+
+def test_markdown_escapes_what_would_be_markup():
+    curve = Curve("alpha*alpha/50", kind="upper", adjacency="add_remove")
+    text = curve.epsilon("1e-5", orders=[2, 3, 4, 9]).statement("markdown")
+    assert r"ε(α) = α\*\*2/50" in text
+    assert f"`{fingerprint(curve)}`" in text
+
+
+# --- the fingerprint
+
+
+def test_equal_expressions_have_one_fingerprint_in_every_process():
+    program = "import sys, symacct; from symacct.export.fingerprint import fingerprint as f; "
+    program += "print(f(symacct.parse(sys.argv[1])))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program, text], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for text in (
+            "2*Laplace(2) + Gaussian(5) + Laplace(3)",
+            "Laplace(3) + Gaussian(5.0) + 2*Laplace(2)",
+        )
+    }
+    assert found == {fingerprint(parse("Gaussian(5) + Laplace(3) + Laplace(2) + Laplace(2)"))}
+
+
+def test_different_expressions_have_different_fingerprints():
+    texts = [
+        "Gaussian(5)",
+        "Laplace(5)",
+        "Gaussian(5, 2)",
+        "2*Gaussian(5)",
+        "2*(Gaussian(5) + Laplace(2))",
+        "Gaussian(5) + 2*Laplace(2)",
+        "PoissonSubsample(Gaussian(5), 1/5)",
+        "SubsampleWithoutReplacement(Gaussian(5), 1/5)",
+        "PoissonSubsample(2*Gaussian(5), 1/5)",
+        "2*PoissonSubsample(Gaussian(5), 1/5)",
+    ]
+    assert len({fingerprint(parse(text)) for text in texts}) == len(texts)
+    assert all(re.fullmatch("[0-9a-f]{64}", fingerprint(parse(text))) for text in texts)
+
+
+# --- parts
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1/1000", "0.001"),
+        ("1/100000", "1e-5"),
+        ("1/3", None),
+        ("12345/1000", "12.345"),
+        ("300000", "300000"),
+        ("256/60000", None),
+        ("0", "0"),
+        ("3/100000000", "3e-8"),
+        ("25/1000000", "0.000025"),
+        ("-1/4", "-0.25"),
+    ],
+)
+def test_decimals_are_exact_or_not_given(number, text):
+    assert exact_decimal(Fraction(number)) == text
+    if text is not None:
+        assert Fraction(text) == Fraction(number)
+
+
+def test_a_parameter_is_never_rounded():
+    assert value(Fraction(256, 60000)) == "8/1875"
+    assert describe(Gaussian("1/3")) == "the Gaussian mechanism (σ = 1/3, sensitivity 1)"
+    assert describe(Gaussian(0.1)).count("3602879701896397/36028797018963968") == 1
+
+
+def test_the_command():
+    answer = CliRunner().invoke(main, ["statement", repr(STEP), "--delta", "1e-5"])
+    assert answer.exit_code == 0
+    assert answer.output.strip() == STEP.statement("1e-5")
+    answer = CliRunner().invoke(main, ["statement", repr(STEP), "--delta", "1e-5", "--json"])
+    assert json.loads(answer.output)["statement"] == STEP.statement("1e-5")
+    answer = CliRunner().invoke(main, ["statement", repr(STEP)])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1
