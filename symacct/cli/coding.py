@@ -1,0 +1,39 @@
+"""Code of a curve: code."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import click
+
+import symacct
+from symacct.cli.frame import EPILOG, main, one_clear_line, print_json
+from symacct.export.code import TARGETS
+
+
+@main.command("code", epilog=EPILOG)
+@click.argument("expr")
+@click.option("--target", required=True, help=f"One of {', '.join(TARGETS)}.")
+@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@click.option("--symbol", "symbols", multiple=True, help="A parameter left open; repeatable.")
+@click.option("--max-order", type=int, help="The largest finite order answered.")
+@click.option("--accuracy", default="1e-11", show_default=True, help="Largest relative error.")
+@click.option("--points", default=100, show_default=True, help="Orders to measure it at.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_clear_line
+def code_command(
+    expr: str,
+    target: str,
+    by: str | None,
+    symbols: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """A self-contained function that gives ε(α) of EXPR, measured against certified values."""
+    text = symacct.parse(expr, symbols).code(target, by, **options)
+    if as_json:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        print_json({"expression": expr, "target": target, "sha256": digest, "code": text})
+    else:
+        click.echo(text, nl=False)

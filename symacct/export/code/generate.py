@@ -1,0 +1,200 @@
+"""`code`: from an expression to the text of a function, or one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+import symacct
+from symacct.domains import positive, whole
+from symacct.errors import DomainError, PrecisionError
+from symacct.exact import exact
+from symacct.export.code import source
+from symacct.export.code.constants import in_float64
+from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
+from symacct.export.code.interpret import DigitsMachine, FloatMachine
+from symacct.export.code.measure import Measured, measured, orders, samples
+from symacct.export.code.runtime import digits
+from symacct.export.code.trace import Program, trace
+from symacct.expr import Node, as_node
+from symacct.theory import Theorem
+
+#: What the code can be for.
+TARGETS = ("numpy", "mpmath", "python", "c")
+
+_USUAL_ORDER = {"numpy": 256, "mpmath": 64, "python": 256, "c": 256}
+_MARGIN = 8  # the bound stated is so many times the largest error found …
+_LEAST_BOUND = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
+_DENSE = 256  # float64 is measured at so many whole orders, see `orders`
+_GUARD_DIGITS = 20  # of the mpmath target
+_MEASURED_DIGITS = (15, 50)
+_FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
+_OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$")
+_C_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float for goto if "
+        "inline int long register restrict return short signed sizeof static struct switch typedef "
+        "union unsigned void volatile while main rdp fabs pow math epsilon a",
+    )
+)
+_FEW_SAMPLES = 3  # of the parameters left open, where the user names none
+
+
+def code(
+    m: Node,
+    target: str,
+    by: str | None = None,
+    *,
+    max_order: int | None = None,
+    accuracy: Any = "1e-11",
+    points: int = 100,
+    at: Mapping[Any, Iterable[Any]] | None = None,
+) -> str:
+    """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
+    as_node(m, "code")
+    if target not in TARGETS:
+        raise DomainError(f"target: found {target!r}, needed one of {', '.join(TARGETS)}")
+    last = whole(_USUAL_ORDER[target] if max_order is None else max_order, "max_order", least=2)
+    count = whole(points, "points", least=20)
+    needed = positive(accuracy, "accuracy")
+    if not isinstance(needed, Fraction):
+        raise DomainError(f"accuracy: found {accuracy}, needed a rational number such as 1e-11")
+    names = _names(m)
+    tried = samples(m, names, _chosen(names, at))
+    if target == "mpmath":
+        few = tried if at else tried[:: 1 + len(tried) // _FEW_SAMPLES]
+        return _for_mpmath(m, by, names, few, last, count)
+    program = in_float64(trace(m, by, names, CodeArithmetic, last))
+    machine = FloatMachine(program)
+
+    def epsilon(alpha: Any, given: Any) -> float:
+        return machine.epsilon(float(alpha), given)
+
+    asked = orders(count, last, _DENSE)
+    result = measured(m, by, names, epsilon, tried, asked, needed)
+    bound = max(_MARGIN * result.error, _LEAST_BOUND)
+    if bound > _MARGIN * needed:
+        raise PrecisionError(f"code: found a bound of {float(bound):.1e}, needed {accuracy}")
+    stated = source.rounded_up(bound)
+    how = (
+        f"relative error at most {stated}: measured, not proven; the largest of "
+        f"{result.values} values was {source.rounded_up(result.error)}, at order "
+        f"{float(result.order):.7g}, by the same operations in Python's float64 against certified "
+        f"enclosures; stated is {_MARGIN} times that and at least 1e-14, for other math libraries "
+        "round otherwise"
+    )
+    facts = _facts(m, target, by, program.program, result, stated, last, how)
+    printer = {"numpy": source.numpy, "python": source.python, "c": source.c}[target]
+    return printer(program, facts)
+
+
+def _for_mpmath(
+    m: Node, by: str | None, names: dict[Any, str], tried: list[Any], last: int, count: int
+) -> str:
+    program = trace(m, by, names, DigitsArithmetic, last)
+    machine = DigitsMachine(program)
+    asked = orders(max(20, count // _FEWER_POINTS), last)
+    for dps in _MEASURED_DIGITS:
+
+        def epsilon(alpha: Any, given: Any, dps: int = dps) -> Any:
+            with digits.mp.workdps(dps + _GUARD_DIGITS):
+                value = machine.epsilon(alpha, given)
+            with digits.mp.workdps(dps):
+                return +value
+
+        needed = Fraction(1, 10 ** (dps - 2))
+        with digits.alone():
+            result = measured(m, by, names, epsilon, tried, asked, needed)
+    how = (
+        f"relative error at most 10^(2-dps): measured, not proven, at {result.values} values with "
+        f"{', '.join(map(str, _MEASURED_DIGITS))} digits each, by the same operations against "
+        "certified enclosures"
+    )
+    facts = _facts(m, "mpmath", by, program, result, "", last, how)
+    return source.mpmath(program, facts, _GUARD_DIGITS)
+
+
+def _facts(
+    m: Node,
+    target: str,
+    by: str | None,
+    program: Program,
+    result: Measured,
+    bound: str,
+    max_order: int,
+    how: str,
+) -> source.Facts:
+    text = repr(m)
+    language = {"c": "C99, <math.h> only", "python": "Python, standard library only"}.get(
+        target, f"Python with {target}"
+    )
+    lines = [f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}."]
+    lines += source.wrapped("made by", f"symacct {symacct.__version__}")
+    lines += source.wrapped("expression", text)
+    lines += source.wrapped("sha256", hashlib.sha256(text.encode()).hexdigest())
+    lines += source.wrapped("kind", f"{result.kind}: {_KINDS[str(result.kind)]}")
+    lines += source.wrapped("adjacency", str(m.claim.adjacency))
+    if by is not None:
+        lines += source.wrapped("pinned", f"by={by}")
+    for theorem in program.theorems:
+        lines += source.wrapped("theorem", _cited(theorem))
+    leaves = [node for node in m.walk() if not node.children and node.claim.sources]
+    for leaf in sorted(f"{node!r} ({node.claim.sources[0]})" for node in leaves):
+        lines += source.wrapped("mechanism", leaf)
+    for symbol, name in program.arguments.items():
+        lines += source.wrapped("argument", f"{name}: the symbol {symbol}, > 0 and in its domain")
+    lines += source.evidence(result, max_order, how)
+    return source.Facts(tuple(lines), bound, max_order, result.kind, result)
+
+
+_KINDS = {
+    "exact": "the supremum over everything that fits the description",
+    "upper": "an upper bound at some order at least, exact or upper at the others",
+    "lower": "a LOWER bound: it guarantees nothing",
+}
+
+
+def _cited(theorem: Theorem) -> str:
+    statement = " ".join(theorem.statement.split())
+    return f"{theorem.name} ({theorem.source}): {statement}. Assumes {theorem.assumes}."
+
+
+def _names(m: Node) -> dict[sympy.Symbol, str]:
+    """A name in the code for every open parameter: its own, if every language takes it."""
+    names: dict[sympy.Symbol, str] = {}
+    for symbol in sorted(m.free_symbols, key=lambda s: (s.name, repr(s))):
+        name = symbol.name
+        if _OWN_NAMES.match(name) or not _is_name(name) or name in names.values():
+            name = f"arg_{len(names) + 1}"
+        names[symbol] = name
+    return names
+
+
+def _is_name(name: str) -> bool:
+    reserved = keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _C_WORDS
+    return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
+
+
+def _chosen(
+    names: Mapping[sympy.Symbol, str], at: Mapping[Any, Iterable[Any]] | None
+) -> dict[str, tuple[Fraction, ...]]:
+    """The user's sample values by the argument's name, each exact in float64."""
+    known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
+    chosen = {}
+    for key, values in (at or {}).items():
+        if key not in known:
+            found = ", ".join(s.name for s in names) or "none is open"
+            raise DomainError(f"at: found {key!r}, needed one of the open parameters: {found}")
+        numbers = tuple(exact(value, f"at[{key!r}]") for value in values)
+        if not numbers or not all(isinstance(number, Fraction) for number in numbers):
+            raise DomainError(f"at[{key!r}]: found {values!r}, needed a list of rational numbers")
+        chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
+    return chosen

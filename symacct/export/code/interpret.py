@@ -1,0 +1,260 @@
+"""A program run as it stands, without printing it: how generated code is measured.
+
+Nothing generated is executed in the library.  The interpreter calls the very functions whose text
+goes into the Python and mpmath targets, on the same constants in the same order, so that what it
+measures is what that code gives; the tests hold the two against each other, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from symacct.export.code.constants import FloatProgram
+from symacct.export.code.ir import (
+    Call,
+    Compare,
+    Difference,
+    Entry,
+    Expr,
+    If,
+    Num,
+    Op,
+    Quadrature,
+    Sum,
+    Var,
+)
+from symacct.export.code.runtime import digits, plain
+from symacct.export.code.trace import Program
+
+Names = dict[str, Any]
+Compiled = Callable[[Names], Any]
+
+_MOST_VALUES = 10**6  # remembered
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+}
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Machine:
+    """Runs a program in one sort of numbers, those of a runtime module."""
+
+    runtime: Any
+
+    def __init__(self, program: Program, constants: Mapping[str, Any]) -> None:
+        self.program = program
+        self.constants = constants
+        self._compiled: dict[Expr, Compiled] = {}
+        self._values: dict[Any, Any] = {}
+        self._given: Names = {}
+
+    def epsilon(self, alpha: Any, given: Mapping[str, Any]) -> Any:
+        """ε at an order, for these values of the parameters left open; NaN for no answer."""
+        named = {**self.constants, **{k: self.number(v) for k, v in given.items()}}
+        if named != self._given or len(self._values) > _MOST_VALUES:
+            self._values.clear()
+            self._given = named
+        for condition in self.program.conditions:
+            if not self.compiled(condition)(self._given):
+                return self.number(math.nan)
+        return self.call(self.program.main, self.number(alpha))
+
+    def call(self, name: str, alpha: Any) -> Any:
+        """A function of the program at an order, remembered."""
+        key = self.question(name, alpha)
+        if key not in self._values:
+            kind = order_kind(alpha)
+            case = self.program.functions[name].cases.get(kind)
+            value = self.number(math.nan)
+            if case is not None:
+                value = self.compiled(case)({**self._given, "alpha": alpha})
+            self._values[key] = value
+        return self._values[key]
+
+    def question(self, name: str, alpha: Any) -> Any:
+        """What the value of a call depends on."""
+        return name, alpha
+
+    def compiled(self, e: Expr) -> Compiled:
+        """The expression as a function of the values of its names."""
+        if e not in self._compiled:
+            self._compiled[e] = self._compile(e)
+        return self._compiled[e]
+
+    def number(self, value: Any) -> Any:
+        """A number of this machine."""
+        raise NotImplementedError
+
+    def entry(self, table: str, index: Any) -> Any:
+        """An entry of a table."""
+        raise NotImplementedError
+
+    def sum(self, e: Sum) -> Compiled:
+        """The loop of a sum."""
+        raise NotImplementedError
+
+    def _compile(self, e: Expr) -> Compiled:
+        if isinstance(e, Num):
+            value = self.number(e.value)
+            return lambda names: value
+        if isinstance(e, Var):
+            return operator.itemgetter(e.name)
+        if isinstance(e, Op):
+            return self._operation(e)
+        if isinstance(e, Compare):
+            holds = _SIGNS[e.sign]
+            left, right = self.compiled(e.left), self.compiled(e.right)
+            return lambda names: holds(left(names), right(names))
+        if isinstance(e, If):
+            condition, then, other = map(self.compiled, (e.condition, e.then, e.other))
+            return lambda names: then(names) if condition(names) else other(names)
+        if isinstance(e, Call):
+            order = self.compiled(e.order)
+            return lambda names: self.call(e.function, order(names))
+        if isinstance(e, Entry):
+            index = self.compiled(e.index)
+            return lambda names: self.entry(e.table, index(names))
+        if isinstance(e, Sum):
+            return self.sum(e)
+        return self.special(e)
+
+    def special(self, e: Expr) -> Compiled:
+        """What only some machines know."""
+        raise TypeError(f"no {type(e).__name__} here")
+
+    def _operation(self, e: Op) -> Compiled:
+        function = _OPERATORS.get(e.name) or getattr(self.runtime, e.name)
+        arguments = [self.compiled(part) for part in e.args]
+        if len(arguments) == 1:
+            (only,) = arguments
+            return lambda names: function(only(names))
+        if len(arguments) == 2:
+            left, right = arguments
+            return lambda names: function(left(names), right(names))
+        return lambda names: function(*(part(names) for part in arguments))
+
+
+class FloatMachine(Machine):
+    """float64, as the Python target computes."""
+
+    runtime = plain
+
+    def __init__(self, program: FloatProgram) -> None:
+        super().__init__(program.program, {k: value for k, (value, _) in program.constants.items()})
+        self.tables = program.tables
+
+    def number(self, value: Any) -> float:
+        return float(value)
+
+    def entry(self, table: str, index: float) -> float:
+        return self.tables[table][int(index)]
+
+    def sum(self, e: Sum) -> Compiled:
+        first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
+        ratio = None if e.ratio is None else self.compiled(e.ratio)
+        index = e.index.name
+
+        def loop(names: Names) -> float:
+            names = dict(names)
+            i, end = first(names), last(names)
+            top, total, weight, scale = -math.inf, 0.0, 1.0, 0.0
+            while i <= end:
+                names[index] = i
+                top, total = plain.add_exp(top, total, weight, log_term(names) + scale)
+                i += 1.0
+                if ratio is not None:
+                    names[index] = i
+                    weight, scale = plain.rescaled(weight * ratio(names), scale)
+            return top + plain.log(total)
+
+        return loop
+
+
+class DigitsMachine(Machine):
+    """mpmath at `bits` bits, as the mpmath target computes at that precision."""
+
+    runtime = digits
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, {})
+
+    def number(self, value: Any) -> Any:
+        if isinstance(value, float):
+            return digits.mp.mpf(value)
+        value = Fraction(value)
+        return digits.mp.mpf(value.numerator) / value.denominator
+
+    def _compile(self, e: Expr) -> Compiled:
+        if isinstance(e, Num):  # at the precision of the moment, which differences raise
+            return lambda names: self.number(e.value)
+        if e == Op("pi", ()):
+            return lambda names: +digits.mp.pi
+        return super()._compile(e)
+
+    def question(self, name: str, alpha: Any) -> Any:
+        return name, alpha, digits.mp.prec
+
+    def entry(self, table: str, index: Any) -> Any:
+        return self.compiled(self.program.tables[table][int(index)])(self._given)
+
+    def sum(self, e: Sum) -> Compiled:
+        first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
+        ratio = None if e.ratio is None else self.compiled(e.ratio)
+        index = e.index.name
+
+        def loop(names: Names) -> Any:
+            names = dict(names)
+            i, end = first(names), last(names)
+            total, weight = digits.mp.mpf(0), digits.mp.mpf(1)
+            while i <= end:
+                names[index] = i
+                total += weight * digits.exp(log_term(names))
+                i += 1
+                if ratio is not None:
+                    names[index] = i
+                    weight *= ratio(names)
+            return digits.log(total)
+
+        return loop
+
+    def _values_given(self) -> tuple[Any, ...]:
+        return tuple(self._given[name] for name in sorted(self._given))
+
+    def special(self, e: Expr) -> Compiled:
+        if isinstance(e, Difference):
+            order = self.compiled(e.order)
+
+            def curve(i: Any, *given: Any) -> Any:
+                return self.call(e.function, i)
+
+            return lambda names: digits.log_difference(curve, self._values_given(), order(names))
+        assert isinstance(e, Quadrature)  # noqa: S101  # there are only these two
+        pieces, log_term = self.compiled(e.pieces), self.compiled(e.log_term)
+        return lambda names: digits.log_integral(
+            lambda z: log_term({**names, e.index.name: z}), pieces(names)
+        )
+
+
+def order_kind(alpha: Any) -> str:
+    """The class of orders that decides which case of a function answers."""
+    if alpha == 1:
+        return "one"
+    if alpha == math.inf:
+        return "infinite"
+    if alpha == math.floor(alpha):
+        return "whole"
+    return "below_two" if alpha < 2 else "above_two"

@@ -1,0 +1,287 @@
+"""Generated code held against certified values, before it is given out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+from rich.console import Console
+from rich.progress import Progress
+
+from symacct.accountant import Accountant
+from symacct.claims import Claim, Kind
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError, PrecisionError, SymacctError
+from symacct.exact import INFINITY
+from symacct.export.code.interpret import order_kind
+from symacct.expr import Node
+
+_SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
+_QUIET_SECONDS = 2
+
+#: Values tried for parameters left open, where the user names none: all exact in float64.
+_RATES = (Fraction(1, 1024), Fraction(1, 16), Fraction(3, 4))
+_OTHERS = (Fraction(1, 2), Fraction(2), Fraction(8))
+_EDGES = (Fraction(16), Fraction(64))
+
+_USUAL_SAMPLES = 27  # combinations of values of the parameters, where the user names none
+_MOST_SAMPLES = 1000
+
+_REFINEMENTS = 3
+_NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
+
+Given = dict[str, Fraction]
+Epsilon = Callable[[Any, Given], Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The largest relative error found, where, over how many values; and what was claimed."""
+
+    error: Fraction
+    order: Any
+    values: int
+    samples: tuple[Given, ...]
+    claims: dict[str, Claim]
+
+    @property
+    def kind(self) -> Kind:
+        """Whether all that was answered is exact, or an upper or lower bound."""
+        kinds = {claim.kind for claim in self.claims.values()}
+        return next((k for k in (Kind.LOWER, Kind.UPPER) if k in kinds), Kind.EXACT)
+
+
+def orders(count: int, max_order: int, dense: int = 8) -> list[Any]:
+    """Orders in [1, max_order] and ∞, `count` of them beside whole ones up to `dense`.
+
+    Of the whole ones each up to a quarter of `dense`, every third further on; the others are ends
+    and orders evenly spread in log α − 1.
+    """
+    whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
+    fixed: list[Any] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
+    fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
+    found = dict.fromkeys(fixed)
+    enough = len(found) + count - 8
+    for k in range(1, 4 * count):
+        if len(found) >= enough:
+            break
+        exponent = (k * _GOLDEN) % 1.0
+        order: Any = Fraction(round((1 + (max_order - 1) ** exponent) * _GRAIN), _GRAIN)
+        if k % 4 == 0:  # between 1 and 2
+            order = Fraction(round((1 + 2 ** (-8 * exponent)) * _GRAIN) - 1, _GRAIN)
+        order = Fraction(round(order)) if k % 2 else order
+        order = min(max(order, 1), max_order)
+        found[int(order) if order == int(order) else order] = None
+    return list(found)
+
+
+def samples(
+    m: Node, arguments: Mapping[sympy.Symbol, str], at: Mapping[str, Iterable[Fraction]]
+) -> list[Given]:
+    """The values of the parameters left open at which the code is measured."""
+    if not arguments:
+        return [{}]
+    columns = [tuple(at.get(name, _usual(m, s))) for s, name in arguments.items()]
+    count = math.prod(map(len, columns))
+    if at and count > _MOST_SAMPLES:
+        raise DomainError(
+            f"at: found {count:,} combinations of values, needed at most {_MOST_SAMPLES}"
+        )
+    step = 1 + count // _USUAL_SAMPLES if not at else 1
+    rows = [_row(columns, k) for k in range(0, count, step)]
+    named = [dict(zip(arguments.values(), row, strict=True)) for row in rows]
+    return [given for given in named if _is_possible(m, arguments, given)]
+
+
+def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
+    """The k-th combination of one value of each column."""
+    row = []
+    for column in columns:
+        k, place = divmod(k, len(column))
+        row.append(column[place])
+    return row
+
+
+def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
+    """Values for a symbol, by the parameter it stands in."""
+    for node in m.walk():
+        for name, value in node.parameters().items():
+            if isinstance(value, sympy.Expr) and symbol in value.free_symbols:
+                if name in ("gamma", "p"):
+                    return _RATES
+                if name == "omega":
+                    return _EDGES
+    return _OTHERS
+
+
+def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> Node:
+    """The node with numbers for the parameters left open."""
+    return m.subs({symbol: given[name] for symbol, name in arguments.items()}) if given else m
+
+
+def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> bool:
+    try:
+        substituted(m, arguments, given)
+    except SymacctError:
+        return False
+    return True
+
+
+def measured(
+    m: Node,
+    by: str | None,
+    arguments: Mapping[sympy.Symbol, str],
+    epsilon: Epsilon,
+    tried: list[Given],
+    asked: list[Any],
+    accuracy: Fraction,
+) -> Measured:
+    """The error of `epsilon` at the orders asked, spread over the samples.
+
+    Raises PrecisionError where a value is further than `accuracy` from the certified one, or is
+    no finite number where that is one.
+    """
+    if not tried:
+        raise DomainError(
+            "code: found no values of the open parameters at which the expression is defined; "
+            "pass some, such as at={'sigma': [1, 5]}"
+        )
+    comparison = _Comparison(by, epsilon, accuracy)
+    nodes = [(given, substituted(m, arguments, given)) for given in tried]
+    for alpha, (given, node) in _watched(_pairs(asked, nodes)):
+        comparison.compare(alpha, given, node)
+    last = max(alpha for alpha in asked if alpha != INFINITY)
+    for _ in range(_REFINEMENTS):
+        comparison.compare_around(last)
+    if not comparison.values:
+        raise DomainError(
+            f"code: found no order at which the expression has a value, needed one in [1, {last}]"
+        )
+    worst = comparison.worst
+    return Measured(worst[0], worst[1], comparison.values, tuple(tried), comparison.claims)
+
+
+class _Comparison:
+    """The largest error so far, and where it was."""
+
+    def __init__(self, by: str | None, epsilon: Epsilon, accuracy: Fraction) -> None:
+        digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
+        self.accountant = Accountant(digits)
+        self.by = by
+        self.epsilon = epsilon
+        self.accuracy = accuracy
+        self.worst: tuple[Fraction, Any, Given, Any] = (Fraction(0), 1, {}, None)
+        self.values = 0
+        self.claims: dict[str, Claim] = {}
+
+    def compare(self, alpha: Any, given: Given, node: Node) -> None:
+        """One order; PrecisionError where the code is too far off."""
+        certain = _certified(self.accountant, node, alpha, self.by)
+        if isinstance(certain, PrecisionError):
+            return
+        value = self.epsilon(alpha, given)
+        if isinstance(certain, SymacctError):
+            _must_be_silent(value, certain, alpha, given)
+            return
+        error = relative_error(value, certain)
+        if error is None or error > self.accuracy:
+            raise PrecisionError(_too_far(value, certain, error, alpha, given, self.accuracy))
+        self.claims[order_kind(alpha)] = certain.claim
+        self.values += 1
+        if error > self.worst[0] or self.worst[3] is None:
+            self.worst = error, alpha, given, node
+
+    def compare_around(self, last: int) -> None:
+        """Orders near the worst one: where a sum passes from one peak to another, errors peak."""
+        _, alpha, given, node = self.worst
+        if node is None or alpha == INFINITY:
+            return
+        for step in _NEIGHBOURS:
+            for near in (alpha - step, alpha + step):
+                if 1 <= near <= last:
+                    self.compare(int(near) if near == int(near) else near, given, node)
+
+
+def relative_error(value: Any, certain: Enclosure) -> Fraction | None:
+    """A bound on |value − ε|/ε; None where one is infinite or undefined and the other is not."""
+    if certain.lower == INFINITY or value != value or abs(value) == INFINITY:
+        return Fraction(0) if value == INFINITY == certain.lower else None
+    low, high, found = (_fraction(x) for x in (certain.lower, certain.upper, value))
+    error = max(abs(found - low), abs(found - high))
+    return error / low if low else (None if error else Fraction(0))
+
+
+def _fraction(x: Any) -> Fraction:
+    if isinstance(x, float):
+        return Fraction(x)
+    sign, mantissa, exponent, _ = x._mpf_
+    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def _pairs(asked: list[Any], tried: list[Any]) -> list[tuple[Any, Any]]:
+    """Every order with a sample, and every sample with many orders."""
+    rounds = -(-len(tried) * 12 // len(asked))  # at least twelve orders for each sample
+    wheel = itertools.cycle(tried)
+    return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in asked]
+
+
+def _certified(accountant: Accountant, m: Node, alpha: Any, by: str | None) -> Any:
+    """The enclosure, or the reason why there is none."""
+    try:
+        answer = accountant.rdp(m, alpha, by=by)
+    except SymacctError as error:
+        return error
+    if not answer.certified and answer.claim.certified:
+        return PrecisionError("not certified")
+    return answer
+
+
+def _must_be_silent(value: Any, reason: SymacctError, alpha: Any, given: Given) -> None:
+    if value == value:
+        raise PrecisionError(
+            f"code{_at(alpha, given)}: found the value {value}, needed none: {reason}"
+        )
+
+
+def _too_far(
+    value: Any, certain: Enclosure, error: Fraction | None, alpha: Any, given: Given, needed: Any
+) -> str:
+    found = f"found {value}, certified is {certain}"
+    if error is None:
+        return f"code{_at(alpha, given)}: {found}; no code is given out that answers so"
+    return (
+        f"code{_at(alpha, given)}: {found}, a relative error of {float(error):.1e}, needed at most "
+        f"{float(needed):.1e}; take a lower max_order, a larger accuracy=, or the target mpmath"
+    )
+
+
+def _at(alpha: Any, given: Given) -> str:
+    values = "".join(f", {name} = {value}" for name, value in given.items())
+    return f" at order {alpha}{values}"
+
+
+def _watched(pairs: list[Any]) -> Iterator[Any]:
+    """The pairs one by one, with a bar on a terminal once it has taken two seconds."""
+    screen, start, done = Console(stderr=True), time.monotonic(), 0
+    rest = iter(pairs)
+    for pair in rest:
+        yield pair
+        done += 1
+        if screen.is_terminal and time.monotonic() - start > _QUIET_SECONDS:
+            break
+    else:
+        return
+    with Progress(console=screen, transient=True) as progress:
+        task = progress.add_task("comparing with certified values", total=len(pairs))
+        for pair in rest:
+            progress.update(task, completed=done)
+            yield pair
+            done += 1

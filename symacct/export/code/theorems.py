@@ -1,0 +1,366 @@
+"""Theorems and sums that code needs in another form than the text of the theorem has.
+
+The values are the same numbers: what would cancel in float64 is summed from terms that are not
+negative, and conditions on the order, which balls decide, are asked where the code runs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from symacct.amplification.bdrs18 import truncated
+from symacct.amplification.finite_pairs import mixture
+from symacct.amplification.gaussian_ratio import noise_ratio
+from symacct.amplification.sampled_pairs import _expectation, shape_ratio
+from symacct.amplification.ternary import loss_spread, ternary_power
+from symacct.amplification.wbk19 import ternary_sum
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.convexity import lower_hull
+from symacct.errors import DomainError
+from symacct.evaluation import Evaluation, goal_of
+from symacct.exact import INFINITY
+from symacct.export.code import leaves
+from symacct.export.code.context import CodeArithmetic
+from symacct.export.code.ir import Num, Op, Var
+from symacct.export.code.number import Traced, UntraceableError, choose, logged, nearest
+from symacct.expr import Node
+from symacct.mechanisms import Gaussian
+from symacct.mechanisms.direction import FiniteDirection
+from symacct.mechanisms.response import ResponsePair
+from symacct.sums.binomial import Terms, binomial_sum
+from symacct.theory import Theorem
+
+Lowered = Callable[[Any, Any, Any, Node, Theorem], Traced]
+
+NO_ANSWER = Traced.of(math.nan)
+_SPARE = 10**12  # a condition on the order must hold by its size over this
+_MOST_GRID = 200_000  # terms of a sum over a grid
+_MOST_SEGMENTS = 4096  # of a hull
+_HULL_BITS = 160
+
+#: The form for code of a theorem, by its name: (ctx, eps, alpha, node, theorem) → ε′(α).
+FORMS: dict[str, Lowered] = {}
+
+
+def form(*names: str) -> Callable[[Lowered], Lowered]:
+    """Register the decorated function as the form of these theorems."""
+
+    def register(function: Lowered) -> Lowered:
+        FORMS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+# --- binomial sums
+
+
+def mixed(ctx: Any, alpha: Any, u: Any, v: Any, term: Callable[[Any], Any], first: int) -> Traced:
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
+    if ctx.is_zero(u):
+        return Traced.of(0)
+    if ctx.is_zero(v):
+        return choose("<", alpha, Traced.of(first), Traced.of(0), u**alpha * term(alpha))
+    odds = u / v
+    start = ctx.binomial(alpha, first) * u**first * v ** (alpha - first)
+    return start * ctx.weighted_sum(term, first, alpha, lambda l: odds * ((alpha - l + 1) / l))
+
+
+@binomial_sum.register
+def _(ctx: CodeArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Traced:
+    return mixed(ctx, alpha, Traced.of(u), Traced.of(v), terms, first)
+
+
+@ternary_sum.register
+def _(ctx: CodeArithmetic, eps: Any, alpha: Any, gamma: Any) -> Traced:
+    """Theorem 27's sum; in float64 up to the last order of the table of differences."""
+    spread, difference = loss_spread(ctx, eps), ctx.differences(eps)
+    end = ctx.minimum(alpha, ctx.max_order)
+
+    def term(j: Traced) -> Traced:
+        return ternary_power(ctx, eps, spread, difference, j)
+
+    start = ctx.binomial(alpha, 2) * gamma**2
+    total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))
+    return choose("<=", alpha, Traced.of(ctx.max_order), total, NO_ANSWER)
+
+
+@form("ZW19-T11", "ZW19-T20")
+def tau_terms(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """Theorem 8's (5's) sum itself, with ε(l) between the first and last τ terms replaced by E.
+
+    The papers write the middle by the binomial theorem; the terms of the sum do not cancel.
+    """
+    tau, sides = dict(theorem.options).values()
+    gamma, moment = ctx.number(node.gamma), eps.moments()  # type: ignore[attr-defined]
+    top = eps(alpha - tau if sides == 2 else alpha)
+    general = theorem.name.startswith("ZW19-T20")
+
+    def replaced(l: Traced) -> Traced:
+        """e^{(l−1)E_l} − 1"""
+        if tau == 0:
+            return moment(l)
+        middle = ctx.expm1((l - 1) * top)
+        if sides == 2:
+            middle = choose(">", l, alpha - tau, moment(l), middle)
+        inner = choose("<=", l, Traced.of(tau), moment(l), middle)
+        return choose("<", alpha, Traced.of(2 * tau), moment(l), inner)
+
+    def term(l: Traced) -> Traced:
+        return 3 * replaced(l) + 2 if general else replaced(l)
+
+    total = mixed(ctx, alpha, gamma, 1 - gamma, term, 3 if general else 2)
+    if general:
+        keep = (1 - gamma) ** (alpha - 2)
+        total = total + ctx.binomial(alpha, 2) * gamma**2 * keep * moment(Traced.of(2))
+    return ctx.log1p(total) / (alpha - 1)
+
+
+@form("MIR17-P1")
+def composition(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """Σ n_i ε_i(α) in the order in which the parts are written: the text never varies."""
+    parts = zip(eps, node.terms.values(), strict=True)  # type: ignore[attr-defined]
+    ordered = sorted(parts, key=lambda part: repr(part[0].node))
+    return _balanced_sum([count * curve(alpha) for curve, count in ordered])
+
+
+def _balanced_sum(values: list[Traced]) -> Traced:
+    """The sum by halves, so that many parts are not deeply nested."""
+    if len(values) < 2:
+        return values[0] if values else Traced.of(0)
+    half = len(values) // 2
+    return _balanced_sum(values[:half]) + _balanced_sum(values[half:])
+
+
+# --- known pairs
+
+
+@_expectation.register
+def _(ctx: CodeArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Traced:
+    """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
+    rate, scale = ctx.number(gamma), ctx.number(shape_ratio(mechanism))
+    order = Traced.of(1) if alpha is None else alpha
+
+    def gap(x: Traced) -> Traced:
+        if alpha is None:
+            return leaves.entropy_gap(rate, x)
+        return leaves.power_gap(rate, x, order)
+
+    expect = _over_gaussian if isinstance(mechanism, Gaussian) else _over_laplace
+    return expect(ctx, scale, order, gap)
+
+
+def _over_gaussian(
+    ctx: Any, sigma: Traced, order: Traced, gap: Callable[[Traced], Traced]
+) -> Traced:
+    """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
+
+    With T nats of precision, R = √(2T); the integrand is analytic up to |Im z| < πσ², so the
+    sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is larger.
+    """
+    nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
+    per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
+    reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
+
+    def term(i: Traced) -> Traced:
+        z = step * i - reach
+        half = z / sigma
+        return ctx.exp(-(half * half / 2)) * gap((2 * z - 1) / (2 * sigma**2))
+
+    if sigma.exact is not None and order.exact is None:
+        _check_grid(ctx.max_order, nearest(sigma.exact))
+    last = (order + 2 * reach) // step
+    mean = ctx.sum(term, 0, last) / (per_sigma * ctx.sqrt(2 * ctx.pi()))
+    return (
+        choose("<=", last, Traced.of(_MOST_GRID), mean, NO_ANSWER) if sigma.exact is None else mean
+    )
+
+
+def _check_grid(order: int, sigma: float) -> None:
+    """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
+    found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
+    if found > _MOST_GRID:
+        raise UntraceableError(
+            f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
+            f"{_MOST_GRID:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
+        )
+
+
+def _over_laplace(
+    ctx: Any, scale: Traced, order: Traced, gap: Callable[[Traced], Traced]
+) -> Traced:
+    """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
+    s = 1 / scale
+    pieces = s * (order + 1) // 3 + 1
+    inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * gap(s * (2 * z - 1)), pieces)
+    return (gap(-s) + ctx.exp(-s) * gap(s) + s * inside) / 2
+
+
+@form("PAIR-EXACT", "MTZ19-EXACT")
+def sampled_pair(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """As the theorem has it, with randomized response in the form that does not cancel."""
+    mechanism, gamma = eps.node, node.gamma  # type: ignore[attr-defined]
+    if not isinstance(mechanism, ResponsePair) or gamma in (0, 1):
+        return theorem.bound(ctx, eps, alpha, gamma=gamma)
+    rate = ctx.number(gamma)
+    if isinstance(alpha, int):
+        return leaves.over_answers(ctx, mechanism, lambda x: leaves.entropy_gap(rate, x))
+    excess = leaves.over_answers(ctx, mechanism, lambda x: leaves.power_gap(rate, x, alpha))
+    return ctx.log1p(excess) / (alpha - 1)
+
+
+@form("PAIR-FINITE", "PAIR-FINITE-WOR")
+def finite_pair(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws."""
+    pair, gamma = eps.node, node.gamma  # type: ignore[attr-defined]
+    if node.symbolic_parameters():
+        raise UntraceableError(
+            f"which of four divergences is the larger at the open rate {gamma}; replace it "
+            "by .subs({...}) or pin S22-POISSON with by="
+        )
+    roles = [pair] if pair.swap_symmetric else [pair, pair.swapped()]
+    masses = [mixture(role.masses, gamma) for role in roles]
+    directions = [FiniteDirection(m) for m in masses]
+    directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
+    if isinstance(alpha, int):
+        return ctx.maximum(*(leaves.finite_entropy(ctx, one) for one in directions))
+    if isinstance(alpha, float):
+        return ctx.maximum(*(leaves.finite_supremum(ctx, one) for one in directions))
+    excess = ctx.maximum(*(leaves.finite_excess(ctx, one)(alpha) for one in directions))
+    return ctx.log1p(excess) / (alpha - 1)
+
+
+# --- theorems with conditions on the order
+
+
+def where(ctx: Any, conditions: Iterable[tuple[Any, Any]], value: Traced) -> Traced:
+    """`value` where left <= right holds for all pairs; NaN elsewhere.
+
+    What is computed must hold with a little to spare, for it is rounded; what is given need not.
+    """
+    for left, right in conditions:
+        left, right = Traced.of(left), Traced.of(right)
+        if not all(isinstance(side.plain, Var | Num) for side in (left, right)):
+            left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _SPARE
+        value = choose("<=", left, right, value, NO_ANSWER)
+    return value
+
+
+def _at_most(ctx: Any, value: Traced, edge: Fraction) -> tuple[Traced, Traced]:
+    """value <= edge, the edge rounded so that float64 decides it."""
+    return value, ctx.threshold(ctx.number(edge), False)
+
+
+@form("MTZ19-T11")
+def gaussian_closed_form(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """2q²α/σ² where the two conditions on α hold, and those on q and σ where they are open."""
+    q, sigma = _rate_and_noise(ctx, eps, node)
+    log = ctx.log1p(1 / (q * (alpha - 1)))
+    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
+    conditions = [
+        (alpha, sigma**2 * log / 2 - 2 * ctx.log(sigma)),
+        (left, sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)),
+    ]
+    if node.free_symbols:
+        conditions += [_at_most(ctx, q, Fraction(1, 5)), (4, sigma)]
+    if ctx.is_zero(q):
+        return Traced.of(0)
+    return where(ctx, conditions, 2 * q**2 * alpha / sigma**2)
+
+
+@form("ACG16-L3")
+def moments_accountant(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """The lemma's sum, all of its terms positive, where its condition on α holds."""
+    q, sigma = _rate_and_noise(ctx, eps, node)
+    if ctx.is_zero(q):
+        return Traced.of(0)
+    keep, lam = 1 - q, alpha - 1
+
+    def term(t: Traced) -> Traced:
+        double = logged(Op("log_factorial2", ((t - 1).as_plain(),)))
+        odds = (2 * q) ** t / (2 * keep ** (t - 1) * sigma**t)
+        near = odds * double + q**t / (keep**t * sigma ** (2 * t))
+        grown = ctx.exp((t * t - t) / (2 * sigma**2))
+        return near + odds * grown * (double + t**t / sigma**t)
+
+    start = ctx.binomial(alpha, 3)
+    total = start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
+    value = (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
+    conditions: list[tuple[Any, Any]] = [(lam, -(sigma**2) * ctx.log(q * sigma))]
+    if node.free_symbols:
+        conditions += [(1, sigma), (16 * q * sigma, 1)]
+    return where(ctx, conditions, value)
+
+
+@form("BDRS18-T11")
+def truncated_bound(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """13 s²ρα for α < log(1/s)/(4ρ)"""
+    known = truncated(eps.node)
+    assert known is not None  # noqa: S101  # `applies` has looked
+    rho, s = ctx.number(known[0]), ctx.number(node.gamma)  # type: ignore[attr-defined]
+    if ctx.is_zero(s):
+        return Traced.of(0)
+    log = -ctx.log(s)
+    conditions: list[tuple[Any, Any]] = [(4 * rho * alpha, log)]
+    if node.free_symbols:
+        per_bit = 1 / ctx.log(ctx.number(2))
+        conditions += [(10 * rho, 1), _at_most(ctx, s, Fraction(1, 10))]
+        conditions += [(3 * rho * (2 - ctx.log(rho) * per_bit), log)]
+        conditions += [] if known[1] == INFINITY else [(log, 2 * rho * ctx.number(known[1]))]
+    return where(ctx, conditions, 13 * s**2 * rho * alpha)
+
+
+def _rate_and_noise(ctx: Any, eps: Any, node: Node) -> tuple[Traced, Traced]:
+    return ctx.number(node.gamma), ctx.number(noise_ratio(eps.node))  # type: ignore[attr-defined]
+
+
+# --- the projection
+
+
+@form("WBK19-P35")
+def projection(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """The chord of (l−1, (l−1)ε(l)) over the segment of the hull that holds α, eps beyond it."""
+    segments = _segments(eps, node)
+    if isinstance(alpha, float) or not segments:
+        return eps(alpha)
+    lefts, rights = (
+        ctx.table([Traced.of(x) for x in column]) for column in zip(*segments, strict=True)
+    )
+    order = Traced.of(alpha)
+    lam = order - 1
+    if isinstance(alpha, int):  # at order 1 the limit of the hull over λ
+        return eps(rights(Traced.of(0)) + 1)
+    last = segments[-1][1]
+    at = ctx.minimum(math.floor(lam), last - 1)
+    left, right = lefts(at), rights(at)
+    share = (lam - left) / (right - left)
+    share = choose("<", share, Traced.of(1), share, Traced.of(1))
+    zero = Traced.of(0)
+    low = choose("<=", left, zero, zero, left * eps(ctx.maximum(left, 1) + 1))
+    high = choose("<=", share, zero, zero, share * (right * eps(right + 1)))
+    return choose(">", lam, Traced.of(last), eps(alpha), ((1 - share) * low + high) / lam)
+
+
+def _segments(eps: Any, node: Node) -> list[tuple[int, int]]:
+    """For every whole λ below max_order − 1 the two corners of the hull around λ … λ+1."""
+    last = node.max_order  # type: ignore[attr-defined]
+    if last > _MOST_SEGMENTS:
+        raise DomainError(
+            f"code of Convexify: found max_order = {last:,}, needed at most {_MOST_SEGMENTS:,}, "
+            "for the corners of the hull go into a table"
+        )
+    if eps.node.free_symbols:
+        raise UntraceableError(
+            "the corners of a hull, which depend on the symbols; replace them by .subs({...})"
+        )
+    with precision(_HULL_BITS):
+        curve = Evaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
+        points = [(l - 1, (l - 1) * curve(l)) for l in range(2, last + 1)]
+        finite = [point for point in points if not BALL.is_infinite(point[1])]
+        corners = [x for x, _ in lower_hull([(0, BALL.number(0)), *finite])]
+    return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]

@@ -1,0 +1,657 @@
+"""Generated code runs by itself and gives the certified values, to the error that it states."""
+
+import ast
+import functools
+import hashlib
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+import sympy
+from click.testing import CliRunner
+
+import symacct
+from symacct import (
+    TCDP,
+    ZCDP,
+    Accountant,
+    Compose,
+    Convexify,
+    Curve,
+    DistributionPair,
+    DomainError,
+    ExponentialFamily,
+    Gaussian,
+    GroupPrivacy,
+    Kind,
+    Laplace,
+    LimitError,
+    OrderError,
+    PoissonSubsample,
+    PostProcess,
+    PrecisionError,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+    SubsampleWithoutReplacement,
+    SymacctError,
+    laws,
+    theorems,
+)
+from symacct.cli import main
+from symacct.export.code import TARGETS, constants, ir, measure
+from symacct.export.code.constants import in_float64
+from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
+from symacct.export.code.interpret import DigitsMachine, FloatMachine
+from symacct.export.code.runtime import digits, plain
+from symacct.export.code.trace import trace
+from symacct.theory import forget, theorem
+from tests import independent
+
+INFINITY = math.inf
+FLAGS = "-std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror -O2"
+GCC = shutil.which("gcc")
+needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")
+TARGETS_HERE = [
+    pytest.param(target, marks=needs_gcc) if target == "c" else target for target in TARGETS
+]
+
+# --- running code in a process of its own
+
+
+def run_python(text, orders, arguments, directory):
+    """The values of a Python target: as float64, or as decimal text from mpmath."""
+    values = {
+        "numpy": "[float(x).hex() for x in epsilon([float.fromhex(x) for x in orders], *a)]",
+        "mpmath": "[one(mp.mpf(float.fromhex(x))) for x in orders]",
+        "math": "[one(float.fromhex(x)) for x in orders]",
+    }
+    imported = re.search(r"^(?:from|import) (\w+)", text, re.MULTILINE)[1]
+    shown = "mp.nstr(epsilon(x, *a), mp.dps)" if imported == "mpmath" else "epsilon(x, *a).hex()"
+    tail = f"""
+import json, sys
+orders, a = json.loads(sys.stdin.read())
+def one(x):
+    try:
+        return {shown}
+    except ValueError:
+        return "nan"
+print(json.dumps({values[imported]}))
+"""
+    file = directory / "generated.py"
+    file.write_text(text + tail, encoding="utf-8")
+    asked = json.dumps([[float(x).hex() for x in orders], arguments])
+    done = subprocess.run(
+        [sys.executable, "-I", "-W", "error", file],
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    return [mpmath.mpf(x) if imported == "mpmath" else float.fromhex(x) for x in answers]
+
+
+def run_c(text, orders, arguments, directory):
+    """The values of the C target, compiled with warnings as errors."""
+    (directory / "generated.c").write_text(text, encoding="utf-8")
+    parameters = ", ".join(["double"] * (1 + len(arguments)))
+    passed = "".join(f", atof(argv[{i}])" for i in range(1, 1 + len(arguments)))
+    (directory / "main.c").write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n"
+        f"double rdp({parameters});\n"
+        "int main(int argc, char **argv) {\n    double alpha;\n    (void) argc; (void) argv;\n"
+        '    while (scanf("%la", &alpha) == 1)\n'
+        f'        printf("%a\\n", rdp(alpha{passed}));\n    return 0;\n}}\n'
+    )
+    program, made = directory / "program", directory / "generated.o"
+    for command in (
+        [*FLAGS.split(), "-c", directory / "generated.c", "-o", made],
+        [directory / "main.c", made, "-lm", "-o", program],
+    ):
+        build = subprocess.run([GCC, *command], capture_output=True, text=True, check=False)
+        assert build.returncode == 0, build.stderr
+    asked = "\n".join(float(x).hex() for x in orders)
+    done = subprocess.run(
+        [program, *map(repr, arguments)], input=asked, capture_output=True, text=True, check=True
+    )
+    return [float.fromhex(x) for x in done.stdout.split()]
+
+
+def run(target, text, orders, arguments, directory):
+    runner = run_c if target == "c" else run_python
+    return runner(text, orders, arguments, directory)
+
+
+# --- comparing with certified values
+
+
+@functools.cache
+def certified(node, alpha, by):
+    try:
+        return Accountant(25).rdp(node, alpha, by=by)
+    except SymacctError:
+        return None
+
+
+def stated_error(text):
+    """The bound in the code: 10^(2−15) for mpmath, which runs at 15 digits here."""
+    found = re.search(r"(?:RELATIVE_ERROR|relative_error) = ([\d.e-]+)", text)
+    return Fraction(found[1]) if found else Fraction(1, 10**13)
+
+
+def deviation(value, answer):
+    """The relative error of a value; infinite where only one of the two is finite."""
+    if answer.upper == INFINITY or not mpmath.isfinite(value):
+        return 0 if value == INFINITY == answer.upper else INFINITY
+    found = Fraction(value) if isinstance(value, float) else independent.fraction(value)
+    low, high = independent.fraction(answer.lower), independent.fraction(answer.upper)
+    error = max(abs(found - low), abs(found - high))
+    return error / low if low else (0 if error == 0 else INFINITY)
+
+
+def assert_agrees(node, target, text, orders, directory, by=None, arguments=()):
+    values = run(target, text, orders, arguments, directory)
+    assert len(values) == len(orders)
+    for alpha, value in zip(orders, values, strict=True):
+        answer = certified(node, alpha, by)
+        if answer is None:
+            assert value != value, (alpha, value)
+        else:
+            assert deviation(value, answer) <= stated_error(text), (alpha, value, answer)
+
+
+def exactly(alpha):
+    return alpha if alpha == INFINITY or isinstance(alpha, int) else Fraction(alpha)
+
+
+def some_orders(count, last, seed=7):
+    """Orders that are not those the code was measured at."""
+    draw = random.Random(seed)
+    orders = [1, INFINITY, 2, 3, last]
+    while len(orders) < count:
+        kind = len(orders) % 4
+        orders.append(
+            draw.randint(2, last)
+            if kind < 2
+            else Fraction(draw.uniform(1, 2) if kind == 2 else draw.uniform(1, last))
+        )
+    return orders
+
+
+PAIR = DistributionPair(["1/4", "3/4"], ["1/2", "1/2"])
+SAMPLES = {
+    "sampled Gaussian": PoissonSubsample(Gaussian(5), "1/1000"),
+    "sampled Laplace": PoissonSubsample(Laplace("1/2"), "1/50"),
+    "sampled response": PoissonSubsample(RandomizedResponse("3/5"), "1/1000"),
+    "sampled pure": PoissonSubsample(PureDP("1/1000000"), "1/1000"),
+    "sampled pair": PoissonSubsample(PAIR, "1/9"),
+    "sampled bound": PoissonSubsample(ZCDP("1/50", "1/10"), "1/100"),
+    "bound that ends": PoissonSubsample(TCDP("1/50", 30), "1/100"),
+    "subset Gaussian": SubsampleWithoutReplacement(Gaussian(5), "1/1000"),
+    "subset Laplace": SubsampleWithoutReplacement(Laplace(2), "1/100"),
+    "family": SubsampleWithoutReplacement(ExponentialFamily("1/25", 1, 40), "1/9"),
+    "formula": Scale(Curve("alpha/50 + log(1 + alpha)/9", adjacency="either"), "1/3"),
+    "groups": GroupPrivacy(SubsampleWithoutReplacement(Gaussian(9), "1/7"), 1),
+    "hull": Convexify(SubsampleWithoutReplacement(Gaussian(2), "1/7"), 20),
+    "hull of a bound": Convexify(PoissonSubsample(ZCDP("1/9"), "1/7"), 20),
+    "nested": PoissonSubsample(PoissonSubsample(Gaussian(2), "1/10"), "1/7"),
+    "infinite": DistributionPair(["1/2", "1/2", 0], [0, "1/2", "1/2"]),
+    "nothing": Compose(),
+    "all": 1000 * PoissonSubsample(Gaussian(2), "1/100") + PostProcess(Laplace(3)),
+}
+
+
+@pytest.mark.parametrize("target", ["python", "numpy", pytest.param("c", marks=needs_gcc)])
+def test_a_thousand_orders_of_a_run(target, tmp_path):
+    node = SAMPLES["all"]
+    assert_agrees(node, target, node.code(target), some_orders(1000, 256), tmp_path)
+
+
+@pytest.mark.parametrize("target", ["numpy", pytest.param("c", marks=needs_gcc)])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_code_agrees_with_certified_values(name, target, tmp_path):
+    text = SAMPLES[name].code(target, max_order=40, points=40)
+    assert_agrees(SAMPLES[name], target, text, some_orders(24, 40), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sampled response", "subset Gaussian", "hull", "sampled pair"])
+def test_mpmath_code_agrees_to_its_digits(name, tmp_path):
+    node = SAMPLES[name]
+    text = node.code("mpmath", max_order=12, points=20)
+    assert_agrees(node, "mpmath", text, some_orders(12, 12), tmp_path)
+    at_40 = text.replace("\nMAX_ORDER", "\nmp.dps = 40\nMAX_ORDER")
+    orders = [2, 11, Fraction(5, 2), Fraction(9, 8)]
+    for alpha, value in zip(orders, run_python(at_40, orders, (), tmp_path), strict=True):
+        with mpmath.workdps(50):
+            answer = Accountant(45).rdp(node, alpha)
+            assert abs(mpmath.mpf(value) - answer.lower) <= answer.lower * mpmath.mpf(10) ** -14
+
+
+def test_every_order_beyond_the_domain_has_no_answer(tmp_path):
+    node, outside = SAMPLES["sampled response"], [0.5, -1.0, 40.5, 41.0, 1e300, math.nan]
+    for target in TARGETS if GCC else ("python", "numpy", "mpmath"):
+        text = node.code(target, max_order=40, points=20)
+        assert all(value != value for value in run(target, text, outside, (), tmp_path))
+
+
+# --- what is measured is what runs
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_interpreter_and_the_python_code_agree_bit_for_bit(name, tmp_path):
+    node, orders = SAMPLES[name], [float(x) for x in some_orders(20, 40, seed=3)]
+    machine = FloatMachine(in_float64(trace(node, None, {}, CodeArithmetic, 40)))
+    values = run_python(node.code("python", max_order=40, points=20), orders, (), tmp_path)
+    assert [machine.epsilon(x, {}).hex() for x in orders] == [x.hex() for x in values]
+
+
+@pytest.mark.parametrize("name", ["sampled response", "subset Laplace", "sampled pair"])
+def test_the_interpreter_and_the_mpmath_code_agree_digit_for_digit(name, tmp_path):
+    node, orders = SAMPLES[name], [1, 2, 5, Fraction(3, 2), Fraction(7, 2)]
+    machine = DigitsMachine(trace(node, None, {}, DigitsArithmetic, 12))
+    values = run_python(node.code("mpmath", max_order=12, points=20), orders, (), tmp_path)
+    for alpha, value in zip(orders, values, strict=True):
+        with digits.mp.workdps(35):
+            found = machine.epsilon(alpha, {})
+        with digits.mp.workdps(15):
+            assert mpmath.mpf(digits.mp.nstr(+found, 15)) == value
+
+
+def off_by(function, factor):
+    return lambda *xs: function(*xs) + factor
+
+
+@pytest.mark.parametrize("function", ["log1p_exp", "log_power_gap", "log_expm1"])
+def test_code_that_is_off_is_not_given_out(function, monkeypatch):
+    monkeypatch.setattr(plain, function, off_by(getattr(plain, function), 1e-9))
+    with pytest.raises(PrecisionError, match=r"relative error of .* needed at most 1.0e-11"):
+        SAMPLES["sampled Gaussian"].code("c", max_order=40, points=20)
+
+
+def test_mpmath_code_that_is_off_is_not_given_out(monkeypatch):
+    monkeypatch.setattr(digits, "log1p_exp", off_by(digits.log1p_exp, 1e-20))
+    with pytest.raises(PrecisionError, match="relative error"):
+        SAMPLES["sampled response"].code("mpmath", max_order=12, points=20)
+
+
+def test_code_without_an_answer_where_there_is_one_is_not_given_out(monkeypatch):
+    monkeypatch.setattr(plain, "log_expm1", lambda x: math.nan)
+    with pytest.raises(PrecisionError, match="found nan, certified is"):
+        SAMPLES["sampled Gaussian"].code("python", max_order=40, points=20)
+
+
+def test_the_error_stated_covers_the_error_measured():
+    text = SAMPLES["sampled Laplace"].code("python", max_order=40, points=40)
+    largest = Fraction(re.search(r"values\s+(?:#\s+)?was\s+(?:#\s+)?([\d.e-]+)", text)[1])
+    assert 0 < largest * 8 <= stated_error(text) < Fraction(1, 10**12)
+    with pytest.raises(PrecisionError, match="needed at most"):
+        SAMPLES["sampled Laplace"].code("python", max_order=40, points=40, accuracy="1e-18")
+
+
+@pytest.mark.parametrize("count", [20, 57, 100, 300])
+@pytest.mark.parametrize("last", [2, 3, 40, 256, 5000])
+def test_measured_orders_cover_the_domain(count, last):
+    orders = measure.orders(count, last)
+    finite = [x for x in orders if x != INFINITY]
+    assert len(set(orders)) == len(orders)
+    assert len(orders) >= min(count, 12)
+    dense = [x for x in measure.orders(count, last, 256) if isinstance(x, int) and x < 65]
+    assert set(range(1, min(65, last + 1))) <= set(dense)
+    assert min(finite) == 1
+    assert max(finite) == last
+    assert any(isinstance(x, Fraction) and x < 2 for x in finite)
+    assert all(Fraction(float(x)) == x for x in finite)
+
+
+# --- every theorem on every leaf
+
+LEAVES = [
+    Gaussian(5),
+    Laplace(2),
+    RandomizedResponse("3/5"),
+    PureDP(1),
+    ZCDP("1/50", "1/9"),
+    TCDP("1/50", 12),
+    PAIR,
+    ExponentialFamily("1/25", 1, 11),
+    Curve("alpha/50 + log(1 + alpha)/9", kind="upper", adjacency="either"),
+]
+OPERATED = {
+    "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
+    "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/100"),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 1),
+    "Scale": lambda m: Scale(m, "1/3"),
+    "PostProcess": PostProcess,
+    "Convexify": lambda m: Convexify(m, 9),
+    "Compose": lambda m: 3 * m + Gaussian(3),
+}
+STATEMENTS = [t.name for t in theorems()] + ["ZW19-T11:tau=2", "ZW19-T20:tau=2"]
+
+
+#: Each has values on one of the leaves at some finite order.
+WITH_CODE = {
+    *("ZW19-T5", "ZW19-T6", "ZW19-T8", "ZW19-T11", "ZW19-T11:tau=2", "ZW19-T20", "ZW19-T20:tau=2"),
+    *("WBK19-T9", "WBK19-T27", "WBK19-P11", "WBK19-C10", "WBK19-P35", "WBK19-PURE"),
+    *("MTZ19-EXACT", "MTZ19-T11", "PAIR-EXACT", "PAIR-FINITE", "PAIR-FINITE-WOR"),
+    *("ACG16-L3", "BDRS18-T11", "BLOG-C24", "S22-POISSON", "MIR17-P1", "MIR17-P2", "SCALE"),
+    *("VEH14-T13", "VEH14-T3-CAP", "VEH14-T3", "VEH14-T9"),
+}
+
+
+def about(name):
+    (found,) = (t for t in theorems() if t.name == name.partition(":")[0])
+    return found.about.split()
+
+
+def assert_generates(leaf, name):
+    """Code is given out (and was measured) exactly where `rdp` answers at some finite order."""
+    generated = 0
+    for operation in set(about(name)) & set(OPERATED):
+        node = OPERATED[operation](leaf)
+        answers = [certified(node, x, name) for x in (1, 2, 5, Fraction(3, 2), Fraction(11, 2))]
+        if any(answers):
+            text = node.code("python", name, max_order=12, points=20)
+            assert "def epsilon_lower" in text or certified(node, 5, name).claim.kind != Kind.LOWER
+            generated += 1
+        else:
+            with pytest.raises(SymacctError):
+                node.code("python", name, max_order=12, points=20)
+    return generated
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_every_theorem_has_code_where_it_has_values(name):
+    generated = sum(assert_generates(leaf, name) for leaf in LEAVES)
+    assert generated or name not in WITH_CODE
+
+
+CONDITIONED = {
+    "MTZ19-T11": PoissonSubsample(Gaussian(5), "1/100"),
+    "ACG16-L3": PoissonSubsample(Gaussian(5), "1/100"),
+    "BDRS18-T11": SubsampleWithoutReplacement(Gaussian(5), "1/100"),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_code_is_silent_where_a_theorem_is(name, tmp_path):
+    node, orders = CONDITIONED[name], some_orders(60, 200)
+    answers = [certified(node, alpha, name) for alpha in orders]
+    assert any(answers)
+    assert not all(answers)
+    text = node.code("python", name, max_order=200, points=20)
+    assert_agrees(node, "python", text, orders, tmp_path, name)
+
+
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_code_is_silent_where_open_parameters_leave_the_regime(name, tmp_path):
+    node = type(CONDITIONED[name])(Gaussian(SIGMA), GAMMA)
+    at = {"sigma": [1, 5], "gamma": ["1/128", "1/2"]}
+    text = node.code("python", name, max_order=40, points=20, at=at)
+    for sigma, gamma in ((5.0, 0.0078125), (0.5, 0.0078125), (5.0, 0.5)):
+        number, orders = node.subs({SIGMA: sigma, GAMMA: gamma}), [3, 8, 30]
+        assert_agrees(number, "python", text, orders, tmp_path, name, [gamma, sigma])
+
+
+def test_a_theorem_of_ones_own_has_code(tmp_path):
+    @theorem(
+        "MINE-CODE",
+        about="PoissonSubsample",
+        kind=Kind.UPPER,
+        source=symacct.Source("me", "here"),
+        orders=symacct.claims.FINITE_ORDERS,
+        adjacency=symacct.claims.ADD_REMOVE,
+        default=False,
+    )
+    def mine(ctx, eps, alpha, gamma):
+        """ε′(α) <= min{ε(α), γ² e^ε(α) + Σ γ^l}"""
+        series = ctx.sum(lambda l: gamma**l, 1, 20)
+        return ctx.minimum(eps(alpha), gamma**2 * ctx.exp(eps(alpha)) + series)
+
+    try:
+        node = PoissonSubsample(ZCDP("1/3"), "1/4")
+        text = node.code("python", "MINE-CODE", max_order=40, points=20)
+        assert_agrees(node, "python", text, some_orders(20, 40), tmp_path, "MINE-CODE")
+    finally:
+        forget("MINE-CODE")
+
+
+# --- parameters left open
+
+SIGMA, GAMMA, B, P, RHO, OMEGA = (
+    sympy.Symbol(name, positive=True) for name in ("sigma", "gamma", "b", "p", "rho", "omega")
+)
+OPEN = [
+    (PoissonSubsample(Gaussian(SIGMA), GAMMA), {"gamma": 0.01, "sigma": 1.5}),
+    (PoissonSubsample(Laplace(B), GAMMA), {"b": 1.5, "gamma": 0.01}),
+    (PoissonSubsample(RandomizedResponse(P), "1/9"), {"p": 0.7}),
+    (PoissonSubsample(TCDP(RHO, OMEGA), GAMMA), {"gamma": 0.25, "omega": 17.5, "rho": 0.03}),
+    (3 * PoissonSubsample(ZCDP(RHO), GAMMA / 2) + Gaussian(3 * SIGMA),
+     {"gamma": 0.5, "rho": 0.03, "sigma": 1.25}),
+]  # fmt: skip
+
+
+OPEN_IN = [(0, "python"), (0, "numpy"), *((i, "c") for i in range(len(OPEN)))]
+
+
+@pytest.mark.parametrize(
+    ("which", "target"),
+    [pytest.param(i, t, marks=needs_gcc) if t == "c" else (i, t) for i, t in OPEN_IN],
+)
+def test_open_parameters_become_arguments(which, target, tmp_path):
+    node, values = OPEN[which]
+    text = node.code(target, max_order=30, points=20)
+    assert list(values) == sorted(values)
+    signature = ", ".join(f"double {name}" if target == "c" else name for name in values)
+    assert f"alpha, {signature})" in text
+    number = node.subs(values)
+    arguments = list(values.values())
+    assert_agrees(number, target, text, some_orders(16, 30), tmp_path, arguments=arguments)
+
+
+def test_arguments_outside_their_domain_have_no_answer(tmp_path):
+    text = OPEN[0][0].code("python", max_order=30, points=20)
+    for wrong in ([0.0, 1.0], [1.5, 1.0], [0.5, -1.0], [0.5, math.nan]):
+        (value,) = run_python(text, [4], wrong, tmp_path)
+        assert value != value
+
+
+def test_the_values_that_code_is_measured_at_can_be_chosen():
+    node = PoissonSubsample(Gaussian(SIGMA), "1/100")
+    text = node.code("python", max_order=30, points=20, at={"sigma": [3, "9/2"]})
+    assert re.search(r"measured at sigma = 3; sigma = 9/2$", text, re.MULTILINE)
+    with pytest.raises(DomainError, match="at: found 'tau', needed one of the open parameters"):
+        node.code("python", at={"tau": [1]})
+
+
+def test_where_a_symbol_cannot_stay_open_the_error_names_the_remedy():
+    node = SubsampleWithoutReplacement(Gaussian(SIGMA), "1/100")
+    with pytest.raises(DomainError, match=r"Theorem 27, .* pin a theorem with by="):
+        node.code("c")
+    assert "double rdp(double alpha, double sigma)" in node.code(
+        "c", "WBK19-T9", max_order=20, points=20
+    )
+
+
+# --- nothing in the input gets into the code
+
+NASTY = ["a*/ int main", 'x"""\nimport os', "eps_1", "alpha", "lambda", "σ", "while", "a\u2028b"]
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("target", TARGETS_HERE)
+def test_names_of_symbols_cannot_leave_their_comment(name, target, tmp_path):
+    node = Gaussian(sympy.Symbol(name, positive=True))
+    text = node.code(target, max_order=12, points=20)
+    assert "arg_1" in text
+    values = run(target, text, [2, 3], [5.0], tmp_path)
+    assert [float(x) for x in values] == pytest.approx([0.04, 0.06], rel=1e-14)
+    pattern = r"/\*.*?\*/" if target == "c" else r"#[^\n]*"
+    body = re.sub(pattern, "", text, flags=re.DOTALL)
+    assert name in ("alpha", "eps_1", "while", "lambda") or name not in body
+    assert text.count("*/") == text.count("/*")
+
+
+def test_the_library_runs_nothing_that_it_generates():
+    """No eval, exec, compile or process in the folder; the measuring interprets."""
+    folder = Path(constants.__file__).parent
+    banned = {"eval", "exec", "compile", "__import__", "system", "popen", "Popen", "check_output"}
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+            owner = node.value if isinstance(node, ast.Attribute) else None
+            if isinstance(owner, ast.Name) and owner.id == "re":
+                continue  # re.compile
+            assert name not in banned, (file, name)
+            if isinstance(node, ast.Import):
+                assert not {a.name for a in node.names} & {"subprocess", "os", "pickle"}
+
+
+def test_the_same_expression_gives_the_same_text():
+    node = symacct.parse("3*PoissonSubsample(Laplace(2), 1/9) + Gaussian(5)")
+    again = "Gaussian(5) + 3*PoissonSubsample(Laplace(2), 1/9)"
+    script = (
+        "import symacct, hashlib; "
+        f"t = symacct.parse({again!r}).code('c', max_order=20, points=20); "
+        "print(hashlib.sha256(t.encode()).hexdigest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    here = hashlib.sha256(node.code("c", max_order=20, points=20).encode()).hexdigest()
+    assert done.stdout.strip() == here
+
+
+# --- what the header says
+
+
+def test_the_header_says_where_the_code_comes_from():
+    text = SAMPLES["sampled Gaussian"].code("c", max_order=20, points=20)
+    head = " ".join(text[: text.index("#include")].replace("\n * ", "\n").split())
+    for part in (
+        f"made by : symacct {symacct.__version__}",
+        "expression : PoissonSubsample(Gaussian(5), '1/1000')",
+        "kind : exact",
+        "adjacency : add_remove",
+        "ZW19-T8 (ZW19, Theorem 8 and Proposition 10)",
+        "Assumes E_Q[(P/Q − 1)^l] >= 0",
+        "whole orders >= 2: exact (add_remove), by ZW19-T8",
+        "domain : orders in [1, 20] and ∞",
+        "measured, not proven",
+    ):
+        assert part in head, part
+
+
+def test_a_lower_bound_is_never_called_an_upper_one():
+    text = SAMPLES["sampled Gaussian"].code("python", "ZW19-T6", max_order=20, points=20)
+    assert "kind       : lower: a LOWER bound: it guarantees nothing" in text
+    assert "def epsilon_lower" in text
+    assert "1.0 - RELATIVE_ERROR" in text
+    assert "upper" not in text.split("import math")[1]
+
+
+def test_the_sound_side_is_on_the_sound_side(tmp_path):
+    node = SAMPLES["sampled Laplace"]
+    text = node.code("python", max_order=40, points=20)
+    upper = text + "\n\nepsilon = epsilon_upper\n"
+    upper = upper.replace("return epsilon(alpha) *", "return value_at(alpha) *")
+    upper = upper.replace("def epsilon(alpha)", "def value_at(alpha)")
+    orders = some_orders(40, 40, seed=11)
+    for alpha, value in zip(orders, run_python(upper, orders, (), tmp_path), strict=True):
+        assert value >= certified(node, alpha, None).lower
+
+
+# --- input errors
+
+LAWS = laws.Geometric("1/2"), laws.Geometric("1/3")
+
+
+@pytest.mark.parametrize("target", ["fortran", "", None, "C", 3])
+def test_an_unknown_target_lists_those_there_are(target):
+    with pytest.raises(DomainError, match="needed one of numpy, mpmath, python, c"):
+        Gaussian(5).code(target)
+
+
+@pytest.mark.parametrize(
+    ("node", "options", "error", "message"),
+    [
+        (Curve(lambda ctx, alpha: alpha / 50, adjacency="either"), {}, DomainError, "as a formula"),
+        (Curve(lambda alpha: alpha / 50, adjacency="either"), {}, DomainError, "as a formula"),
+        (
+            DistributionPair(laws.Geometric("1/2"), laws.Geometric("1/3")),
+            {},
+            DomainError,
+            "each exact order",
+        ),
+        (PoissonSubsample(Gaussian("1/100"), "1/9"), {}, DomainError, "lower max_order"),
+        (Gaussian(5), {"max_order": 1}, DomainError, "max_order: found 1"),
+        (Gaussian(5), {"points": 3}, DomainError, "points: found 3"),
+        (Gaussian(5), {"accuracy": 0}, DomainError, "accuracy: found 0, needed > 0"),
+        (Gaussian(5), {"at": {"sigma": [1]}}, DomainError, "none is open"),
+        (Gaussian(5), {"by": "ZW19-T9"}, DomainError, "found 'ZW19-T9'"),
+        (Gaussian(5), {"by": "ZW19-T8"}, SymacctError, "contains none"),
+        (SAMPLES["sampled Gaussian"], {"by": "ZW19-L4"}, OrderError, "holds at alpha = ∞"),
+        (Convexify(Gaussian(2), 10_000), {}, DomainError, "at most 4,096"),
+        (SAMPLES["subset Gaussian"], {"max_order": 20_000}, DomainError, "at most 10,000"),
+        (Compose(*(Gaussian(n) for n in range(1, 600))), {}, LimitError, "fewer"),
+    ],
+)
+def test_what_cannot_be_code_is_one_clear_error(node, options, error, message):
+    with pytest.raises(error, match=message):
+        node.code("c", **options)
+
+
+def test_code_of_no_expression():
+    with pytest.raises(DomainError, match="needed a mechanism"):
+        symacct.export.code.code("Gaussian(5)", "c")
+
+
+# --- constants
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(1, 1000), Fraction(2**80 + 1, 3**50)])
+def test_constants_are_the_nearest_float64(value):
+    assert constants.rounded(ir.Num(value)) == float(value)
+    nearest = constants.rounded(ir.Op("log1p", (ir.Num(-value / 3**10),)))
+    with mpmath.workdps(60):
+        exact = mpmath.log1p(-mpmath.mpf(value.numerator) / value.denominator / 3**10)
+        assert nearest == float(exact)
+
+
+# --- the command line
+
+
+def test_the_command_prints_the_code():
+    expression = "PoissonSubsample(Gaussian(5), 1/1000)"
+    options = ["--max-order", "20", "--points", "20"]
+    printed = CliRunner().invoke(main, ["code", expression, "--target", "c", *options])
+    assert printed.exit_code == 0
+    assert printed.output == symacct.parse(expression).code("c", max_order=20, points=20)
+    answer = CliRunner().invoke(main, ["code", expression, "--target", "c", *options, "--json"])
+    assert json.loads(answer.output)["code"] == printed.output
+    opened = ["code", "Gaussian(sigma)", "--target", "python", "--symbol", "sigma"]
+    assert "def epsilon(alpha, sigma):" in CliRunner().invoke(main, opened).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Gaussian(5)", "--target", "fortran"], "found 'fortran', needed one of numpy"),
+        (["Gaussian(5", "--target", "c"], "ParseError"),
+        (["Gaussian(5)", "--target", "c", "--by", "ZW19-T8"], "AssumptionError"),
+    ],
+)
+def test_input_errors_of_the_command_are_one_line(arguments, message):
+    result = CliRunner().invoke(main, ["code", *arguments])
+    assert result.exit_code == 2
+    assert message in result.output
+    assert len(result.output.strip().splitlines()) == 1
