@@ -1,0 +1,44 @@
+"""A Sphinx extension: the page of theorems, written from the register of claims at each build."""
+
+from pathlib import Path
+
+import symacct
+from symacct.export.prose import prose
+from symacct.theory import Theorem
+
+HEAD = """# Theorems
+
+Every theorem that symacct applies, from its own register: what it says, what it assumes, and the name to
+give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed, ε′ the curve of
+the result. [The table of the papers' results](theorems.md) also has what is no bound on a curve.
+"""
+
+
+def section(theorem: Theorem) -> str:
+    """One theorem: its formula, then its claim."""
+    status = "" if theorem.status == "proved" else f", **{theorem.status}**"
+    facts = {
+        "What": f"{theorem.kind}, {theorem.adjacency}, {theorem.orders}{status}",
+        "About": theorem.about.replace(" ", ", "),
+        "Source": str(theorem.source),
+        "Assumes": prose(theorem.assumes or "nothing further"),
+    }
+    lines = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
+    return f"## {theorem.name}\n\n{prose(' '.join(theorem.statement.split()))}\n\n{lines}\n"
+
+
+def write(app: object) -> None:
+    """Write catalogue.md beside the other pages."""
+    page = "\n".join([HEAD, *map(section, symacct.theorems())])
+    Path(app.srcdir, "catalogue.md").write_text(page, encoding="utf-8")
+
+
+def keep_bars(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """In our docstrings |x| is a modulus, and no substitution."""
+    lines[:] = [line.replace("|", r"\|") for line in lines]
+
+
+def setup(app: object) -> dict[str, bool]:
+    app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", keep_bars)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,27 @@
+"""The documentation site: `make docs`."""
+
+import sys
+from pathlib import Path
+
+import symacct
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "symacct"
+author = "the symacct developers"
+project_copyright = "the symacct developers"
+version = release = symacct.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_click", "catalogue"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+
+html_theme = "furo"
+html_title = f"symacct {release}"
+html_static_path = ["_static"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+nitpicky = False
