@@ -251,17 +251,102 @@ class Node:
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
-    def formula(self, alpha: Any = None) -> sympy.Expr:
+    def formula(self, alpha: Any = None, by: str | None = None) -> sympy.Expr:
         """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
         from symacct.export.formula import formula
 
-        return formula(self, alpha)
+        return formula(self, alpha, by)
+
+    def latex(
+        self, alpha: Any = None, names: Mapping[Any, str] | None = None, by: str | None = None
+    ) -> str:
+        r"""ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX, {"gamma": "q"}."""
+        from symacct.export.latex import latex
+
+        return latex(self, alpha, names, by)
+
+    def _repr_latex_(self) -> str | None:
+        from symacct.export.latex import inline
+
+        return inline(self)
+
+    def paper(self, **options: Any) -> str:
+        """A LaTeX document: definition, formula, assumptions, values, bibliography.
+
+        The options are those of `symacct.export.document.paper`.
+        """
+        from symacct.export.document import paper
+
+        return paper(self, **options)
+
+    def code(self, target: str, by: str | None = None, **options: Any) -> str:
+        """The text of a self-contained function of α that gives ε(α), in nats.
+
+        `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
+        code is measured against certified values before it is given out, and its header says where
+        and how far it was off. Options: `max_order`, the end of the domain; `accuracy`, the largest
+        relative error allowed; `points`, how many orders are tried; `at`, values to try for
+        symbols left open, which become arguments: {"sigma": [1, 5]}. Raises DomainError for what
+        cannot be written as code, PrecisionError where it is less accurate than asked.
+
+        >>> from symacct import Gaussian
+        >>> "double rdp(double alpha)" in Gaussian(5).code("c")
+        True
+        """
+        from symacct.export.code import code
+
+        return code(self, target, by, **options)
 
     def explain(self, alpha: Any = None) -> Any:
         """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
         from symacct.export.explanation import explain
 
         return explain(self, alpha)
+
+    def cite(self, alpha: Any = None, by: str | None = None) -> str:
+        """BibTeX of exactly the works behind ε(α), the places in them in `note`."""
+        from symacct.export.citation import cite
+
+        return cite(self, alpha, by)
+
+    def statement(self, delta: Any = None, epsilon: Any = None, form: str = "text") -> str:
+        """A paragraph for a privacy section, on the best ε for `delta` or the best δ for `epsilon`.
+
+        `form` is "text", "markdown" or "latex"; raises as `epsilon` and `delta` do.
+        """
+        if (delta is None) == (epsilon is None):
+            raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
+        guarantee = self.delta(epsilon) if delta is None else self.epsilon(delta)
+        return str(guarantee.statement(form))
+
+    def expansion(self, variable: Any = "gamma", **options: Any) -> Any:
+        """ε(α) as powers of a parameter near a point, with a remainder where one is proved.
+
+        The options at, order, alpha, by and within are those of
+        `symacct.export.expansions.expansion`.
+
+        >>> from symacct import Gaussian, PoissonSubsample
+        >>> print(PoissonSubsample(Gaussian(5), "1/1000").expansion("gamma", alpha=8).leading)
+        4*gamma**2*(-1 + exp(1/25))
+        """
+        from symacct.export.expansions import expansion
+
+        return expansion(self, variable, **options)
+
+    def optimum(self, **options: Any) -> Any:
+        """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα.
+
+        The options are those of `symacct.export.expansions.optimum`: delta, epsilon, conversion.
+        """
+        from symacct.export.expansions import optimum
+
+        return optimum(self, **options)
+
+    def graph(self) -> Any:
+        """The expression DAG: print it as a tree, or take `.mermaid`, `.dot` or `.svg()`."""
+        from symacct.export.graph import Graph
+
+        return Graph(self)
 
     def to_json(self) -> str:
         """The expression as JSON text, shared nodes written once; `symacct.from_json` reads it."""

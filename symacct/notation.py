@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sympy
@@ -64,8 +65,26 @@ def to_text(node: Node) -> str:
 def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
     if not node.terms:
         return "Compose()"
-    parts = sorted((write(part), count) for part, count in node.terms.items())
-    return " + ".join(text if count == 1 else f"{count}*{text}" for text, count in parts)
+    parts = sorted(((write(part), count) for part, count in node.terms.items()), key=itemgetter(0))
+    return " + ".join(
+        text if count == 1 else f"{_count_text(count)}*{text}" for text, count in parts
+    )
+
+
+def _count_text(count: Any) -> str:
+    """A number of runs as a factor; an open one may be a sum."""
+    text = value_text(count)
+    return f"({text})" if isinstance(count, sympy.Add) else text
+
+
+def stated_parameters(node: Node) -> dict[str, str]:
+    """The parameters as text, but for parts of the expression and for what the defaults say."""
+    fields = node.fields()
+    return {
+        name: value_text(fields[name]).replace("'", "")
+        for name, default in node.constructor.items()
+        if not isinstance(fields[name], Node) and not _is_default(fields[name], default)
+    }
 
 
 def value_text(value: Any) -> str:
@@ -93,7 +112,7 @@ def _plain(value: Any) -> str:
         return exact.text(value)
     if isinstance(value, Adjacency):
         return value.relation.value
-    return "inf" if isinstance(value, float) else str(value)
+    return str(value)
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -120,11 +139,11 @@ _PRINTER = _Printer()
 # --- reading text
 
 
-def parse(text: str, symbols: Iterable[str] = ()) -> Node:
+def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     """The expression written in `text`, e.g. "600000 * PoissonSubsample(Gaussian(5), 1/1000)".
 
-    `symbols` names the parameters left open; each stands for a positive number, and no other bare
-    name is read. Raises ParseError with the column for anything outside the grammar, LimitError
+    `symbols` are the parameters left open, or their names for positive ones; no other bare name is
+    read. Raises ParseError with the column for anything outside the grammar, LimitError
     for absurd sizes, and the constructor's own errors for impossible parameters.
 
     >>> parse("2*Gaussian(5) + Laplace(1/2)")
@@ -133,19 +152,21 @@ def parse(text: str, symbols: Iterable[str] = ()) -> Node:
     Gaussian(5)
     """
     heads = {**_law_heads(), **kinds(), **_FORMULA_HEADS}
-    value = _read(text, heads, {name: _open_symbol(name, heads) for name in symbols})
+    opened = (_open_symbol(symbol, heads) for symbol in symbols)
+    value = _read(text, heads, {symbol.name: symbol for symbol in opened})
     if not isinstance(value, Node):
         sort = "number" if _is_number(value) else "value"
         raise ParseError(f"found the {sort} {value}, needed a mechanism such as Gaussian(5)")
     return value
 
 
-def _open_symbol(name: str, heads: Mapping[str, Any]) -> sympy.Symbol:
+def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.Symbol:
+    name = symbol.name if isinstance(symbol, sympy.Symbol) else symbol
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise ParseError(f"symbol: found {name!r}, needed a name such as 'sigma'")
     if name in heads or name in _CONSTANTS:
         raise ParseError(f"symbol: found {name!r}, which means something else; choose another name")
-    return sympy.Symbol(name, positive=True)
+    return symbol if isinstance(symbol, sympy.Symbol) else sympy.Symbol(name, positive=True)
 
 
 def parse_law(text: str) -> Law:
@@ -442,14 +463,18 @@ def to_json(node: Node) -> str:
 
 def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     if isinstance(node, Compose):
-        parts = sorted((index[part], count) for part, count in node.terms.items())
-        return {"type": "Compose", "terms": [[i, str(count)] for i, count in parts]}
+        parts = sorted((index[part], _count_json(n)) for part, n in node.terms.items())
+        return {"type": "Compose", "terms": [[i, count] for i, count in parts]}
     return {"type": type(node).__name__} | {
         name: _field_json(node, value, index) for name, value in node.fields().items()
     }
 
 
-def _field_json(node: Node, value: Any, index: dict[Node, int]) -> Any:
+def _count_json(count: Any) -> Any:
+    return _field_json(None, count, {}) if isinstance(count, sympy.Expr) else str(count)
+
+
+def _field_json(node: Node | None, value: Any, index: dict[Node, int]) -> Any:
     if isinstance(value, Node):
         return {"node": index[value]}
     if value is None:
@@ -515,9 +540,9 @@ def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
         raise ParseError(f"found fields {sorted(fields)}, needed terms, a list of [node, count]")
     parts = []
     for term in terms:
-        if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], str):
+        if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], str | dict):
             raise ParseError(f'found the term {term!r}, needed [node, "count"]')
-        parts.append({_node_at(term[0], nodes): term[1]})
+        parts.append({_node_at(term[0], nodes): _field_from(term[1], nodes)})
     return Compose(*parts)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from symacct.arithmetic.symbolic import Max
 from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
@@ -23,6 +24,7 @@ from symacct.expr import Node
 Condition = Callable[[Node], str | None]
 
 PROVED = "proved"
+ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", "refuted")
 
 
@@ -59,7 +61,10 @@ class Theorem:
     takes_exact: bool = False
     #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = "proved"
+    #: What `by=` may set, each with the value it has where it is not set.
     options: tuple[tuple[str, int], ...] = field(default=())
+    #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
+    option_values: tuple[tuple[str, range], ...] = field(default=())
 
     @property
     def statement(self) -> str:
@@ -139,11 +144,11 @@ def theorems() -> list[Theorem]:
 
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
-    key, _, options = str(name).partition(":")
+    key, colon, options = str(name).partition(":")
     found = _register.get(key)
     if found is None:
         raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
-    return _with_options(found, options) if options else found
+    return _with_options(found, options) if colon else found
 
 
 def refuse_unproved(by: str | None) -> None:
@@ -156,9 +161,12 @@ def refuse_unproved(by: str | None) -> None:
 
 
 def covers(orders: Orders, alpha: Any) -> bool:
-    """Does a statement for these orders speak of `alpha` (symbolic orders stand for whole ones)?"""
+    """Does a statement for these orders speak of `alpha`?
+
+    A symbolic order stands for whole ones, unless its assumptions say that it is none.
+    """
     if isinstance(alpha, sympy.Expr):
-        return orders.first < np.inf
+        return orders.first < np.inf and not (orders.whole and _is_real(alpha))
     if isinstance(alpha, np.ndarray):
         return all(covers(orders, int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
     return alpha in orders
@@ -180,7 +188,7 @@ def _find_bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
     about = [t for t in _register.values() if t.default and is_about(t, node)]
     wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
-    whole = isinstance(alpha, sympy.Expr) or covers(INTEGER_ORDERS, alpha)
+    whole = covers(INTEGER_ORDERS, alpha)
     found = [
         t for t in wanted if t.why_not(node, alpha) is None and not (whole and t.reads == "itself")
     ]
@@ -217,7 +225,7 @@ def order_class(alpha: Any) -> Any:
             return "whole"
         return "fractional" if np.min(alpha) > 2 else "below 2"
     if isinstance(alpha, sympy.Expr):
-        return "symbolic"
+        return "symbolic real" if _is_real(alpha) else "symbolic"
     if alpha == INFINITY:
         return INFINITY
     return "fractional" if alpha > 2 else "below 2"
@@ -231,10 +239,19 @@ def floor_order(alpha: Any) -> Any:
 
 
 def larger_order(alpha: Any, least: int) -> Any:
-    """max(α, least); a symbolic order is taken to be the larger."""
+    """max(α, least); a symbol for whole orders is taken to be the larger."""
     if isinstance(alpha, np.ndarray):
         return np.maximum(alpha, least)
-    return alpha if isinstance(alpha, sympy.Expr) else max(alpha, least)
+    if isinstance(alpha, sympy.Expr):
+        return alpha if alpha.is_integer else Max(alpha, least)
+    return max(alpha, least)
+
+
+def _is_real(alpha: sympy.Expr) -> bool:
+    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
+    if alpha.is_integer is None:
+        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
+    return not alpha.is_integer
 
 
 def _order_message(theorem: Theorem, alpha: Any) -> str:
@@ -259,13 +276,22 @@ def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem])
 
 
 def _with_options(theorem: Theorem, text: str) -> Theorem:
-    """The theorem with its options set from "tau=50"; DomainError for an unknown option."""
-    known = dict(theorem.options)
+    """The theorem with its options set from "tau=50"; DomainError for what is no option of it."""
+    stated = dict(theorem.option_values)
+    values = {key: stated.get(key, ANY_VALUE) for key, _ in theorem.options}
+    chosen: dict[str, int] = {}
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part)
-        if match is None or match[1] not in known:
-            needed = ", ".join(f"{key}=<whole number>" for key in known) or "no option"
-            raise DomainError(f"by: found option {part!r} of {theorem.name}, needed {needed}")
-        known[match[1]] = int(match[2])
-    label = ",".join(f"{key}={value}" for key, value in known.items())
-    return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(known.items()))
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)
+        if match is None or int(match[2]) not in values.get(match[1], ()):
+            needed = ", ".join(
+                f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
+            )
+            raise DomainError(
+                f"by: found option {part!r} of {theorem.name}, needed {needed or 'no option'}"
+            )
+        if match[1] in chosen:
+            raise DomainError(f"by: found {match[1]} twice in {text!r}, needed each option once")
+        chosen[match[1]] = int(match[2])
+    options = {**dict(theorem.options), **chosen}
+    label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])
+    return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(options.items()))

@@ -204,7 +204,8 @@ def test_only_whole_counts_multiply_and_the_message_names_scale():
         refused(DomainError, build, "number of runs", "whole number", "Scale(m, c)")
     refused(DomainError, lambda: -1 * M, "whole number >= 0")
     refused(DomainError, lambda: True * M, "found True")
-    refused(DomainError, lambda: X * M if False else M * X, "whole number")
+    for symbol in (sympy.Symbol("x", negative=True), sympy.Symbol("x", integer=False)):
+        refused(DomainError, lambda symbol=symbol: M * symbol, "whole number")
     for wrong in (lambda: M * M, lambda: M + 5, lambda: 5 + M, lambda: M / 2, lambda: M - M):
         with pytest.raises(TypeError):
             wrong()

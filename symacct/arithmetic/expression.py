@@ -42,8 +42,10 @@ def evaluate(ctx: Any, expression: sympy.Expr, values: Mapping[Any, Any] = NO_VA
         return _power(ctx, expression, arguments)
     if head in _FOLDS:
         return reduce(_FOLDS[head], arguments)
-    if head in _FUNCTIONS:
-        return _FUNCTIONS[head](ctx, *arguments)
+    # By the line of classes: our Min and Max are kinds of SymPy's.
+    function = next((_FUNCTIONS[kind] for kind in head.__mro__ if kind in _FUNCTIONS), None)
+    if function is not None:
+        return function(ctx, *arguments)
     raise DomainError(f"found {head.__name__} in {expression}, needed one of {_known()}")
 
 

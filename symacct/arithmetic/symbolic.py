@@ -2,25 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy
+from sympy.core.evalf import EvalfMixin
 
 from symacct.exact import INFINITY, expression
 
-# Summation indices, outermost first; a formula nests no deeper than the limit on depth.
-_INDEX_NAMES = ("l", "j", "i", "k")
+
+class _Extremum:
+    """The smallest or largest of several expressions, left as it is written.
+
+    SymPy's own compares its arguments whenever one changes, which takes minutes for the bounds
+    of theorems. Here only rationals, their logarithms and ∞ are compared, and what can never be
+    the answer is left out.
+    """
+
+    #: SymPy's own, for rationals.
+    plain: Callable[..., sympy.Expr]
+    #: The value that is never the answer, and the one that always is; SymPy's names.
+    identity: sympy.Expr
+    zero: sympy.Expr
+    args: tuple[sympy.Expr, ...]
+
+    def __new__(cls, *arguments: Any) -> Any:
+        kept: dict[sympy.Expr, None] = {}
+        numbers: list[sympy.Expr] = []
+        logs: list[sympy.Expr] = []  # of rationals, which are in the order of the rationals
+        for argument in map(sympy.sympify, arguments):
+            for part in argument.args if isinstance(argument, cls) else (argument,):
+                if part.is_Rational or part in (cls.identity, cls.zero):
+                    numbers.append(part)
+                elif isinstance(part, sympy.log) and part.args[0].is_Rational:
+                    logs.append(part.args[0])
+                else:
+                    kept[part] = None
+        best, argument = cls.plain(*numbers), cls.plain(*logs)
+        if logs and best == 0:  # log r against 0 is r against 1
+            best = sympy.log(cls.plain(argument, 1))
+        elif logs:
+            kept[sympy.log(argument)] = None
+        if best == cls.zero:
+            return best
+        if best != cls.identity or not kept:
+            kept[best] = None
+        return sympy.Expr.__new__(cls, *kept) if len(kept) > 1 else next(iter(kept))
+
+    #: SymPy's Min and Max have one that calls the constructor, which would not choose here.
+    evalf = n = EvalfMixin.evalf
+
+    def _eval_evalf(self: Any, prec: int) -> sympy.Expr:
+        values = [argument._evalf(prec) for argument in self.args]
+        return (self.plain if all(v.is_Number for v in values) else type(self))(*values)
+
+
+class Min(_Extremum, sympy.Min):
+    """min(…), left as it is written."""
+
+    plain = sympy.Min
+
+
+class Max(_Extremum, sympy.Max):
+    """max(…), left as it is written."""
+
+    plain = sympy.Max
 
 
 class SymbolicArithmetic:
-    """SymPy expressions; nothing is evaluated, so nothing is rounded."""
+    """SymPy expressions; nothing is evaluated, so nothing is rounded.
+
+    The indices of sums are dummies, each of a sum of its own; `with_indices` names them.
+    """
 
     certified = True
     bits = 0  # nothing is rounded
 
     def __init__(self) -> None:
-        self._depth = 0
+        #: The last order that an index reaches, where it is a number.
+        self.reach: dict[sympy.Expr, int] = {}
 
     def number(self, value: Any) -> sympy.Expr:
         if value == INFINITY:
@@ -52,25 +112,56 @@ class SymbolicArithmetic:
         return sympy.binomial(n, k)
 
     def sum(self, term: Callable[[Any], Any], first: int, last: Any) -> sympy.Expr:
-        """Σ as an unevaluated Sum; nested sums get indices of their own."""
-        name = _INDEX_NAMES[self._depth % len(_INDEX_NAMES)]
-        turn = self._depth // len(_INDEX_NAMES)
-        index = sympy.Symbol(f"{name}_{turn}" if turn else name, integer=True, positive=True)
-        self._depth += 1
-        try:
-            summand = term(index)
-        finally:
-            self._depth -= 1
-        return sympy.Sum(summand, (index, first, last))
+        """Σ as an unevaluated Sum; 0 where there is no term."""
+        index = sympy.Dummy("l", integer=True, positive=True)
+        if isinstance(last, int | sympy.Integer):
+            if last < first:
+                return sympy.Integer(0)
+            if last == first:
+                return sympy.sympify(term(first))
+            self.reach[index] = int(last)
+        return sympy.Sum(term(index), (index, first, last))
 
     def minimum(self, *xs: Any) -> sympy.Expr:
-        return sympy.Min(*xs)
+        return Min(*xs)
 
     def maximum(self, *xs: Any) -> sympy.Expr:
-        return sympy.Max(*xs)
+        if len(xs) == 2 and xs[0] == -xs[1]:
+            return xs[0] if xs[0].is_nonnegative else sympy.Abs(xs[0], evaluate=False)
+        return Max(*xs)
 
     def is_zero(self, x: Any) -> bool:
         return bool(x == 0)
 
     def is_infinite(self, x: Any) -> bool:
         return bool(x == sympy.oo)
+
+
+def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:
+    """The formula with its bound variables named l, j, i, k from the outside in.
+
+    A name that is `taken`, or that a free symbol has, is passed over.
+    """
+    used = {symbol.name for symbol in formula.free_symbols} | set(taken)
+    indices = [name for name in _names("ljik") if name not in used]
+    integrals = [name for name in _names("zxyu") if name not in used]
+    return _named(formula, indices, integrals)
+
+
+def _names(letters: str) -> list[str]:
+    """More names than any formula nests sums: the letters, then the letters with a number."""
+    return [*letters, *(f"{letter}_{turn}" for turn in range(1, 80) for letter in letters)]
+
+
+def _named(e: sympy.Basic, indices: list[str], integrals: list[str]) -> Any:
+    if not e.has(sympy.Sum, sympy.Integral):
+        return e
+    if isinstance(e, sympy.Sum | sympy.Integral):
+        ((old, *ends),) = e.limits
+        is_sum = isinstance(e, sympy.Sum)
+        names, rest = (indices, indices[1:]) if is_sum else (integrals, integrals[1:])
+        new = sympy.Symbol(names[0], **old.assumptions0)
+        inside = (rest, integrals) if is_sum else (indices, rest)
+        body = _named(e.function, *inside).xreplace({old: new})
+        return e.func(body, (new, *(_named(end, *inside) for end in ends)))
+    return e.func(*(_named(argument, indices, integrals) for argument in e.args))

@@ -1,6 +1,16 @@
 """The command line: a file per kind of command; importing one adds its commands to `main`."""
 
-from symacct.cli import asking, knowledge
+from symacct.cli import asking, coding, exploring, formulas, knowledge, papers, reference, verifying
 from symacct.cli.frame import main
 
-__all__ = ["asking", "knowledge", "main"]
+__all__ = [
+    "asking",
+    "coding",
+    "exploring",
+    "formulas",
+    "knowledge",
+    "main",
+    "papers",
+    "reference",
+    "verifying",
+]

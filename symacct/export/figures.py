@@ -14,6 +14,7 @@ from symacct.export.tables import Table
 FORMATS = ("pgf", "pdf", "png", "svg")
 #: Orders up to which each has a tick with its number.
 _LABELLED = 10
+_DEFAULT_FONT = "\\providecommand{\\mathdefault}[1]{#1}\n"
 #: Fonts are those of the document that reads the pgf file.
 _PGF = {"pgf.texsystem": "pdflatex", "pgf.rcfonts": False}
 
@@ -30,9 +31,9 @@ def figure(table: Table) -> Any:
     axes.set_ylabel(r"$\epsilon(\alpha)$")
     for column in table.columns:
         points = [
-            (float(at), float(value))
-            for at, value in zip(table.orders, column.values, strict=True)
-            if at != INFINITY and value is not None and _is_drawn(value)
+            (float(at), float(cell.value))
+            for at, cell in zip(table.orders, column.cells, strict=True)
+            if at != INFINITY and cell is not None and _is_drawn(cell.value)
         ]
         if not points:
             raise DomainError(
@@ -63,6 +64,8 @@ def save(figure: Any, path: str | Path) -> Path:
     with _matplotlib().rc_context(_PGF):
         try:
             figure.savefig(path)
+            if suffix == "pgf":  # a command that matplotlib expects of the document's preamble
+                path.write_text(_DEFAULT_FONT + path.read_text(encoding="utf-8"), encoding="utf-8")
         except OSError as error:
             raise StorageError(f"figure {path}: {error.strerror}; name another file") from None
     return path

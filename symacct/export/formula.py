@@ -1,23 +1,298 @@
-"""The formula of a curve: the evaluation itself, in the symbolic arithmetic."""
+"""The formula of a curve: the evaluation itself, in the symbolic arithmetic.
+
+formula(m)         one SymPy expression
+expanded(formula)  the same with its sums written out
+named_formula(m)   the same with what repeats under a name: ε₁, ε₂, …, and B for differences
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
-from symacct.arithmetic import SymbolicArithmetic
-from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import order
-from symacct.expr import Node
+from symacct import sizes
+from symacct.amplification.ternary import differences
+from symacct.arithmetic.symbolic import SymbolicArithmetic, with_indices
+from symacct.claims import Claim
+from symacct.errors import AssumptionError, DomainError, OrderError, SymacctError
+from symacct.evaluation import goal_of
+from symacct.exact import INFINITY, order
+from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
+from symacct.expr import Node, as_node
 from symacct.symbols import alpha as ALPHA
+from symacct.theory import Theorem
+
+#: Operations in a formula up to which it is written again rather than named.
+SHORT = 10
+
+#: The order of the differences B.
+INDEX = sympy.Symbol("l", positive=True, integer=True)
 
 
 def formula(m: Node, alpha: Any = None, by: str | None = None) -> sympy.Expr:
     """ε(α) as a SymPy expression, sums and binomials kept.
 
     Without an order the formula is in `symacct.symbols.alpha`, which stands for a whole order
-    wherever the theorem used holds at whole orders. Raises as `rdp` does.
+    wherever the theorem used holds at whole orders; a symbol declared `integer=False` stands for
+    the real orders between. Where an integral is the definition it is left as one; a curve that
+    is a Python function is left as a function ε₁. Bring numbers in with mpmath: SymPy's own value
+    of a Sum can be wrong. Raises as `rdp` does, and where no one formula holds.
+
+    >>> import sympy
+    >>> from symacct import Gaussian
+    >>> formula(Gaussian(sympy.Symbol("sigma", positive=True)))
+    alpha/(2*sigma**2)
     """
-    evaluation = Evaluation(SymbolicArithmetic(), goal_of(m, by), by)
-    return evaluation.curve(m)(ALPHA if alpha is None else order(alpha))
+    at = _order(m, alpha)
+    writing = Writing(goal_of(m, by), by, Names())
+    writing.asked = at
+    return with_indices(writing.body(m)(at), _taken(m))
+
+
+def expanded(formula: sympy.Expr) -> sympy.Expr:
+    """The formula with every sum between whole numbers written out, term by term.
+
+    Raises DomainError for a sum up to an open order, LimitError for too many terms.
+
+    >>> import sympy
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> gamma = sympy.Symbol("gamma", positive=True)
+    >>> formula = PoissonSubsample(Gaussian(1), gamma).formula(3)
+    >>> formula.has(sympy.Sum), expanded(formula).has(sympy.Sum)
+    (True, False)
+    """
+    return _Expansion()(formula, {})
+
+
+class _Expansion:
+    """One expansion, its terms counted."""
+
+    def __init__(self) -> None:
+        self.terms = 0
+
+    def __call__(self, e: Any, values: Mapping[Any, Any]) -> Any:
+        if e in values:
+            return values[e]
+        if isinstance(e, sympy.Sum):
+            return self._sum(e, values)
+        if not e.args:
+            return e
+        return e.func(*(self(argument, values) for argument in e.args))
+
+    def _sum(self, e: sympy.Sum, values: Mapping[Any, Any]) -> Any:
+        ((index, *ends),) = e.limits
+        first, last = (self(end, values) for end in ends)
+        if not (first.is_Integer and last.is_Integer):
+            raise DomainError(
+                f"found a sum from {first} to {last}, needed whole numbers to write it out; "
+                "ask for the formula at a whole order, m.formula(4)"
+            )
+        self.terms += max(0, int(last) - int(first) + 1)
+        sizes.check("nodes", self.terms, "expanded, terms of sums")
+        orders = map(sympy.Integer, range(int(first), int(last) + 1))
+        return sympy.Add(*(self(e.function, {**values, index: l}) for l in orders))
+
+
+# --- formulas with definitions
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a name stands for: `name` at an order, ε₁(α), and its `expression`.
+
+    `expression` is None for a curve that the user gave as a Python function, which has none.
+    """
+
+    name: sympy.Expr
+    expression: sympy.Expr | None
+    node: Node
+
+
+@dataclass(frozen=True)
+class Formula:
+    """ε(α) at one order, in terms of names that are defined in the order of their use."""
+
+    order: Any
+    expression: sympy.Expr
+    definitions: tuple[Definition, ...]
+    claim: Claim
+    #: What is used in the expression and the definitions, and in other formulas named with it.
+    theorems: tuple[Theorem, ...]
+
+    def __str__(self) -> str:
+        lines = [f"epsilon({'oo' if self.order == INFINITY else self.order}) = {self.expression}"]
+        for one in self.definitions:
+            what = "stated by the user" if one.expression is None else one.expression
+            lines.append(f"{one.name} = {what}")
+        return "\n".join(lines)
+
+
+def named_formula(m: Node, alpha: Any = None, by: str | None = None) -> Formula:
+    """The formula in which a curve that is read more than once has a name, and is written once.
+
+    >>> import sympy
+    >>> from symacct import TCDP, SubsampleWithoutReplacement
+    >>> rho = sympy.Symbol("rho", positive=True)
+    >>> print(named_formula(SubsampleWithoutReplacement(TCDP(rho, 9), "1/9"), by="BLOG-C24"))
+    epsilon(alpha) = log(exp((alpha - 1)*epsilon_1(alpha))/9 + 8/9)/(alpha - 1)
+    epsilon_1(alpha) = Piecewise((alpha*rho, alpha < 9), (oo, True))
+    """
+    return named_formulas(m, [alpha], by)[0]
+
+
+def named_formulas(m: Node, alphas: Iterable[Any], by: str | None = None) -> list[Formula]:
+    """The formulas at several orders, a name meaning the same in all of them.
+
+    An order at which there is none is left out; raises what `formula` does where none is left.
+    """
+    long, in_cases = _lengths(m, by)
+    whole = Named(m, by)
+    drafts: dict[Any, _Draft] = {}
+    faults: list[SymacctError] = []
+    for at in [_order(m, alpha) for alpha in alphas]:
+        try:
+            drafts[at] = _Draft(m, at, by, Names(long | in_cases, whole, True))
+        except (OrderError, AssumptionError) as error:
+            faults.append(error)
+    if not drafts:
+        raise faults[0]
+    repeated = {named for one in drafts.values() for named, n in one.counts().items() if n > 1}
+    names = Names(long & repeated | in_cases, whole, True)
+    return [_Draft(m, at, by, names).formula() for at in drafts]
+
+
+def _lengths(m: Node, by: str | None) -> tuple[frozenset[Named], frozenset[Named]]:
+    """The curves whose formula is not short, what is long below them named; and those of which
+
+    a choice between formulas is a part: these are named even where they are read once.
+    """
+    long: set[Named] = set()
+    in_cases: set[Named] = set()
+    for pinned in dict.fromkeys((by, None)):
+        for node in m.walk():
+            if node is m and pinned == by and by is not None:
+                continue  # nothing reads it
+            names = Names(frozenset(long | in_cases), differences=True)
+            try:
+                written = Writing(goal_of(m, by), pinned, names).body(node)(WHOLE)
+            except SymacctError:
+                long.add(Named(node, pinned))  # it has none at an open order, or there is an error
+                continue
+            is_long = written.count_ops() > SHORT or written.has(sympy.Sum)
+            if written.has(sympy.Piecewise) or (is_long and written.has(sympy.Min, sympy.Max)):
+                in_cases.add(Named(node, pinned))
+            elif is_long:
+                long.add(Named(node, pinned))
+    return frozenset(long), frozenset(in_cases)
+
+
+class _Draft:
+    """The formula at one order, and what the names stand for that it reads, directly or not."""
+
+    def __init__(self, m: Node, at: Any, by: str | None, names: Names) -> None:
+        self.at, self.names = at, names
+        self.taken = _taken(m)
+        self.writing = Writing(goal_of(m, by), by, names)
+        self.curve = self.writing.body(m)
+        self.main = self._written(self.writing, self.curve, at, at)
+        self.definitions: dict[sympy.Expr, tuple[Named, sympy.Expr | None]] = {}
+        self._define(self.main)
+
+    def counts(self) -> Counter[Named]:
+        """How often each name is read."""
+        expressions = [self.main, *(e for _, e in self.definitions.values() if e is not None)]
+        return Counter(named for e in expressions for named, _ in self._reads(e))
+
+    def formula(self) -> Formula:
+        """The finished formula, every open order the one symbol alpha."""
+        plain = {WHOLE: ALPHA, REAL: ALPHA}
+        definitions: dict[sympy.Expr, Definition] = {}
+        for name, (named, expression) in self.definitions.items():
+            value = None if expression is None else expression.xreplace(plain)
+            name = name.xreplace(plain)
+            definitions.setdefault(name, Definition(name, value, named.node))
+        return Formula(
+            self.at,
+            self.main.xreplace(plain),
+            tuple(definitions.values()),
+            self.curve.claim(self.at),
+            tuple(self.names.theorems.values()),
+        )
+
+    def _reads(self, e: sympy.Expr) -> Iterator[tuple[Named, Any]]:
+        """Each name in the expression, and the order it is read at."""
+        meaning = {function: named for named, function in self.names.given.items()}
+        for one in sympy.preorder_traversal(e):
+            if isinstance(one, AppliedUndef):
+                yield meaning[one.func], one.args[0]
+
+    def _define(self, e: sympy.Expr) -> None:
+        """Define what is read in the expression, and then what is read there."""
+        reads: dict[Named, list[Any]] = {}
+        for named, at in self._reads(e):
+            reads.setdefault(named, []).append(at)
+        for named, orders in reads.items():
+            for at in dict.fromkeys(_order_meant(named, one) for one in orders):
+                name = self.names.function(named)(at)
+                if name not in self.definitions:
+                    self.definitions[name] = (named, None)
+                    value = self._value(named, at, asked=at if set(orders) == {self.at} else None)
+                    self.definitions[name] = (named, value)
+                    if value is not None:
+                        self._define(value)
+
+    def _value(self, named: Named, at: Any, asked: Any) -> sympy.Expr | None:
+        writing = self.writing if named.by == self.writing.by else self.writing.default()
+        if named.letter == "B":
+            sums = differences.dispatch(SymbolicArithmetic)
+            return self._written(
+                writing, sums(writing.ctx, writing.curve(named.node), ()), at, None
+            )
+        if not has_formula(named.node):
+            return None
+        return self._written(writing, writing.body(named.node), at, asked)
+
+    def _written(self, writing: Writing, curve: Callable[[Any], Any], at: Any, asked: Any) -> Any:
+        writing.asked = asked
+        return with_indices(sympy.sympify(curve(at)), self.taken)
+
+
+def _order_meant(named: Named, at: sympy.Expr) -> sympy.Expr:
+    """The order at which a name is defined that is read at `at`: one symbol for all open orders."""
+    if named.letter == "B":
+        return INDEX
+    if at.is_integer:
+        return WHOLE
+    if at.is_Rational:
+        return at
+    return REAL if at.has(REAL) else ALPHA
+
+
+def _order(m: Node, alpha: Any) -> Any:
+    """The order asked for, where no parameter has the name of the order."""
+    as_node(m, "expression")
+    if alpha is None:
+        alpha = ALPHA
+    at = order(alpha)
+    if not isinstance(at, sympy.Expr):
+        return at
+    if at.is_positive is False or (at - 1).is_negative:
+        raise DomainError(f"order alpha: found {alpha}, needed 1 <= alpha <= ∞")
+    named = {symbol.name for symbol in at.free_symbols}
+    for symbol in m.free_symbols - at.free_symbols | m.free_symbols & {ALPHA}:
+        if symbol.name in named:
+            raise DomainError(
+                f"found a parameter called {symbol.name}, the name of the order; rename it with "
+                "m.subs({...}), or ask at a number"
+            )
+    return at
+
+
+def _taken(m: Node) -> frozenset[str]:
+    """The names that no index may have."""
+    return frozenset(symbol.name for symbol in m.free_symbols) | {ALPHA.name}

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
+
+import sympy
 
 from symacct import sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
 from symacct.errors import DomainError
+from symacct.exact import exact
 from symacct.expr import Node, _interning, as_node
 from symacct.operations.operation import Operation
+
+#: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
+Count: TypeAlias = int | sympy.Expr
 
 _MASK = (1 << 61) - 1
 
@@ -21,23 +27,24 @@ class Compose(Operation):
 
     `Compose(m1, m2, ...)`, `Compose({m: count, ...})`, `m1 + m2` and `n * m` build one; equal
     parts are counted, not repeated, so a million runs of a thousand mechanisms are a thousand
-    entries. Raises DomainError, AdjacencyError, and SoundnessError for an upper with a lower.
+    entries. A count may be a SymPy symbol. Raises DomainError, AdjacencyError, and SoundnessError
+    for an upper with a lower.
 
     >>> from symacct import Gaussian, Laplace
     >>> Compose(Gaussian(5), Laplace(2), Gaussian(5))
     2*Gaussian(5) + Laplace(2)
     """
 
-    terms: Mapping[Node, int]
+    terms: Mapping[Node, Count]
 
     def __new__(cls, *parts: Any) -> Node:  # type: ignore[misc]
-        counts: dict[Node, int] = {}
+        counts: dict[Node, Count] = {}
         for part in parts:
             _count(counts, part, 1)
         return cls._of(counts)
 
     @classmethod
-    def _of(cls, counts: dict[Node, int]) -> Node:
+    def _of(cls, counts: dict[Node, Count]) -> Node:
         """The interned composition; one part run once is that part."""
         if len(counts) == 1:
             ((part, count),) = counts.items()
@@ -49,7 +56,7 @@ class Compose(Operation):
             return cls._lookup(key, counts)
 
     @classmethod
-    def _lookup(cls, key: Any, counts: dict[Node, int]) -> Node:
+    def _lookup(cls, key: Any, counts: dict[Node, Count]) -> Node:
         probe = 0
         while (node := Node._nodes.get((*key, probe))) is not None:
             if node.terms == counts:  # type: ignore[attr-defined]
@@ -65,9 +72,12 @@ class Compose(Operation):
         return tuple(self.terms)
 
     @property
-    def runs(self) -> int:
+    def runs(self) -> Count:
         """How many mechanisms are run in all."""
         return sum(self.terms.values())
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return [count for count in self.terms.values() if isinstance(count, sympy.Expr)]
 
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
@@ -79,9 +89,10 @@ class Compose(Operation):
         return all(part.convex for part in self.terms)
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
-        counts: dict[Node, int] = {}
+        counts: dict[Node, Count] = {}
         for part, count in self.terms.items():
-            _count(counts, nodes[part], count)
+            times = _runs(replace(count)) if isinstance(count, sympy.Expr) else count
+            _count(counts, nodes[part], times)
         return type(self)._of(counts)
 
     def _infer(self) -> Claim:
@@ -96,14 +107,15 @@ class Compose(Operation):
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
 
-def _count(counts: dict[Node, int], part: Any, times: int) -> None:
+def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
     """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
-    if isinstance(part, Compose):
+    if times == 0 and isinstance(part, Node):
+        pass  # what is not run is no part
+    elif isinstance(part, Compose):
         for node, count in part.terms.items():
             counts[node] = counts.get(node, 0) + times * count
     elif isinstance(part, Node):
-        if times:
-            counts[part] = counts.get(part, 0) + times
+        counts[part] = counts.get(part, 0) + times
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
@@ -115,8 +127,15 @@ def _count(counts: dict[Node, int], part: Any, times: int) -> None:
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 
-def _runs(count: Any) -> int:
+def _runs(count: Any) -> Count:
+    """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
+    name = "Compose, number of runs"
     try:
-        return whole(count, "Compose, number of runs")
+        number = exact(count, name)
+        if isinstance(number, sympy.Expr) and number.free_symbols:
+            if number.is_integer is False or number.is_negative:
+                raise DomainError(f"{name}: found {count}, needed a whole number >= 0")
+            return number
+        return whole(count, name)
     except DomainError as error:
         raise DomainError(f"{error}; Scale(m, c) multiplies a curve by any c >= 0") from None

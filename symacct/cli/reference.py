@@ -1,0 +1,92 @@
+"""reference: certified numbers on a grid, for those who only want numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+import symacct
+from symacct.cli.frame import InputError, main
+from symacct.errors import DomainError, SymacctError
+from symacct.explore.grids import grid
+from symacct.explore.reference import AT, ReferenceTable, reference_table
+
+_EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
+_GRID = (
+    "sigma=0.5,1,2,5,20,100",
+    "gamma=1e-6,1e-4,0.001,0.01,0.1,0.5",
+    "alpha=1.1,1.5,2,2.5,4,8,10.5,16,32,64,256,1024",
+)
+
+
+@main.command("reference")
+@click.argument("expr", default=_EXPRESSION)
+@click.option(
+    "--grid",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
+    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
+)
+@click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(AT)))
+@click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the table as JSON; - to print it.")
+@click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV; - to print it.")
+def reference_command(
+    expr: str,
+    axes: tuple[str, ...],
+    ask: str,
+    digits: int,
+    json_file: str | None,
+    csv_file: str | None,
+) -> None:
+    """A table of certified values, both ends rounded outwards; as CSV unless a file is named.
+
+    Without EXPR and --grid, ε(α) of the Poisson-sampled Gaussian on a grid of common parameters.
+    """
+    try:
+        values = dict(map(_axis, axes or _GRID))
+        node = symacct.parse(expr, [name for name in values if name not in AT.values()])
+        table = replace(_computed(node, values, ask, digits), expression=expr)
+        _write(json_file, table.to_json() + "\n")
+        _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
+    except SymacctError as error:
+        raise InputError(f"{type(error).__name__}: {error}") from None
+
+
+def _axis(text: str) -> tuple[str, list[str]]:
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise DomainError(f"--grid: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
+    return name.strip(), grid(values.strip())
+
+
+def _computed(
+    node: symacct.Node, values: dict[str, list[str]], ask: str, digits: int
+) -> ReferenceTable:
+    """The table, with progress where standard error is a terminal."""
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("certifying")
+
+        def shown(done: int, of: int) -> None:
+            progress.update(task, completed=done, total=of)
+
+        return reference_table(node, values, ask, digits, shown)
+
+
+def _write(file: str | None, text: str) -> None:
+    if file is None:
+        return
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DomainError(f"file: {file!r} cannot be written ({error.strerror})") from None

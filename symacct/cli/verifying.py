@@ -1,0 +1,261 @@
+"""verify: is an accountant right?"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from symacct.cli.frame import InputError, console, main
+from symacct.errors import SymacctError
+from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
+from symacct.verify.report import finding_as_dict
+
+_SHOWN = 25
+_TIMEOUT = 10.0
+_QUICK_TIMEOUT = 2.5
+
+
+@main.command("verify")
+@click.argument("peer", required=False)
+@click.option("--all", "every", is_flag=True, help="Every bundled adapter, one after another.")
+@click.option("--command", help="A program that speaks docs/protocol.md, in place of PEER.")
+@click.option("--python", help="The interpreter that has the peer's packages.")
+@click.option("--install", is_flag=True, help="Install the peer in a throwaway environment.")
+@click.option("--version", help="With --install: the peer's version.")
+@click.option("--quick", is_flag=True, help="Under thirty seconds.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the findings as JSON.")
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with plots.")
+@click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
+@click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
+def verify_command(
+    peer: str | None,
+    every: bool,
+    command: str | None,
+    python: str | None,
+    install: bool,
+    version: str | None,
+    quick: bool,
+    json_file: str | None,
+    html_file: str | None,
+    seed: int,
+    timeout: float | None,
+) -> None:
+    """Compare an accountant's answers with certified enclosures.
+
+    PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
+    a new environment (--install). Exit status 1 if a value is below what is proved.
+    """
+    try:
+        _check(peer, every, command, install, version)
+        for file in (json_file, html_file):
+            _writable(file)
+        if html_file is not None:
+            page.needs()
+        names = list(adapters()) if every else [peer]
+        reports, absent = _run_all(names, command, python, install, version, quick, seed, timeout)
+        for name, why in absent:
+            click.echo(f"{name}: not run: {why}", err=True)
+        for report in reports:
+            _print(report)
+        _write(json_file, _as_json(reports, absent, every))
+        _write(html_file, page.page(reports, absent) if html_file else "")
+    except SymacctError as error:
+        raise InputError(f"{type(error).__name__}: {error}") from None
+    if any(report.unsound for report in reports):
+        raise SystemExit(1)
+
+
+def _check(
+    peer: str | None, every: bool, command: str | None, install: bool, version: str | None
+) -> None:
+    if (peer is not None) + every + (command is not None) != 1:
+        known = ", ".join(adapters()) or "none"
+        raise PeerError(f"needed one of PEER ({known}), --command or --all")
+    if version is not None and not install:
+        raise PeerError("--version: needed --install beside it, to install that version")
+    if install and command is not None:
+        raise PeerError(
+            "--install: found --command beside it, needed PEER, whose packages are known"
+        )
+    if version is not None and every:
+        raise PeerError("--version: found --all beside it, needed one PEER")
+
+
+def _run_all(
+    names: Sequence[str | None],
+    command: str | None,
+    python: str | None,
+    install: bool,
+    version: str | None,
+    quick: bool,
+    seed: int,
+    timeout: float | None,
+) -> tuple[list[Report], list[tuple[str, str]]]:
+    """A report for each peer; with several, one that cannot be run is said and left out."""
+    reports: list[Report] = []
+    absent: list[tuple[str, str]] = []
+    extent = QUICK if quick else FULL
+    seconds = timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT)
+    for name in names:
+        try:
+            with _command(name, command, python, install, version) as words, _progress() as shown:
+                reports.append(verify(words, extent, seed, seconds, shown))
+        except PeerError as error:
+            if len(names) == 1:
+                raise
+            absent.append((str(name), str(error)))
+        except SymacctError as error:
+            if len(names) == 1:
+                raise
+            absent.append((str(name), f"{type(error).__name__}: {error}"))
+    return reports, absent
+
+
+@contextlib.contextmanager
+def _command(
+    name: str | None, command: str | None, python: str | None, install: bool, version: str | None
+) -> Iterator[list[str]]:
+    """The words to run; with --install in an environment that is gone afterwards."""
+    if command is not None:
+        yield peers.words(command)
+        return
+    adapter = peers.adapter(str(name))
+    own = peers.interpreter(python)
+    if not install:
+        yield adapter.command(own)
+        return
+    with _waiting(f"installing {adapter.name}"), contextlib.ExitStack() as stack:
+        installed = stack.enter_context(peers.throwaway(adapter, own, version))
+        kept = stack.pop_all()
+    with kept:
+        yield adapter.command(installed)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator:
+    """(stage, asked) ↦ a line on standard error; nothing where that is not a terminal."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda stage, asked: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as progress:
+        task = progress.add_task("starting the peer")
+
+        def shown(stage: str, asked: int) -> None:
+            if asked % 20 == 0:
+                progress.update(task, description=f"{stage}: {asked:,} questions asked")
+
+        yield shown
+
+
+@contextlib.contextmanager
+def _waiting(what: str) -> Iterator[None]:
+    screen = Console(stderr=True)
+    if screen.is_terminal:
+        with screen.status(what):
+            yield
+    else:
+        yield
+
+
+# --- reports
+
+
+def _print(report: Report) -> None:
+    screen = console()
+    screen.print(Text(_headline(report)))
+    if report.skipped:
+        screen.print(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
+    for line in (*report.cut, *report.incidents.quotes):
+        screen.print(Text(line, style="dim"))
+    if not report.clusters:
+        screen.print("No finding.")
+        return
+    screen.print(_table(report))
+    if len(report.clusters) > _SHOWN:
+        rest = len(report.clusters) - _SHOWN
+        screen.print(Text(f"{rest} more findings: see --json or --html"))
+    for cluster in report.clusters[:3]:
+        found = finding_as_dict(cluster, report.command)
+        screen.print(Text(f"\n{found['verdict']}, {found['call']} of {found['expression']}:"))
+        screen.print(Text(found["reproduce"], style="dim"), soft_wrap=True)
+
+
+def _headline(report: Report) -> str:
+    asked = f"{report.asked:,} questions in {report.seconds:.0f} s"
+    rounded = f"{report.within_rounding:,} answers below the truth within rounding"
+    return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
+
+
+def _table(report: Report) -> Table:
+    table = Table("verdict", "answers", "question", "value", "truth", "× truth", "formula, note")
+    for cluster in report.clusters[:_SHOWN]:
+        found = finding_as_dict(cluster, report.command)
+        rounding = "" if found["beyond_rounding"] else " (rounding)"
+        style = "bold red" if found["below_proved"] else ""
+        cells = (
+            f"{cluster.count:,}",
+            f"{found['call']}\n{found['expression']}",
+            _number(found["peer_value"]),
+            _truth(found),
+            _number(found["ratio"]),
+            "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
+        )
+        table.add_row(Text(found["verdict"] + rounding, style=style), *map(Text, cells))
+    return table
+
+
+def _truth(found: dict) -> str:
+    low, high = (found[end] for end in ("truth_lower", "truth_upper"))
+    if low is None:
+        return "–"
+    short = [_number(float(end)) for end in (low, high)]
+    return short[0] if short[0] == short[1] else f"{short[0]} … {short[1]}"
+
+
+def _number(x: float | str | None) -> str:
+    return "–" if x is None else f"{x:.10g}" if isinstance(x, float) else str(x)
+
+
+def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:
+    if not every:
+        return reports[0].to_json()
+    rows = [report.as_dict() for report in reports]
+    gone = [{"peer": name, "why": why} for name, why in absent]
+    return json.dumps(
+        {"peers": rows, "absent": gone}, indent=2, ensure_ascii=False, allow_nan=False
+    )
+
+
+def _writable(file: str | None) -> None:
+    """PeerError before the run, not after it, for a report that could not be written."""
+    if file is None:
+        return
+    path = Path(file)
+    existed = path.exists()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise PeerError(
+            f"report: found {file!r}, which cannot be written ({error.strerror})"
+        ) from None
+
+
+def _write(file: str | None, text: str) -> None:
+    if file is not None:
+        try:
+            Path(file).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise PeerError(f"report: {file!r} cannot be written ({error.strerror})") from None

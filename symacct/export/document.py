@@ -1,0 +1,253 @@
+"""A paper's section on one mechanism: definition, formula, assumptions, values, bibliography."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sympy
+
+from symacct.claims import Claim, Kind, Relation, Source
+from symacct.enclosure import Guarantee
+from symacct.errors import DomainError
+from symacct.exact import INFINITY, exact, expression
+from symacct.export.citation import STATED, each_work, sources_of
+from symacct.export.latex import Display
+from symacct.export.latex_names import SymbolNames
+from symacct.export.latex_printer import Printer
+from symacct.export.plain_tex import plain_tex
+from symacct.export.prose import prose
+from symacct.export.tables import table
+from symacct.expr import Node, as_node
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations import Compose
+from symacct.sources import WORKS
+from symacct.theory import Theorem
+
+#: The orders of the table of values, where none are asked for.
+ORDERS = (2, 4, 8, 16, 32, 64)
+
+#: What the document needs beyond LaTeX's own classes.
+PACKAGES = ("amsmath", "booktabs", "siunitx")
+
+_KINDS = {
+    Kind.EXACT: "This is exact: a mechanism of this description attains it.",
+    Kind.UPPER: "This is an upper bound.",
+    Kind.LOWER: "This is a lower bound, and no guarantee.",
+}
+_RELATIONS = {
+    Relation.ADD_REMOVE: "that differ in one record, added or removed",
+    Relation.REPLACE_ONE: "that differ in one record, replaced by another",
+    Relation.EITHER: "that are neighbours, by addition and removal or by replacement alike",
+}
+
+
+def paper(
+    m: Node,
+    alphas: Iterable[Any] = ORDERS,
+    delta: Any = None,
+    names: Mapping[Any, str] | None = None,
+    values: Mapping[Any, Any] | None = None,
+    by: str | None = None,
+    digits: int = 6,
+) -> str:
+    r"""A complete LaTeX document about `m`: it compiles with pdflatex, amsmath, booktabs, siunitx.
+
+    The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
+    `delta` if one is given, put in `values`, and are left out where a symbol stays open. Raises
+    as `latex`, `table` and `epsilon` do; DomainError names the symbol that `values` leaves open.
+
+    >>> from symacct import Gaussian
+    >>> paper(Gaussian(5)).splitlines()[0]
+    '\\documentclass{article}'
+    """
+    display = Display(as_node(m, "expression"), names=names, by=by)
+    theorems = display.formulas[-1].theorems
+    sources = [*(theorem.source for theorem in theorems), *_leaf_sources(m)]
+    parts = [
+        _section("Mechanism", _mechanism(m, display)),
+        _section("Formula", _formula(display, display.formulas[0].claim)),
+        _section("Theorems", _theorems(theorems, m)),
+    ]
+    numbers = _with_values(m, values)
+    if not numbers.free_symbols:
+        parts.append(_section("Values", _values(numbers, alphas, by, digits, values or {})))
+        if delta is not None:
+            found = numbers.epsilon(delta, by=by)
+            parts.append(_guarantee(found, digits))
+            sources += sources_of(found)
+    return "\n".join([*_preamble(), *parts, *_bibliography(sources), r"\end{document}", ""])
+
+
+def _with_values(m: Node, values: Mapping[Any, Any] | None) -> Node:
+    """The node with numbers put in; all of them, if any."""
+    numbers = m.subs(values) if values else m
+    if values and numbers.free_symbols:
+        left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
+        raise DomainError(f"paper: values leave the symbol {left} open, needed a number for it")
+    return numbers
+
+
+def _preamble() -> Iterator[str]:
+    yield r"\documentclass{article}"
+    yield from (rf"\usepackage{{{package}}}" for package in PACKAGES)
+    yield r"\allowdisplaybreaks"
+    yield r"\title{R\'enyi differential privacy of a mechanism $\mathcal{M}$}"
+    yield r"\author{Formulas and values: symacct}"
+    yield r"\begin{document}"
+    yield r"\maketitle"
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([rf"\section{{{title}}}", *lines])
+
+
+def _mechanism(m: Node, display: Display) -> Iterator[str]:
+    """Every part of the expression, the whole first, each described once."""
+    parts = list(reversed(list(m.walk())))
+    names = {part: _name(place) for place, part in enumerate(parts)}
+    yield r"\begin{description}"
+    for part in parts:
+        what = prose(_first_paragraph(type(part)))
+        yield rf"\item[${names[part]}$] {_kind_name(part)}{_fields(part, names, display)}. {what}"
+    yield r"\end{description}"
+
+
+def _name(place: int) -> str:
+    return r"\mathcal{M}" + (f"_{{{place}}}" if place else "")
+
+
+def _kind_name(part: Node) -> str:
+    return rf"\textsf{{{plain_tex(type(part).__name__)}}}"
+
+
+def _first_paragraph(kind: type[Node]) -> str:
+    """What a kind of node is, as its docstring says, up to the formula: the display has that."""
+    text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
+    return re.split(r"[:;] |:$", text)[0].rstrip(". ") + "."
+
+
+def _fields(part: Node, names: Mapping[Node, str], display: Display) -> str:
+    """The parameters in mathematics, and the parts by name."""
+    printer = display.printer
+    if isinstance(part, Compose):
+        terms = sorted((names[one], count) for one, count in part.terms.items())
+        runs = [f"${printer.doprint(expression(n))}$ times ${name}$" for name, n in terms]
+        return f" of {', '.join(runs)}" if runs else " of nothing"
+    said = []
+    for name, value in part.fields().items():
+        if isinstance(value, Node):
+            said.append(f"${names[value]}$")
+        elif (shown := _value(value, printer)) is not None:
+            letter = _letter(name)
+            said.append(f"${shown}$" if shown == letter else f"${letter} = {shown}$")
+    return f" of {', '.join(said)}" if said else ""
+
+
+def _letter(name: str) -> str:
+    return {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}.get(name) or SymbolNames()(name)
+
+
+def _value(value: Any, printer: Printer) -> str | None:
+    """A parameter in mathematics; None for what is no number."""
+    if isinstance(value, sympy.Expr):
+        return printer.doprint(value)
+    if isinstance(value, float):
+        return r"\infty"
+    return printer.doprint(expression(value)) if hasattr(value, "numerator") else None
+
+
+def _formula(display: Display, claim: Claim) -> Iterator[str]:
+    yield r"The R\'enyi differential privacy of $\mathcal{M}$, in nats, is"
+    yield r"\begin{align*}"
+    yield " \\\\\n".join(display.rows())
+    yield r"\end{align*}"
+    group = claim.adjacency.group
+    steps = f" in up to {group} such steps" if group > 1 else ""
+    neighbours = _RELATIONS[claim.adjacency.relation]
+    yield f"{_KINDS[claim.kind]} It holds for datasets {neighbours}{steps}."
+    if not claim.certified:
+        yield "Part of it is stated by the user, or not proved."
+
+
+def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
+    """What the formula rests on, with its assumptions."""
+    yield r"\begin{description}"
+    for theorem in theorems:
+        status = "" if theorem.status == "proved" else f" This is {plain_tex(theorem.status)}."
+        orders = prose(str(theorem.orders).replace("alpha", "α"))
+        yield (
+            rf"\item[{plain_tex(theorem.name)}] {_cited(theorem.source)}, for {orders}. "
+            f"Assumes {prose(theorem.assumes)}.{status}"
+        )
+    for leaf in dict.fromkeys(type(one) for one in m.walk() if isinstance(one, Mechanism)):
+        sources = [s for one in m.walk() if type(one) is leaf for s in one.claim.sources]
+        yield rf"\item[{plain_tex(leaf.__name__)}] {_cited(sources[0])}."
+    yield r"\end{description}"
+
+
+def _cited(source: Source) -> str:
+    """The places in each work, with a reference to it."""
+    if source.key == STATED:
+        return "stated by the user" + (f": {plain_tex(source.place)}" if source.place else "")
+    return "; ".join(
+        rf"\cite{{{_key(one.key)}}}" + (f", {plain_tex(one.place)}" if one.place else "")
+        for one in each_work(source)
+    )
+
+
+def _values(
+    m: Node, alphas: Iterable[Any], by: str | None, digits: int, values: Mapping[Any, Any]
+) -> Iterator[str]:
+    """The table, and the numbers put in for the symbols."""
+    said = [
+        f"${SymbolNames()(str(key))} = {Printer(SymbolNames()).doprint(expression(exact(value)))}$"
+        for key, value in values.items()
+    ]
+    yield f"Table~\\ref{{tab:values}} gives values{' for ' if said else ''}{', '.join(said)}."
+    yield table(m, alphas, digits, by=() if by is None else [by]).latex(label="tab:values")
+
+
+def _guarantee(found: Guarantee, digits: int) -> str:
+    at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
+    conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
+    return (
+        rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
+        rf"$\epsilon = \num{{{found.epsilon.rounded_up(digits)}}}$, rounded up, at "
+        rf"$\delta = \num{{{float(found.delta):.10g}}}$: order ${at}$, {conversion}."
+    )
+
+
+def _leaf_sources(m: Node) -> list[Source]:
+    return [
+        source for node in m.walk() if isinstance(node, Mechanism) for source in node.claim.sources
+    ]
+
+
+def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
+    keys = dict.fromkeys(
+        one.key for source in sources for one in each_work(source) if one.key != STATED
+    )
+    if not keys:
+        return
+    yield r"\begin{thebibliography}{99}"
+    for key in keys:
+        work = WORKS.get(key)
+        yield rf"\bibitem{{{_key(key)}}}"
+        if work is None:
+            yield f"{plain_tex(key)}."
+            continue
+        venue = [] if work.venue == "arXiv" else [plain_tex(work.venue)]
+        where = [*venue, *([f"arXiv:{work.eprint}"] if work.eprint else [])]
+        yield (
+            f"{plain_tex(work.authors.replace(' and ', ', '))}. "
+            rf"\emph{{{plain_tex(work.title)}}}. {', '.join(where)}, {work.year}."
+        )
+    yield r"\end{thebibliography}"
+
+
+def _key(key: str) -> str:
+    """A key that \\cite takes."""
+    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in key)

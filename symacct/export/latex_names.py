@@ -1,0 +1,207 @@
+"""Names of symbols in LaTeX: Greek letters and subscripts as papers write them, nothing executed.
+
+A symbol may have any name; what LaTeX would take for a command is written out as plain signs. A
+name that the user maps to LaTeX is read by a closed grammar of letters, digits and known commands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from symacct.errors import DomainError
+
+GREEK = (  # noqa: SIM905  # a line of words reads better than a column
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta "
+    "Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+).split()
+_ALPHABETS = "mathcal mathrm mathbf mathbb mathsf mathit mathfrak boldsymbol text".split()  # noqa: SIM905
+_ACCENTS = "hat tilde bar vec dot widehat widetilde overline underline".split()  # noqa: SIM905
+_SIGNS = (  # noqa: SIM905
+    "ell infty prime star ast dagger circ bullet partial nabla hbar imath jmath Re Im aleph "
+    "pm mp times cdot mid to min max langle rangle"
+).split()
+#: The commands that a name given by the user may hold.
+NAMING_COMMANDS = frozenset([*GREEK, *_ALPHABETS, *_ACCENTS, *_SIGNS])
+
+_TAKING = frozenset([*_ALPHABETS, *_ACCENTS])
+
+_ESCAPED = {
+    "\\": r"\backslash ",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\wedge ",
+    "~": r"\sim ",
+    "'": r"\prime ",
+    '"': r"\prime\prime ",
+    "`": r"\prime ",
+    " ": r"\ ",
+}
+_PART = re.compile(r"[A-Za-z]+|\d+")
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
+
+
+def symbol_latex(name: str) -> str:
+    r"""A symbol's name in LaTeX's mathematics.
+
+    >>> symbol_latex("sigma_max"), symbol_latex("x2"), symbol_latex(r"\input{x}%")
+    ('\\sigma_{\\mathrm{max}}', 'x_{2}', '\\mathrm{\\backslash input\\{x\\}\\%}')
+    """
+    head, *subscripts = name.split("_")
+    parts = _PART.findall(head)
+    if "".join(parts) != head or not 1 <= len(parts) <= 2 or parts[0].isdigit():
+        return _spelled(name)
+    if not all(part.isascii() and part.isalnum() for part in subscripts):
+        return _spelled(name)
+    indices = [*parts[1:], *subscripts]
+    if not indices:
+        return _word(head)
+    return f"{_word(parts[0])}_{{{','.join(map(_word, indices))}}}"
+
+
+def _word(word: str) -> str:
+    if word in GREEK:
+        return f"\\{word}"
+    if len(word) == 1 or word.isdigit():
+        return word
+    return rf"\mathrm{{{word}}}"
+
+
+def _spelled(name: str) -> str:
+    """Any name, sign by sign; Greek letters as their commands."""
+    letter = _greek(name)
+    if letter is not None:
+        return letter
+    signs = [_ESCAPED.get(sign) or _greek(sign) or sign for sign in name]
+    unknown = next((sign for sign in signs if len(sign) == 1 and not _is_printable(sign)), None)
+    if unknown is not None or not name:
+        raise DomainError(
+            f"the symbol {name!r} holds the sign {unknown!r}, which LaTeX's mathematics has not; "
+            "give it a name: latex(names={" + repr(name) + r': r"\xi"})'
+        )
+    return rf"\mathrm{{{''.join(signs)}}}"
+
+
+def _greek(sign: str) -> str | None:
+    """A Greek letter's command."""
+    if len(sign) != 1 or sign.isascii():
+        return None
+    words = unicodedata.name(sign, "").split()
+    if words[:2] not in (["GREEK", "SMALL"], ["GREEK", "CAPITAL"]) or len(words) != 4:
+        return None
+    name = words[3].lower().replace("lamda", "lambda")
+    name = name if words[1] == "SMALL" else name.capitalize()
+    return f"\\{name}" if name in GREEK else None
+
+
+def _is_printable(sign: str) -> bool:
+    return sign.isascii() and sign.isprintable()
+
+
+class SymbolNames:
+    """The LaTeX of every symbol: what the user maps, else what its name says.
+
+    `names` maps symbols, or their names, to LaTeX. Raises DomainError for LaTeX that is not a
+    name: commands beyond `NAMING_COMMANDS`, braces that do not match, special signs.
+    """
+
+    def __init__(self, names: Mapping[Any, str] | None = None) -> None:
+        self._given: dict[str, str] = {}
+        if names is not None and not isinstance(names, Mapping):
+            raise DomainError(f'names: found {names!r}, needed a mapping such as {{"gamma": "q"}}')
+        for key, tex in (names or {}).items():
+            if not isinstance(key, str | sympy.Symbol):
+                raise DomainError(f"names: found the key {key!r}, needed a symbol or its name")
+            self._given[key if isinstance(key, str) else key.name] = checked(tex, str(key))
+
+    def __call__(self, name: str) -> str:
+        return self._given.get(name) or symbol_latex(name)
+
+
+def checked(tex: Any, what: str) -> str:
+    """`tex` if it is LaTeX that names something, and nothing else."""
+    try:
+        if not isinstance(tex, str) or not tex.strip():
+            raise _Fault("text")
+        _Reader(tex).read()
+    except _Fault as fault:
+        raise DomainError(
+            f"names: found {tex!r} for {what}, needed {fault}; a name is made of letters, digits, "
+            r"_, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
+        ) from None
+    return tex.strip()
+
+
+class _Fault(Exception):  # caught where the name is known
+    """What was needed in a name."""
+
+
+class _Reader:
+    """name = { item },  item = atom { "_" atom | "^" atom },
+    atom = letter | sign | "{" name "}" | command [ atom ]; each script at most once.
+    """
+
+    def __init__(self, tex: str) -> None:
+        self.tokens: list[str] = []
+        place = 0
+        while place < len(tex):
+            match = _TOKEN.match(tex, place)
+            if match is None:
+                raise _Fault(f"no sign {tex[place]!r}")
+            place = match.end()
+            if match[0] != " ":
+                self.tokens.append(match[0])
+        self.tokens.append("")
+
+    @property
+    def ahead(self) -> str:
+        return self.tokens[0]
+
+    def read(self) -> None:
+        self.name(0)
+        if self.ahead:
+            raise _Fault("braces that match")
+
+    def name(self, depth: int) -> None:
+        if depth > 20:
+            raise _Fault("at most 20 braces in one another")
+        while self.ahead not in ("", "}"):
+            self.item(depth)
+
+    def item(self, depth: int) -> None:
+        self.atom(depth)
+        seen = set()
+        while self.ahead in ("_", "^"):
+            script = self.tokens.pop(0)
+            if script in seen:
+                raise _Fault(f"one {script} after each sign")
+            seen.add(script)
+            if self.ahead[1:] in _TAKING and self.ahead[0] == "\\":
+                raise _Fault(f"braces after {script}")
+            self.atom(depth)
+
+    def atom(self, depth: int) -> None:
+        piece = self.ahead
+        if piece in ("", "}", "_", "^"):
+            raise _Fault(f"something before {piece!r}" if piece else "something at the end")
+        self.tokens.pop(0)
+        if piece == "{":
+            self.name(depth + 1)
+            if self.ahead != "}":
+                raise _Fault("braces that match")
+            self.tokens.pop(0)
+        elif piece[0] == "\\" and piece[1:].isalpha():
+            if piece[1:] not in NAMING_COMMANDS:
+                raise _Fault(f"no command {piece}")
+            if piece[1:] in _TAKING:
+                self.atom(depth)

@@ -1,0 +1,233 @@
+"""Tables of certified values for papers: LaTeX with booktabs and siunitx, and CSV.
+
+Every printed number is sound as printed: the last digit of an upper bound, and of an exact value,
+is rounded up, that of a lower bound down.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from symacct import sizes
+from symacct.accountant import Accountant
+from symacct.claims import Kind
+from symacct.enclosure import Enclosure, format_down, format_up
+from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError
+from symacct.exact import INFINITY, order
+from symacct.export.formula import formula
+from symacct.export.plain_tex import plain_tex
+from symacct.expr import Node, as_node
+from symacct.theory import named
+
+_NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
+#: Where a theorem says nothing at an order.
+NOTHING = "--"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value and how it is printed: rounded to some digits in its sound direction."""
+
+    value: Enclosure
+    text: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """One bound at every order of a table; None where it says nothing."""
+
+    heading: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """ε(α) at some orders, a column for each bound."""
+
+    orders: tuple[Any, ...]
+    columns: tuple[Column, ...]
+
+    def csv(self) -> str:
+        """A line for each order and bound: alpha, bound, epsilon, rounded, kind, theorems,
+        certified.
+        """
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["alpha", "bound", "epsilon", "rounded", "kind", "theorems", "certified"])
+        for column in self.columns:
+            for at, cell in zip(self.orders, column.cells, strict=True):
+                if cell is not None:
+                    claim = cell.value.claim
+                    rounding = "down" if claim.kind is Kind.LOWER else "up"
+                    theorems = " ".join(claim.theorems)
+                    row = [column.heading, cell.text, rounding, claim.kind, theorems]
+                    writer.writerow([_plain(at), *row, cell.value.certified])
+        return out.getvalue()
+
+    def latex(self, caption: str | None = None, label: str | None = None) -> str:
+        """A table environment for booktabs and siunitx; what the caption says is plain text."""
+        cells = [_alike([c.text if c else NOTHING for c in one.cells]) for one in self.columns]
+        formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
+        heads = " & ".join(["{$\\alpha$}", *(f"{{{_heading(c.heading)}}}" for c in self.columns)])
+        lines = [
+            r"\begin{table}[htbp]",
+            r"\centering",
+            rf"\caption{{{plain_tex(self.caption() if caption is None else caption)}}}",
+            *([rf"\label{{{_label(label)}}}"] if label is not None else []),
+            rf"\begin{{tabular}}{{l{formats}}}",
+            r"\toprule",
+            rf"{heads} \\",
+            r"\midrule",
+        ]
+        for at, *row in zip(self.orders, *cells, strict=True):
+            lines.append(" & ".join([_order_tex(at), *map(_cell_tex, row)]) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+    def caption(self) -> str:
+        """How to read the numbers."""
+        values = [cell.value for column in self.columns for cell in column.cells if cell]
+        lower = [value.claim.kind is Kind.LOWER for value in values]
+        text = "Rényi-DP bounds ε(α) in nats, the last digit rounded "
+        text += "down." if all(lower) else "up."
+        if any(lower) and not all(lower):
+            text = text.replace("up.", "up, that of lower bounds down.")
+        if not all(value.certified for value in values):
+            text += " Not certified: digits of a function or of an unproved statement, on trust."
+        return text
+
+
+def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = ()) -> Table:
+    """ε(α) of `m` at the orders `alphas`, with a column for each theorem of `by`, else the default.
+
+    A theorem that says nothing at an order leaves its cell open. Raises as `rdp` does, and
+    DomainError where there is no order.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> print(table(PoissonSubsample(Gaussian(5), "1/1000"), [2, 8], digits=4).csv())
+    alpha,bound,epsilon,rounded,kind,theorems,certified
+    2,ε(α),4.082e-8,up,exact,ZW19-T8,True
+    8,ε(α),1.633e-7,up,exact,ZW19-T8,True
+    <BLANKLINE>
+    """
+    as_node(m, "expression")
+    if isinstance(alphas, str) or not isinstance(alphas, Iterable):
+        raise DomainError(f"table: found the orders {alphas!r}, needed a list such as [2, 4, 8]")
+    orders = tuple(order(alpha) for alpha in alphas)
+    if not orders:
+        raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
+    sizes.check("outcomes", len(orders), "table, orders")
+    if isinstance(by, str):
+        raise DomainError(f"table: found by={by!r}, needed a list such as [{by!r}]")
+    # A few digits more than printed: what is printed is rounded once.
+    accountant = Accountant(_checked(digits) + 3)
+    columns = []
+    theorems: list[str | None] = [named(one).name for one in by]
+    for name in theorems or [None]:
+        cells = tuple(_cell(accountant, m, at, name, digits) for at in orders)
+        if not any(cells):
+            accountant.rdp(m, orders[0], by=name)  # raises why there is nothing
+        columns.append(Column(name or "ε(α)", cells))
+    return Table(orders, tuple(columns))
+
+
+def _cell(accountant: Accountant, m: Node, at: Any, by: str | None, digits: int) -> Cell | None:
+    try:
+        value = accountant.rdp(m, at, by=by)
+    except OrderError:
+        if by is None:
+            raise
+        return None  # the theorem says nothing at this order
+    lower = value.claim.kind is Kind.LOWER
+    text = rounded(value, digits)
+    other = format_down(value.upper, digits) if lower else format_up(value.lower, digits)
+    exact = _rational(m, at, by) if text != other else None
+    return Cell(value, text if exact is None else _decimal(exact, digits, lower))
+
+
+def _rational(m: Node, at: Any, by: str | None) -> Fraction | None:
+    """The value itself where the formula is a rational number: balls do not show that it is."""
+    try:
+        found = formula(m, at, by)
+    except SymacctError:
+        return None
+    return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
+
+
+def _decimal(value: Fraction, digits: int, down: bool) -> str:
+    """A fraction rounded once, in the direction asked; all its digits where they are fewer."""
+    rounding = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING)
+    found = rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
+
+
+def _checked(digits: Any) -> int:
+    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
+        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
+    return digits
+
+
+def rounded(value: Enclosure, digits: int) -> str:
+    """The value as printed: a lower bound rounded down, any other up."""
+    if value.claim.kind is Kind.LOWER:
+        return value.rounded_down(digits)
+    return value.rounded_up(digits)
+
+
+def siunitx_format(cells: Iterable[str]) -> str:
+    """siunitx's table-format that is wide enough for all cells."""
+    found = [match for cell in cells if (match := _NUMBER.fullmatch(cell))]
+    whole = max((len(m[1]) for m in found), default=1)
+    decimals = max((len(m[2] or "") for m in found), default=0)
+    exponent = max((len(m[4] or "") for m in found), default=0)
+    sign = "-" if any(m[3] for m in found) else ""
+    return f"{whole}.{decimals}" + (f"e{sign}{exponent}" if exponent else "")
+
+
+def _alike(cells: Sequence[str]) -> list[str]:
+    """All with an exponent of ten where one has it, or would better have it."""
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    if not any("e" in number or number.startswith("0.000") for number in numbers):
+        return list(cells)
+    return [_with_exponent(cell) if _NUMBER.fullmatch(cell) else cell for cell in cells]
+
+
+def _with_exponent(cell: str) -> str:
+    """The same decimal as d.ddd and a power of ten, every digit of it kept."""
+    _, digits, exponent = Decimal(cell).as_tuple()
+    if not any(digits):
+        return "0"
+    first, *rest = map(str, digits)
+    assert isinstance(exponent, int)  # noqa: S101  # the cell is finite
+    mantissa = f"{first}.{''.join(rest)}" if rest else first
+    return f"{mantissa}e{exponent + len(rest)}"
+
+
+def _cell_tex(cell: str) -> str:
+    return {"inf": r"{$\infty$}", NOTHING: "{--}"}.get(cell, cell)
+
+
+def _heading(text: str) -> str:
+    return r"$\epsilon(\alpha)$" if text == "ε(α)" else plain_tex(text)
+
+
+def _plain(at: Any) -> str:
+    return "inf" if at == INFINITY else str(at)
+
+
+def _order_tex(at: Any) -> str:
+    if at == INFINITY:
+        return r"$\infty$"
+    return f"${at.numerator}/{at.denominator}$" if isinstance(at, Fraction) else str(at)
+
+
+def _label(label: str) -> str:
+    if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
+        raise DomainError(f"label: found {label!r}, needed letters, digits, and : . _ -")
+    return label

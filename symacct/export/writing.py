@@ -1,0 +1,268 @@
+"""Evaluation as writing: what differs from numbers when a curve is written down.
+
+A symbol for the order stands for many orders at once. Where a mechanism says nothing beyond some
+order the formula has cases; where numbers decide which formula counts, there is an error; and a
+curve may be left as a name, which is written once and read wherever it is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from symacct import sizes
+from symacct.amplification.ternary import Differences, differences
+from symacct.arithmetic import BALL, SymbolicArithmetic
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.convexity import lower_hull
+from symacct.errors import DomainError, OrderError, SymacctError
+from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.exact import INFINITY, expression
+from symacct.expr import Node
+from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations import Convexify
+from symacct.symbols import alpha as ALPHA
+from symacct.theory import Theorem
+
+#: The order as a symbol for whole orders, and for the real ones between them.
+WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)
+REAL = sympy.Symbol(ALPHA.name, positive=True, integer=False)
+
+_BITS = 128  # enough to see which corners a hull has
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a name stands for: the curve of a node, or its differences B; under `by` or not."""
+
+    node: Node
+    by: str | None
+    letter: str = "epsilon"
+
+
+@dataclass
+class Names:
+    """The names given so far, and which curves get one; `whole` is the one that is written."""
+
+    kept: frozenset[Named] = frozenset()
+    whole: Named | None = None
+    differences: bool = False  # whether B(ε,l) is read by name
+    given: dict[Named, Any] = field(default_factory=dict)
+    #: The theorems that the formulas written so far rest on.
+    theorems: dict[str, Theorem] = field(default_factory=dict)
+
+    def function(self, named: Named) -> Any:
+        """The name as a SymPy function of the order."""
+        if named not in self.given:
+            alike = [one for one in self.given if one.letter == named.letter and one != self.whole]
+            number = "M" if named == self.whole else len(alike) + 1
+            # B(l) >= 0 for even l, where it is read.
+            known = {"nonnegative": True} if named.letter == "B" else {"real": True}
+            self.given[named] = sympy.Function(f"{named.letter}_{number}", **known)
+        return self.given[named]
+
+
+class WritingArithmetic(SymbolicArithmetic):
+    """The symbolic arithmetic of one formula, with the names it uses."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__()
+        self.names = names
+
+
+@differences.register
+def _(ctx: WritingArithmetic, eps: Any, orders: Any) -> Differences:
+    """B(ε,l) as a name where names are used, else the sum itself."""
+    if not ctx.names.differences:
+        return differences.dispatch(SymbolicArithmetic)(ctx, eps, orders)
+    return ctx.names.function(Named(eps.node, eps.evaluation.by, "B"))
+
+
+class Writing(Evaluation):
+    """An evaluation in formulas: the curves that `names` keeps are read by name.
+
+    `asked` is the open order that the formula is written for.
+    """
+
+    def __init__(self, goal: Kind, by: str | None, names: Names, ctx: Any = None) -> None:
+        super().__init__(ctx or WritingArithmetic(names), goal, by)
+        self.names = names
+        self.asked: Any = None
+
+    def curve(self, node: Node) -> NodeCurve:
+        named = Named(node, self.by)
+        if named in self.names.kept or not has_formula(node):
+            return NamedCurve(self, node, {}, self.names.function(named))
+        return self.body(node)
+
+    def body(self, node: Node) -> NodeCurve:
+        """The curve of the node itself, whatever its name."""
+        found = self._curves.get(node)
+        if found is None:
+            kind = WrittenLeaf if isinstance(node, Mechanism) else WrittenOperation
+            found = self._curves[node] = kind(self, node, {})  # type: ignore[arg-type]
+        return found
+
+    def default(self) -> Writing:
+        if self.by is None:
+            return self
+        if self._default is None:
+            self._default = Writing(self.goal, None, self.names, self.ctx)
+        return self._default  # type: ignore[return-value]
+
+
+class NamedCurve(NodeCurve):
+    """A curve that is read by its name; at 1 and ∞ its value is short and stands itself."""
+
+    def __init__(self, evaluation: Writing, node: Node, values: Any, function: Any) -> None:
+        super().__init__(evaluation, node, values)
+        self.function = function
+
+    def compute(self, alpha: Any) -> Any:
+        body = self.evaluation.body(self.node)  # type: ignore[attr-defined]
+        if isinstance(alpha, float) and alpha == INFINITY:
+            return body(alpha)
+        if isinstance(alpha, int) and alpha == 1 and has_formula(self.node):
+            return body(alpha)
+        return self.function(self.evaluation.ctx.number(alpha))
+
+    def moments(self) -> Any:
+        return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
+
+    def claim(self, alpha: Any) -> Claim:
+        return self.evaluation.body(self.node).claim(alpha)  # type: ignore[attr-defined]
+
+
+class WrittenLeaf(LeafCurve):
+    """The curve of a mechanism, with the orders at which its formula holds."""
+
+    def compute(self, alpha: Any) -> Any:
+        node = self.node
+        if not has_formula(node) and alpha != INFINITY:
+            raise DomainError(
+                "Curve: found a Python function, which has no formula; "
+                "state the curve as a SymPy expression in alpha"
+            )
+        if isinstance(alpha, sympy.Expr):
+            _require_finite(node, alpha, self.evaluation.ctx.reach.get(alpha))
+        value = super().compute(alpha)
+        condition = _edge(node, self.evaluation.ctx, alpha)
+        if condition is True:
+            return value
+        return sympy.Piecewise((value, condition), (sympy.oo, True))
+
+
+class WrittenOperation(OperationCurve):
+    """The curve of an operation; a hull has a formula where numbers tell which chord it is."""
+
+    def compute(self, alpha: Any) -> Any:
+        if isinstance(self.node, Convexify):
+            (theorem,) = self.theorems(2)
+            self.evaluation.names.theorems[theorem.name] = theorem  # type: ignore[attr-defined]
+            return _chord(self.evaluation.curve(self.node.mechanism), alpha, self.node)
+        return super().compute(alpha)
+
+    def value_by(self, theorem: Theorem, alpha: Any) -> Any:
+        tau = dict(theorem.options).get("tau", 0)
+        if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:  # type: ignore[attr-defined]
+            raise OrderError(
+                f"{theorem.name} has a formula of its own below order {2 * tau}, and here it is "
+                f"read at the open order {alpha}; ask at a number, or pin another theorem"
+            )
+        self.evaluation.names.theorems[theorem.name] = theorem  # type: ignore[attr-defined]
+        return super().value_by(theorem, alpha)
+
+
+def has_formula(node: Node) -> bool:
+    """Can the node's own curve be written down? A Python function of the user's may not."""
+    if not isinstance(node, Curve) or node.is_formula:
+        return True
+    if node.is_mpmath_callable:
+        return False
+    try:
+        value = node.curve(SymbolicArithmetic())(WHOLE)
+    except (SymacctError, TypeError, ValueError, AttributeError):
+        return False  # it decides by numbers, or calls functions of its own
+    return isinstance(value, sympy.Expr)
+
+
+def _edge(node: Node, ctx: Any, alpha: Any) -> Any:
+    """The condition on α under which the mechanism says something; True where it always does."""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return True
+    at = ctx.reach.get(alpha, alpha)  # an index is below the edge where its last value is
+    for order in (expression(at), expression(alpha)):
+        if isinstance(node, TCDP):
+            holds = order < expression(node.omega)
+        elif isinstance(node, ExponentialFamily) and node.kappa != INFINITY:
+            holds = order <= 1 + expression(node.kappa) / expression(node.sensitivity)
+        else:
+            return True
+        if holds is sympy.true or (holds is sympy.false and order == alpha):
+            return bool(holds)
+    return holds
+
+
+def _require_finite(node: Node, alpha: sympy.Expr, reach: int | None) -> None:
+    """OrderError where two laws' divergence is infinite from some order on that α may pass."""
+    if not isinstance(node, DistributionPair) or node.masses is not None:
+        return
+    last = reach or sizes.current().order
+    with precision(_BITS):
+        finite = node.curve(BALL)(last).is_finite()
+    if not finite:
+        raise OrderError(
+            f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
+            f"formula holds at the open order {alpha}; ask for it at a number, m.formula(4)"
+        )
+
+
+def _chord(eps: NodeCurve, alpha: Any, hull: Convexify) -> Any:
+    """The projection's value: the chord of the hull over α, written with the curve below."""
+    if isinstance(alpha, sympy.Expr):
+        if alpha.is_integer and eps.shape == "convex":
+            return eps(alpha)
+        raise OrderError(
+            f"Convexify: found the open order {alpha}, needed a number: which chord of the hull "
+            "counts is decided by numbers; ask for m.formula('7/2'), or for the formula of the "
+            "mechanism below"
+        )
+    if alpha > hull.max_order:
+        return eps(alpha)
+    corners = _corners(eps, alpha, hull)
+    if alpha > corners[-1]:
+        return eps(alpha)
+    if alpha == 1:
+        return eps(corners[1]) if len(corners) > 1 else eps(1)
+    right = next(corner for corner in corners if corner >= alpha)
+    if alpha == right:
+        return eps(alpha)
+    left = max(corner for corner in corners if corner < alpha)
+    share = Fraction(alpha - left, right - left)
+    number = eps.evaluation.ctx.number
+    low = (left - 1) * eps(left) if left > 1 else 0  # K(0) = 0
+    high = (right - 1) * eps(right)
+    return (number(1 - share) * low + number(share) * high) / number(alpha - 1)
+
+
+def _corners(eps: NodeCurve, alpha: Any, hull: Convexify) -> list[int]:
+    """The orders of the hull's corners about α; (0, 0) is that of order 1."""
+    if eps.shape == "convex":
+        right = max(2, -int(-alpha // 1))
+        return [right - 1, right] if eps(right) != sympy.oo else [right - 1]
+    if hull.free_symbols:
+        names = ", ".join(sorted(map(str, hull.free_symbols)))
+        raise DomainError(
+            f"Convexify: found the free symbol {names}, needed numbers: they decide which chord "
+            "of the hull counts; replace it with m.subs({...})"
+        )
+    with precision(_BITS):
+        curve = eps.using(BALL)
+        points = [(l - 1, (l - 1) * curve(l)) for l in range(2, hull.max_order + 1)]
+        finite = [point for point in points if point[1].is_finite()]
+        return [x + 1 for x, _ in lower_hull([(0, BALL.number(0)), *finite])]

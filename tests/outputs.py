@@ -1,0 +1,128 @@
+"""What symacct writes in LaTeX: a parser reads it in `make test`, pdflatex in `make paper`."""
+
+import sympy
+
+from symacct import (
+    Convexify,
+    Curve,
+    DistributionPair,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    SubsampleWithoutReplacement,
+    SymacctError,
+    laws,
+    parse,
+    theorems,
+)
+from symacct.export.latex import latex
+from symacct.export.prose import prose
+from symacct.export.tables import table
+from symacct.expr import kinds
+from tests.symbolic import ALPHA, LEAVES, OPERATIONS, A, N, Q, pairs
+
+SIGMA, GAMMA, B = sympy.symbols("sigma gamma b", positive=True)
+
+#: Names that LaTeX would take for something else.
+HOSTILE = (
+    r"\input{/etc/passwd}", "a%b", "x_{max", "}", "$x$", "a&b", "#1", r"\end{align*}", "^^5cinput",
+    "a\nb", "my_long_name", "x__y", "sigma_max", "λ", "k'", '"', "a~b", "`ls`", "\\", "_", "x^2",
+)  # fmt: skip
+
+
+def displays(every=False):
+    """(title, LaTeX) of each theorem on one mechanism, or on every one, and of the defaults."""
+    done = set()
+    for theorem, operation, kind in pairs():
+        if every or theorem.name not in done:
+            try:
+                found = latex(OPERATIONS[operation](LEAVES[kind][0]), by=theorem.name)
+            except SymacctError:
+                continue  # it says nothing about this mechanism, see test_formula
+            done.add(theorem.name)
+            yield f"{theorem.name}, {operation} of {kind}", found
+    for operation in OPERATIONS:
+        for kind in LEAVES if every else ("Laplace", "TCDP"):
+            for alpha in (None, 3, "5/2", 1, "inf") if every else (None, "5/2"):
+                try:
+                    found = latex(OPERATIONS[operation](LEAVES[kind][0]), alpha)
+                except SymacctError:
+                    continue
+                yield f"{operation} of {kind} at {alpha}", found
+    for kind in LEAVES:
+        yield kind, latex(LEAVES[kind][0])
+    yield from special()
+
+
+def special():
+    """What is not covered by theorem and mechanism: names, nesting, the user's own curves."""
+    step = PoissonSubsample(Gaussian(SIGMA), GAMMA)
+    names = {GAMMA: "q", "sigma": r"\sigma_{\mathrm{DP}}", "alpha": r"\lambda"}
+    yield "names", latex(step, names=names)
+    yield "order", latex(step, sympy.Symbol("k", integer=True, positive=True))
+    for name in HOSTILE:
+        try:
+            yield f"hostile name {HOSTILE.index(name)}", latex(Gaussian(sympy.Symbol(name)))
+        except SymacctError:
+            continue
+    nested = PoissonSubsample(PoissonSubsample(Laplace(B), GAMMA), Q)
+    yield "nested", latex(nested, by="ZW19-T5")
+    yield "many", latex(N * step + 3 * PoissonSubsample(Laplace(B), Q) + nested)
+    yield "group", latex(PoissonSubsample(GroupPrivacy(PostProcess(Gaussian(A)), 2), Q))
+    function = Curve(lambda alpha: alpha / 50, adjacency="either")
+    yield "function", latex(PoissonSubsample(function, Q))
+    hull = Convexify(SubsampleWithoutReplacement(Laplace(2), "1/9"), 6)
+    yield "hull", latex(hull, "7/2")
+    yield "tau", latex(step, by="ZW19-T11:tau=3")
+    yield "rationals", latex(PoissonSubsample(Gaussian("22/7"), "1/1000") * 600_000)
+    couples = (
+        (laws.Gamma(2, 3), laws.Gamma(3, 3)),
+        (laws.Beta(2, 3), laws.Beta(3, 3)),
+        (laws.Normal(0, 1), laws.Normal(1, 2)),
+        (laws.Geometric("1/2"), laws.Geometric("1/3")),
+    )
+    for P, R in couples:
+        for alpha in (2, "3/2", 1, "inf"):
+            yield f"{P} {R} at {alpha}", latex(DistributionPair(P, R), alpha)
+    mine = Curve(sympy.sqrt(A) * ALPHA**2 + sympy.Max(A, ALPHA - 1), adjacency="either")
+    yield "a curve", latex(mine)
+
+
+def tables():
+    """(title, LaTeX) of tables with values of every kind."""
+    step = parse("PoissonSubsample(Gaussian(5), 1/1000)")
+    orders = [1, 2, "5/2", 8, 1000, "inf"]
+    yield "table", table(step, orders).latex()
+    columns = ("ZW19-T5", "ZW19-T6", "ZW19-T11:tau=2")
+    yield "columns", table(step, orders, 4, columns).latex("100 % of it & {more}", "tab:x-1")
+    yield "large", table(parse("TCDP(123456, 50)"), [2, 60]).latex()
+    yield "zero", table(parse("RandomizedResponse(1/2)"), [2, 3]).latex()
+
+
+def sentences():
+    """(title, LaTeX) of our own prose."""
+    for theorem in theorems():
+        yield theorem.name, prose(theorem.assumes)
+        yield theorem.name, prose(" ".join(theorem.statement.split()))
+    for name, kind in kinds().items():
+        yield name, prose(" ".join((kind.__doc__ or "").split()))
+    for text in (*HOSTILE, "α^", "x^{α", "α_1_2", "√α ≥ \\alpha", "ε′^2 <= 3%"):
+        yield "hostile prose", prose(text)
+
+
+def papers():
+    """(name, document) of a few whole documents."""
+    step = PoissonSubsample(Gaussian(SIGMA), GAMMA)
+    values = {"sigma": 5, "gamma": "1/1000"}
+    yield "gaussian", (N * step).paper(values=values | {"n": 600_000}, delta="1e-8")
+    yield "open", step.paper(names={"gamma": "q"})
+    without = SubsampleWithoutReplacement(Laplace(B), GAMMA)
+    yield "laplace", without.paper(values={"b": 2, "gamma": "1/9"}, alphas=[2, "5/2", 8, "inf"])
+    yield "lower", parse("PoissonSubsample(Gaussian(5), 1/9)").paper(by="ZW19-T6")
+    function = Curve(lambda alpha: alpha / 50, adjacency="add_remove")
+    yield "function", PoissonSubsample(function, "1/9").paper(alphas=[2, 3])
+    hostile = Gaussian(sympy.Symbol(r"\input{x}%", positive=True))
+    yield "hostile", PoissonSubsample(hostile, GAMMA).paper()
+    yield "group", GroupPrivacy(PoissonSubsample(Laplace(2), "1/9"), 1).paper(delta="1e-5")

@@ -1,0 +1,205 @@
+"""Every mechanism with its parameters as symbols, and formulas evaluated without symacct."""
+
+import operator
+import random
+from fractions import Fraction
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    Compose,
+    Convexify,
+    Curve,
+    DistributionPair,
+    ExponentialFamily,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+    SubsampleWithoutReplacement,
+    laws,
+    symbols,
+    theorems,
+)
+from tests import independent
+
+ALPHA = symbols.alpha
+A, B, Q = (sympy.Symbol(name, positive=True) for name in ("a", "b", "q"))
+N = sympy.Symbol("n", positive=True, integer=True)
+
+#: Each kind of leaf with symbols, and the range that each symbol is drawn from. A new leaf needs
+#: a line here; those of rational parameters only stand without symbols.
+LEAVES = {
+    "Gaussian": (Gaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
+    "Laplace": (Laplace(A, B), {A: (1, 3), B: ("1/2", 1)}),
+    "RandomizedResponse": (RandomizedResponse(A), {A: ("1/10", "9/10")}),
+    "PureDP": (PureDP(A), {A: ("1/10", 2)}),
+    "ZCDP": (ZCDP(A, B), {A: ("1/50", "1/5"), B: ("1/50", "1/5")}),
+    "TCDP": (TCDP(A, B), {A: ("1/50", "1/5"), B: (60, 90)}),
+    "Curve": (
+        Curve(A * ALPHA + B, kind="exact", adjacency="either", at_infinity="inf"),
+        {A: ("1/50", "1/5"), B: ("1/50", "1/5")},
+    ),
+    "Curve, lower": (
+        Curve(A * ALPHA + B, kind="lower", adjacency="either", at_infinity="inf"),
+        {A: ("1/50", "1/5"), B: ("1/50", "1/5")},
+    ),
+    "ExponentialFamily": (
+        ExponentialFamily(A, B, kappa=100),
+        {A: ("1/50", "1/5"), B: ("1/50", "1/5")},
+    ),
+    "DistributionPair": (DistributionPair(["1/4", "1/4", "1/2"], ["1/3", "1/6", "1/2"]), {}),
+    "DistributionPair of laws": (DistributionPair(laws.Poisson(3), laws.Poisson(2)), {}),
+}
+
+#: Every operation on a mechanism, its own parameters as symbols where they may be.
+OPERATIONS = {
+    "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
+    "Scale": lambda m: Scale(m, Q),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 1),
+    "PostProcess": PostProcess,
+    "Convexify": lambda m: Convexify(m, 5),
+    "PoissonSubsample": lambda m: PoissonSubsample(m, Q),
+    "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, Q),
+}
+
+#: Theorems that hold for some parameters only: what they are drawn from instead.
+REGIMES = {
+    "ACG16-L3": {Q: ("1/200", "1/100")},
+    "MTZ19-T11": {A: (5, 8), Q: ("1/200", "1/100")},
+    "BDRS18-T11": {A: ("1/200", "1/100"), B: (900, 999), Q: ("1/200", "1/100")},
+}
+
+
+def pairs():
+    """Every theorem with every operation that it is about and every kind of leaf."""
+    for theorem in theorems():
+        for operation in theorem.about.split():
+            for kind in LEAVES:
+                yield theorem, operation, kind
+
+
+def drawn(theorem, kind, seed=0):
+    """Random exact values of the symbols, in the theorem's regime: 3 digits and a random seed."""
+    rng = random.Random(f"{theorem} {kind} {seed}")
+    ranges = {Q: ("1/100", "99/100"), N: (2, 9), **LEAVES[kind][1]}
+    # The regime of BDRS18-T11 is one of ρ, and a Gaussian's is 1/(2σ²).
+    regime = dict(REGIMES.get(theorem, {})) if kind in ("Gaussian", "TCDP", "ZCDP") else {}
+    if theorem == "BDRS18-T11" and kind == "Gaussian":
+        regime |= {A: (8, 9), B: ("1/2", 1)}
+    if theorem == "BDRS18-T11" and kind == "ZCDP":
+        regime.pop(B)
+    ranges |= {symbol: ends for symbol, ends in regime.items() if symbol in ranges}
+    values = {}
+    for symbol, (low, high) in ranges.items():
+        low, high = Fraction(low), Fraction(high)
+        share = Fraction(rng.randrange(1, 1000), 1000)
+        value = low + (high - low) * share
+        values[symbol] = Fraction(round(value)) if symbol == N else value
+    return values
+
+
+# --- the value of a formula, by walking it with mpmath
+
+mp = independent.context(60)
+
+
+def _quad(f, low, high):
+    """∫ f, in pieces small against the width of a Gaussian of a scale of a few units."""
+    if mp.isinf(low):
+        return mp.quad(f, [mp.mpf(k) for k in range(-60, 61, 4)])
+    return mp.quad(f, [low, (low + high) / 2, high])
+
+
+HEADS = {
+    sympy.Add: lambda *xs: mp.fsum(xs),
+    sympy.Mul: lambda *xs: mp.fprod(xs),
+    sympy.Pow: lambda x, y: x**y,
+    sympy.exp: mp.exp,
+    sympy.log: mp.log,
+    sympy.Min: min,
+    sympy.Max: max,
+    sympy.Abs: abs,
+    sympy.binomial: mp.binomial,
+    sympy.factorial: mp.factorial,
+    sympy.factorial2: mp.fac2,
+    sympy.floor: mp.floor,
+    sympy.loggamma: mp.loggamma,
+}
+CONSTANTS = {sympy.oo: mp.inf, -sympy.oo: -mp.inf, sympy.E: mp.exp(1), sympy.pi: +mp.pi}
+
+
+def value(expression, replacements, definitions=()):
+    """The expression's number in mpmath, sums term by term; SymPy's own value can be wrong.
+
+    `definitions` are those of a named formula.
+    """
+    table = {symbol: mp_number(x) for symbol, x in replacements.items()}
+    return _walked(expression, table, definitions)
+
+
+def mp_number(x):
+    return independent.number(mp, Fraction(str(x))) if x != float("inf") else mp.inf
+
+
+def _walked(e, table, definitions):
+    if e in table:
+        return table[e]
+    if isinstance(e, sympy.Rational):
+        return mp.mpf(int(e.p)) / int(e.q)
+    if e in CONSTANTS:
+        return CONSTANTS[e]
+    if isinstance(e, sympy.Sum):
+        ((index, first, last),) = e.limits
+        low = int(_walked(first, table, definitions))
+        # Of infinite sums, those over the outcomes of a Poisson law, so many terms are enough.
+        high = low + 250 if last is sympy.oo else int(_walked(last, table, definitions))
+        terms = range(low, high + 1)
+        return mp.fsum(_walked(e.function, {**table, index: mp.mpf(l)}, definitions) for l in terms)
+    if isinstance(e, sympy.Integral):
+        ((variable, *ends),) = e.limits
+        low, high = (_walked(end, table, definitions) for end in ends)
+        return _quad(lambda z: _walked(e.function, {**table, variable: z}, definitions), low, high)
+    if isinstance(e, AppliedUndef):
+        return _defined(e, table, definitions)
+    if isinstance(e, sympy.Piecewise):
+        for branch, condition in e.args:
+            if condition == True or _holds(condition, table, definitions):  # noqa: E712
+                return _walked(branch, table, definitions)
+    head = next(HEADS[kind] for kind in type(e).__mro__ if kind in HEADS)
+    return head(*(_walked(argument, table, definitions) for argument in e.args))
+
+
+def _holds(condition, table, definitions):
+    left, right = (_walked(side, table, definitions) for side in condition.args)
+    signs = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    return signs[condition.rel_op](left, right)
+
+
+def _defined(e, table, definitions):
+    """The value of ε₁(l): its definition at that order, its own symbols as they are outside."""
+    (at,) = (_walked(argument, table, definitions) for argument in e.args)
+    same = [d for d in definitions if d.name.func == e.func]
+    found = next((d for d in same if d.name == e), None)
+    found = found or next(d for d in same if d.name.args[0].is_Symbol)
+    inside = {symbol: x for symbol, x in table.items() if symbol in (A, B, Q, N)}
+    if found.name.args[0].is_Symbol:
+        inside[found.name.args[0]] = at
+    return _walked(found.expression, inside, definitions)
+
+
+def agrees(number, answer, digits=40):
+    """Is the number within the enclosure, or within 10^-digits of it relatively?"""
+    if number == mp.inf or answer.upper == float("inf"):
+        return number == mp.inf and answer.upper == float("inf")
+    exact = independent.fraction(number)
+    error = abs(exact) / 10**digits
+    low, high = independent.fraction(answer.lower), independent.fraction(answer.upper)
+    return low - error <= exact <= high + error
