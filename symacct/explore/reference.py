@@ -1,0 +1,140 @@
+"""Reference tables: certified values on a grid, both ends rounded outwards, for others' tests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import symacct
+from symacct import sizes
+from symacct.accountant import Accountant
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError, SymacctError
+from symacct.expr import Node, as_node
+
+#: What each question is at.
+AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
+_RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
+
+
+@dataclass(frozen=True)
+class ReferenceTable:
+    """Rows of exact parameters with `lower` <= the value <= `upper`, as decimal text.
+
+    `lower` is rounded down and `upper` up to `digits` significant digits. `kind` is that of the
+    bound: an `upper` row encloses what the theorem gives. A row without a value has an `error`.
+    """
+
+    expression: str
+    ask: str
+    digits: int
+    axes: tuple[str, ...]
+    rows: tuple[dict[str, str], ...]
+
+    def to_csv(self) -> str:
+        """The table as CSV (RFC 4180, lines ended by a line feed), a row for each point."""
+        columns = [
+            *self.axes,
+            *(name for name in _RESULTS if any(name in row for row in self.rows)),
+        ]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """The table as JSON, numbers as text, with what computed it."""
+        document = {
+            "symacct": symacct.__version__,
+            "expression": self.expression,
+            "ask": self.ask,
+            "digits": self.digits,
+            "unit": "nats",
+            "rounding": "lower is rounded down, upper is rounded up",
+            "rows": list(self.rows),
+        }
+        return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+def reference_table(
+    node: Node,
+    grid: Mapping[str, Sequence[str]],
+    ask: str = "rdp",
+    digits: int = 50,
+    progress: Any = lambda done, of: None,
+) -> ReferenceTable:
+    """Certified values of `node` at every point of the grid.
+
+    `grid` gives the values, as exact text, of each open parameter and of alpha, delta or epsilon,
+    whichever `ask` ("rdp", "epsilon", "delta") is at. Raises DomainError and LimitError for a grid
+    that does not fit; a point that has no answer is a row with an error.
+
+    >>> from symacct import Gaussian
+    >>> print(reference_table(Gaussian(3), {"alpha": ["2"]}, digits=5).to_csv(), end="")
+    alpha,lower,upper,kind,theorems
+    2,0.11111,0.11112,exact,
+    """
+    node = as_node(node, "reference_table")
+    _check(node, grid, ask)
+    accountant = Accountant(digits)
+    names = tuple(name for name in grid if name != AT[ask])
+    points = list(itertools.product(*(grid[name] for name in names)))
+    rows: list[dict[str, str]] = []
+    for values in points:
+        fixed = dict(zip(names, values, strict=True))
+        rows.extend(_curve(accountant, node, fixed, ask, grid[AT[ask]], digits))
+        accountant.clear()  # another curve follows: what is remembered is of no more use
+        progress(len(rows), len(points) * len(grid[AT[ask]]))
+    return ReferenceTable(str(node), ask, digits, (*names, AT[ask]), tuple(rows))
+
+
+def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
+    if ask not in AT:
+        raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(AT)}")
+    needed = {symbol.name for symbol in node.free_symbols} | {AT[ask]}
+    if set(grid) != needed or not all(grid.values()):
+        found = ", ".join(sorted(grid)) or "nothing"
+        raise DomainError(f"grid: found {found}, needed values of {', '.join(sorted(needed))}")
+    sizes.check("points", math.prod(map(len, grid.values())), "grid, points")
+
+
+def _curve(
+    accountant: Accountant,
+    node: Node,
+    fixed: dict[str, str],
+    ask: str,
+    targets: Sequence[str],
+    digits: int,
+) -> Iterator[dict[str, str]]:
+    """The rows of one choice of parameters."""
+    for target in targets:
+        row = {**fixed, AT[ask]: target}
+        try:
+            m = node.subs(fixed) if fixed else node
+            yield row | _answer(accountant, m, ask, target, digits)
+        except SymacctError as error:
+            yield row | {"error": f"{type(error).__name__}: {error}"}
+
+
+def _answer(accountant: Accountant, m: Node, ask: str, target: str, digits: int) -> dict[str, str]:
+    if ask == "rdp":
+        return _ends(accountant.rdp(m, target), digits)
+    guarantee = getattr(accountant, ask)(m, target)
+    order = "inf" if guarantee.alpha == math.inf else str(guarantee.alpha)
+    return _ends(guarantee.asked, digits) | {"order": order}
+
+
+def _ends(x: Enclosure, digits: int) -> dict[str, str]:
+    return {
+        "lower": x.rounded_down(digits),
+        "upper": x.rounded_up(digits),
+        "kind": str(x.claim.kind),
+        "theorems": " ".join(x.claim.theorems),
+    }

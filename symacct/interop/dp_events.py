@@ -1,0 +1,246 @@
+"""dp_accounting's DpEvents to nodes and back: a whitelist of classes, read by their fields.
+
+Nothing is imported by a name found in data (from_named_tuple does that; it is not used). An event's
+noise multiplier is its noise over the bound C on the norm of one record's contribution. Removing a
+record moves a sum by C, replacing one by up to 2C: under replace-one the sensitivity is 2.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symacct import sizes
+from symacct.domains import whole
+from symacct.errors import AdjacencyError, DomainError, MissingPackageError
+from symacct.exact import exact
+from symacct.expr import Node, as_node
+from symacct.interop import floats
+from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
+from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+
+#: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
+RELATIONS = ("add_remove", "replace_one", "replace_special")
+_THEIR_NAMES = {
+    "ADD_OR_REMOVE_ONE": "add_remove",
+    "REPLACE_ONE": "replace_one",
+    "REPLACE_SPECIAL": "replace_special",
+}
+
+
+def relation_named(value: Any) -> str:
+    """The relation, given in our words or as dp_accounting's NeighboringRelation."""
+    name = getattr(value, "name", value)
+    known = _THEIR_NAMES.get(name, name) if isinstance(name, str) else None
+    if known not in RELATIONS:
+        raise DomainError(
+            f"neighbouring relation: found {value!r}, needed one of {', '.join(RELATIONS)} "
+            "or a dp_accounting.NeighboringRelation"
+        )
+    return known
+
+
+# --- from events
+
+
+def from_dp_event(event: Any, relation: Any = "add_remove") -> Node:
+    """The node that a dp_accounting DpEvent describes; floats keep their exact binary value.
+
+    `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation.
+    Raises DomainError for an event that is not on the whitelist, and AdjacencyError for sampling
+    that goes with another relation.
+
+    >>> from types import SimpleNamespace
+    >>> class GaussianDpEvent(SimpleNamespace): "a stand-in for dp_accounting's"
+    >>> from_dp_event(GaussianDpEvent(noise_multiplier=5.0))
+    Gaussian(5)
+    >>> from_dp_event(GaussianDpEvent(noise_multiplier=5.0), "replace_one")
+    Gaussian(5, sensitivity=2)
+    """
+    return _Reading(relation_named(relation)).node(event, 0)
+
+
+class _Reading:
+    """One reading of a tree of events; an event that is shared is read once."""
+
+    def __init__(self, relation: str) -> None:
+        self.relation = relation
+        self._read: dict[int, tuple[Any, Node]] = {}
+
+    def node(self, event: Any, depth: int) -> Node:
+        known = self._read.get(id(event))
+        if known is None:
+            sizes.check("depth", depth, "DpEvent, nesting depth")
+            reader = _READERS.get(type(event).__name__)
+            if reader is None:
+                raise DomainError(
+                    f"DpEvent: found {type(event).__name__}, needed one of {', '.join(_READERS)}"
+                )
+            # The event is kept, so that its id stays its own.
+            known = self._read[id(event)] = (event, reader(self, event, depth))
+        return known[1]
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one record moves a sum of records of norm at most 1."""
+        return 2 if self.relation == "replace_one" else 1
+
+    def nothing(self, event: Any, depth: int) -> Node:
+        return Compose()
+
+    def gaussian(self, event: Any, depth: int) -> Node:
+        return Gaussian(_field(event, "noise_multiplier"), self.sensitivity)
+
+    def laplace(self, event: Any, depth: int) -> Node:
+        return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
+
+    def zcdp(self, event: Any, depth: int) -> Node:
+        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
+        return ZCDP(_field(event, "rho"), _field(event, "xi"))
+
+    def response(self, event: Any, depth: int) -> Node:
+        """With probability p one of k answers at random, else the true one."""
+        p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
+        k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
+        if self.relation == "add_remove":
+            raise AdjacencyError(
+                "RandomizedResponseDpEvent: found add_remove, needed replace_one or replace_special"
+            )
+        if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
+            raise DomainError(f"noise_parameter: found {p}, needed 0 <= noise_parameter <= 1")
+        if k == 1 or p == 1:
+            return Compose()
+        if p == 0:
+            raise DomainError("RandomizedResponseDpEvent: found noise_parameter 0, no privacy")
+        other = Fraction(p) / k
+        own = 1 - p + other
+        if self.relation == "replace_one":
+            rest = [(k - 2) * other] if k > 2 else []
+            return DistributionPair([own, other, *rest], [other, own, *rest])
+        uniform = Fraction(1, k)
+        return DistributionPair([own, 1 - own], [uniform, 1 - uniform])
+
+    def self_composed(self, event: Any, depth: int) -> Node:
+        return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
+
+    def composed(self, event: Any, depth: int) -> Node:
+        events = _field(event, "events")
+        if not isinstance(events, list | tuple):
+            raise DomainError(f"ComposedDpEvent, events: found {events!r}, needed a list of events")
+        counts: dict[Node, int] = {}
+        for one in events:
+            node = self.node(one, depth + 1)
+            counts[node] = counts.get(node, 0) + 1
+        return Compose(counts)
+
+    def poisson(self, event: Any, depth: int) -> Node:
+        """A record that adds zero is as good as one not in the sample."""
+        if self.relation == "replace_one":
+            raise AdjacencyError(
+                "PoissonSampledDpEvent: found replace_one, needed add_remove or replace_special"
+            )
+        inner = self.node(_field(event, "event"), depth + 1)
+        return PoissonSubsample(inner, _field(event, "sampling_probability"))
+
+    def without_replacement(self, event: Any, depth: int) -> Node:
+        if self.relation != "replace_one":
+            raise AdjacencyError(
+                f"SampledWithoutReplacementDpEvent: found {self.relation}, needed replace_one"
+            )
+        name = "SampledWithoutReplacementDpEvent"
+        size = whole(_field(event, "source_dataset_size"), f"{name}, source_dataset_size", least=1)
+        sample = whole(_field(event, "sample_size"), f"{name}, sample_size")
+        inner = self.node(_field(event, "event"), depth + 1)
+        return SubsampleWithoutReplacement(inner, Fraction(sample, size))
+
+
+_READERS: dict[str, Callable[[_Reading, Any, int], Node]] = {
+    "NoOpDpEvent": _Reading.nothing,
+    "GaussianDpEvent": _Reading.gaussian,
+    "LaplaceDpEvent": _Reading.laplace,
+    "ZCDpEvent": _Reading.zcdp,
+    "RandomizedResponseDpEvent": _Reading.response,
+    "SelfComposedDpEvent": _Reading.self_composed,
+    "ComposedDpEvent": _Reading.composed,
+    "PoissonSampledDpEvent": _Reading.poisson,
+    "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
+}
+
+
+def _field(event: Any, name: str) -> Any:
+    try:
+        return getattr(event, name)
+    except AttributeError:
+        raise DomainError(f"{type(event).__name__}: found no field {name!r}") from None
+
+
+# --- to events
+
+
+def to_dp_event(node: Node) -> Any:
+    """dp_accounting's DpEvent for a node; its numbers are floats rounded to the sound side.
+
+    The noise multiplier is the noise over the sensitivity, as dp_accounting's RdpAccountant takes
+    it under every relation. Raises DomainError for what has no event, MissingPackageError where
+    dp_accounting is not installed.
+    """
+    try:
+        events = importlib.import_module("dp_accounting.dp_event")
+    except ImportError:
+        raise MissingPackageError(
+            "to_dp_event: needed the package dp-accounting; install it with pip"
+        ) from None
+    made: dict[Node, Any] = {}
+    for one in as_node(node, "to_dp_event").walk():
+        made[one] = _event(one, made, events)
+    return made[node]
+
+
+def _event(node: Node, made: dict[Node, Any], events: Any) -> Any:
+    what = f"{type(node).__name__} to a DpEvent"
+    fields = node.fields()
+    if isinstance(node, Gaussian):
+        noise = floats.down(_ratio(fields["sigma"], fields["sensitivity"]), what)
+        return events.GaussianDpEvent(noise)
+    if isinstance(node, Laplace):
+        noise = floats.down(_ratio(fields["b"], fields["sensitivity"]), what)
+        return events.LaplaceDpEvent(noise)
+    if isinstance(node, ZCDP):
+        return events.ZCDpEvent(floats.up(fields["rho"], what), floats.up(fields["xi"], what))
+    if isinstance(node, RandomizedResponse):
+        p = fields["p"]
+        return events.RandomizedResponseDpEvent(floats.down(2 * min(p, 1 - p), what), 2)
+    if isinstance(node, PoissonSubsample):
+        rate = floats.up(fields["gamma"], what)
+        return events.PoissonSampledDpEvent(rate, made[fields["mechanism"]])
+    if isinstance(node, SubsampleWithoutReplacement):
+        sampled, (sample, size) = made[fields["mechanism"]], _whole_ratio(fields["gamma"], what)
+        return events.SampledWithoutReplacementDpEvent(size, sample, sampled)
+    if isinstance(node, Compose):
+        return _composed(node, made, events)
+    raise DomainError(f"{what}: dp_accounting has no event for it")
+
+
+def _composed(node: Any, made: dict[Node, Any], events: Any) -> Any:
+    runs = []
+    for part, count in node.terms.items():
+        if not isinstance(count, int):
+            raise DomainError(f"Compose to a DpEvent: found the count {count}, needed a number")
+        runs.append(made[part] if count == 1 else events.SelfComposedDpEvent(made[part], count))
+    if not runs:
+        return events.NoOpDpEvent()
+    return runs[0] if len(runs) == 1 else events.ComposedDpEvent(runs)
+
+
+def _whole_ratio(rate: Any, what: str) -> tuple[int, int]:
+    if not isinstance(rate, int | Fraction):
+        raise DomainError(f"{what}: found the rate {rate}, needed a rational number")
+    return rate.numerator, rate.denominator
+
+
+def _ratio(noise: Any, sensitivity: Any) -> Any:
+    if isinstance(noise, int | Fraction) and isinstance(sensitivity, int | Fraction):
+        return Fraction(noise) / sensitivity
+    return noise if not isinstance(noise, int | Fraction) else sensitivity

@@ -1,0 +1,66 @@
+"""Opacus's histories, lists of (noise multiplier, sample rate, steps), to nodes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from symacct.errors import DomainError
+from symacct.expr import Node, as_node
+from symacct.interop import floats
+from symacct.mechanisms import Gaussian
+from symacct.operations import Compose, PoissonSubsample
+
+
+def from_opacus_history(history: Iterable[Any]) -> Node:
+    """Poisson-sampled Gaussian noise under add/remove: what Opacus's accountants take it for.
+
+    `history` is an accountant's `history`, or state_dict()["history"]: (σ, q, steps). Floats keep
+    their exact binary value. Raises DomainError.
+
+    >>> from_opacus_history([(1.5, 0.25, 100), (2.0, 0.25, 50)])
+    100*PoissonSubsample(Gaussian('3/2'), '1/4') + 50*PoissonSubsample(Gaussian(2), '1/4')
+    """
+    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+        raise DomainError(f"history: found {history!r}, needed a list of (sigma, q, steps)")
+    return Compose(*(_step(row) for row in history))
+
+
+def _step(row: Any) -> Node:
+    if not isinstance(row, list | tuple) or len(row) != 3:
+        raise DomainError(f"history: found {row!r}, needed (sigma, q, steps)")
+    sigma, rate, steps = row
+    return Compose({PoissonSubsample(Gaussian(sigma), rate): steps})
+
+
+def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
+    """[(σ, q, steps)] for composed Gaussian noise, sampled or not, rounded to the sound side.
+
+    Raises DomainError for anything that a history cannot say.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> to_opacus_history(100 * PoissonSubsample(Gaussian(2), "1/4") + Gaussian(3))
+    [(2.0, 0.25, 100), (3.0, 1.0, 1)]
+    """
+    node = as_node(node, "to_opacus_history")
+    terms = node.terms if isinstance(node, Compose) else {node: 1}
+    return [_row(part, count) for part, count in terms.items()]
+
+
+def _row(part: Node, count: Any) -> tuple[float, float, int]:
+    what = "to_opacus_history"
+    if not isinstance(count, int):
+        raise DomainError(f"{what}: found the count {count}, needed a number")
+    rate: Any = 1
+    if isinstance(part, PoissonSubsample):
+        rate, part = part.fields()["gamma"], part.fields()["mechanism"]
+    if not isinstance(part, Gaussian):
+        raise DomainError(
+            f"{what}: found {part!r}, needed Gaussian(sigma), alone or under PoissonSubsample"
+        )
+    fields = part.fields()
+    sigma, sensitivity = fields["sigma"], fields["sensitivity"]
+    if isinstance(sigma, int | Fraction) and isinstance(sensitivity, int | Fraction):
+        sigma = Fraction(sigma) / sensitivity
+    return floats.down(sigma, what), floats.up(rate, what), count

@@ -1,0 +1,128 @@
+"""For an accountant's own test suite: is what a function returns right?
+
+from symacct.testing import assert_sound
+
+def test_my_rdp():
+    assert_sound(lambda alpha: my_rdp(5, 0.001, alpha), "PoissonSubsample(Gaussian(5), 0.001)")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from symacct.accountant import Accountant
+from symacct.claims import REPLACE_ONE, Kind
+from symacct.errors import DomainError, SymacctError
+from symacct.exact import exact
+from symacct.expr import Node
+from symacct.notation import parse
+from symacct.verify import profiles
+from symacct.verify.bounds import Bound, ends
+from symacct.verify.protocol import Ask
+from symacct.verify.truth import parts_of
+
+#: Whole and fractional orders from next to 1 to large.
+ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
+DELTAS = ("1e-5", "1e-8")
+EPSILONS = ("0.1", "1")
+_DIGITS = 20
+
+
+class UnsoundError(AssertionError):
+    """A function returned less than the truth, or no number."""
+
+
+def assert_sound(
+    function: Callable[[float], Any],
+    expression: str | Node,
+    *,
+    what: str = "rdp",
+    at: Iterable[Any] | None = None,
+    conversion: str | None = None,
+    rounding: float = 1e-9,
+    loose: float | None = None,
+) -> int:
+    """Fail unless `function` is an upper bound of the truth wherever it is asked; how many were.
+
+    `what` is "rdp" (the function takes an order α), "epsilon" (δ ↦ ε) or "delta" (ε ↦ δ); `at`
+    the arguments, each given as a float. A value must not be below a certified lower bound of the
+    truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
+    best proved bound. The true ε(δ) of sampled compositions is known only roughly: with
+    `conversion` ("classic" or "improved") ε and δ are also held to the least value that this
+    conversion gives over all orders. UnsoundError says where, what and by how much.
+
+    >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
+    11
+    """
+    m = parse(expression) if isinstance(expression, str) else expression
+    if what not in _DEFAULTS:
+        raise DomainError(f"what: found {what!r}, needed 'rdp', 'epsilon' or 'delta'")
+    accountant = Accountant(_DIGITS)
+    asked = list(_DEFAULTS[what] if at is None else at)
+    for argument in asked:
+        x = float(exact(argument, "at"))
+        low, high = _truth(accountant, m, what, x, conversion)
+        _check(function(x), (low, high), f"{what}({x!r}) of {m!r}", rounding, loose)
+    return len(asked)
+
+
+_DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
+
+
+def _truth(
+    accountant: Accountant, m: Node, what: str, x: float, conversion: str | None
+) -> tuple[Bound, Bound]:
+    """A lower bound of what is right, and the best proved bound, at exactly this float."""
+    if what == "rdp":
+        return _renyi(accountant, m, x)
+    ask = accountant.epsilon if what == "epsilon" else accountant.delta
+    high = ends(ask(m, x).asked)[1]
+    low = _profile(accountant, m, what, x)
+    if conversion is not None:
+        least = ask(m, x, conversion)
+        # Only where it is proved that no order does better.
+        low = max(low, ends(least.asked)[0]) if least.optimal else low
+    return low, high
+
+
+def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]:
+    value = accountant.rdp(m, alpha)
+    low, high = ends(value)
+    if value.claim.kind is Kind.EXACT:
+        return low, high
+    try:
+        return ends(accountant.lower_bound(m, alpha))[0], high
+    except SymacctError:
+        return Fraction(0), high
+
+
+def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
+    parts = parts_of(m)
+    if parts is None:
+        return Fraction(0)
+    relation = "replace_one" if m.claim.adjacency == REPLACE_ONE else "add_remove"
+    least = profiles.lower(Ask(what, parts, str(Fraction(x)), relation), accountant)
+    return Fraction(0) if least is None else least.lower
+
+
+def _check(
+    found: Any, truth: tuple[Bound, Bound], where: str, rounding: float, loose: float | None
+) -> None:
+    low, high = truth
+    value = float(found)
+    between = f"the truth is in [{float(low):.17g}, {float(high):.17g}]"
+    if math.isnan(value):
+        raise UnsoundError(f"{where}: found nan, {between}")
+    if math.isinf(value):
+        if value < 0:
+            raise UnsoundError(f"{where}: found -inf, {between}")
+        return
+    exactly = Fraction(value)
+    if exactly < low * (1 - Fraction(rounding)):
+        share = float(exactly / Fraction(low))
+        raise UnsoundError(f"{where}: found {value!r}, {share:.9g} of the truth; {between}")
+    if loose is not None and exactly > high * Fraction(loose):
+        raise UnsoundError(f"{where}: found {value!r}, more than {loose} times too much; {between}")

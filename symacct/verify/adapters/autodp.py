@@ -1,0 +1,255 @@
+# /// script
+# requires-python = ">=3.9"
+# dependencies = ["autodp"]
+# ///
+"""autodp: the RDP of its mechanisms under sampling and composition; speaks docs/protocol.md.
+
+With its "improved" bounds, which hold for mechanisms with a worst-case pair. autodp_general.py asks
+for the general ones, its default.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+import time
+import warnings
+
+ANSWERS = sys.stdout
+sys.stdout = sys.stderr  # whatever the peer prints is not an answer
+GENERAL = globals().get("GENERAL", False)
+IMPORTS = [
+    "import numpy as np",
+    "from autodp import mechanism_zoo as zoo, transformer_zoo as transformers",
+    "compose = transformers.Composition()",
+]
+CLASSES = {
+    "Gaussian": ("ExactGaussianMechanism", {"sigma": "sigma"}),
+    "Laplace": ("LaplaceMechanism", {"b": "b"}),
+    "RandomizedResponse": ("RandresponseMechanism", {"p": "p"}),
+    "PureDP": ("PureDP_Mechanism", {"eps": "epsilon"}),
+    "ZCDP": ("zCDP_Mechanism", {"rho": "rho", "xi": "xi"}),
+}
+# What the documentation says is computed: (sampling, improved) → theorem at whole orders.
+CLAIMS = {
+    ("poisson", True): "ZW19-T8",
+    ("poisson", False): "ZW19-T5",
+    ("without_replacement", True): "WBK19-T27",
+    ("without_replacement", False): "WBK19-T9",
+}
+MOST_REPEATS = 100
+HOW = {
+    "count": ["number", "repeat", "nested", "split"],
+    "sequence": ["given", "reversed"],
+    "nesting": ["flat", "left", "right"],
+    "numbers": ["float", "int", "numpy.float64", "numpy.int64"],
+    "alpha": ["float", "int", "numpy.float64", "numpy.int64"],
+    "sharing": ["copied", "shared"],
+    "after": ["fresh", "asked", "twice"],
+}
+LAST: dict = {}  # the mechanism built last, for sweeps over its orders
+
+
+class Unsupported(Exception):
+    """What the peer does not offer."""
+
+
+def number(part, name, how):
+    """A parameter in the type asked for; whole types only where it is whole."""
+    import numpy as np
+
+    x = part[name + "_float"]
+    kind = how.get("numbers", "float")
+    if kind == "numpy.float64":
+        return np.float64(x)
+    if kind in ("int", "numpy.int64") and x.is_integer():
+        return int(x) if kind == "int" else np.int64(x)
+    return x
+
+
+class Build:
+    """Mechanisms together with the lines that build them."""
+
+    def __init__(self, how):
+        from autodp import mechanism_zoo, transformer_zoo
+
+        self.how, self.zoo, self.transformers = how, mechanism_zoo, transformer_zoo
+        self.lines = list(IMPORTS)
+        self.names = 0
+
+    def keep(self, mechanism, source):
+        """(mechanism, its name), the line added."""
+        self.names += 1
+        self.lines.append(f"m{self.names} = {source}")
+        return mechanism, f"m{self.names}"
+
+    def run(self, part, adjacency):
+        """One run of a part."""
+        kind, fields = CLASSES[part["mechanism"]]
+        values = {key: number(part, name, self.how) for key, name in fields.items()}
+        shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
+        mechanism = getattr(self.zoo, kind)(**values)
+        found = self.keep(mechanism, f"zoo.{kind}({shown})")
+        if part["sampling"] == "none":
+            return found
+        poisson = part["sampling"] == "poisson"
+        if adjacency == "replace_one":
+            mechanism.neighboring = "replace_one"
+            self.lines.append(f"{found[1]}.neighboring = 'replace_one'")
+        gamma, improved = number(part, "gamma", self.how), not GENERAL
+        flag = ", improved_bound_flag=True" if improved else ""
+        source = f"transformers.AmplificationBySampling(PoissonSampling={poisson})"
+        sample = self.transformers.AmplificationBySampling(PoissonSampling=poisson)
+        sampled = sample(mechanism, gamma, improved_bound_flag=improved)
+        return self.keep(sampled, f"{source}({found[1]}, {gamma!r}{flag})")
+
+    def compose(self, found, counts):
+        """The peer's composition of mechanisms with their counts."""
+        mechanisms = [mechanism for mechanism, _ in found]
+        names = ", ".join(name for _, name in found)
+        composed = self.transformers.Composition()(mechanisms, list(counts))
+        return self.keep(composed, f"compose([{names}], {list(counts)!r})")
+
+    def part(self, part, adjacency):
+        """(mechanisms, counts) of a part, written as the ask has it."""
+        count, way = part["count"], self.how.get("count", "number")
+        if way == "repeat" or "sharing" in self.how:
+            if count > MOST_REPEATS:
+                raise Unsupported(f"more than {MOST_REPEATS} repetitions one by one")
+            one = self.run(part, adjacency)
+            shared = self.how.get("sharing") == "shared"
+            rest = [one if shared else self.run(part, adjacency) for _ in range(count - 1)]
+            return [one, *rest], [1] * count
+        one = self.run(part, adjacency)
+        if way == "split" and count > 1:
+            return [one, one], [count // 2, count - count // 2]
+        if way == "nested":
+            inner = next(d for d in (2, 3, 5, 7, 1) if count % d == 0)
+            return [self.compose([one], [inner])], [count // inner]
+        return [one], [count]
+
+    def whole(self, ask):
+        """The composition asked about."""
+        parts = ask["parts"]
+        if self.how.get("sequence") == "reversed":
+            parts = parts[::-1]
+        rows = [self.part(part, ask["adjacency"]) for part in parts]
+        way = self.how.get("nesting", "flat")
+        if way == "flat":
+            found = [m for mechanisms, _ in rows for m in mechanisms]
+            return self.compose(found, [n for _, counts in rows for n in counts])
+        alone = [self.compose(mechanisms, counts) for mechanisms, counts in rows]
+        while len(alone) > 1:
+            if way == "left":
+                alone[:2] = [self.compose(alone[:2], [1, 1])]
+            else:
+                alone[-2:] = [self.compose(alone[-2:], [1, 1])]
+        return alone[0]
+
+
+def built(ask):
+    """(the composition, its name, the lines); the last one is kept for the orders that follow."""
+    if ask["how"].get("after") or set(ask["how"]) - {"alpha"}:
+        return construct(ask)
+    key = json.dumps([ask["parts"], ask["adjacency"]])
+    if key not in LAST:
+        LAST.clear()
+        LAST[key] = construct(ask)
+    return LAST[key]
+
+
+def construct(ask):
+    """Built anew."""
+    build = Build(ask["how"])
+    mechanism, name = build.whole(ask)
+    return mechanism, name, build.lines
+
+
+def order(ask):
+    """The order in the type asked for."""
+    import numpy as np
+
+    kinds = {"int": int, "numpy.float64": np.float64, "numpy.int64": np.int64}
+    return kinds.get(ask["how"].get("alpha"), float)(ask["alpha_float"])
+
+
+def answer(ask):
+    """The answer's fields."""
+    begun = time.perf_counter()
+    mechanism, name, lines = built(ask)
+    at = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}[ask["ask"]]
+    target = order(ask) if at == "alpha" else ask[at + "_float"]
+    question = {"rdp": "get_RDP", "epsilon": "get_approxDP", "delta": "get_approx_delta"}[
+        ask["ask"]
+    ]
+    way = ask["how"].get("after")
+    if way == "asked":
+        mechanism.get_RDP(3.5), mechanism.get_approxDP(1e-3)
+    for _ in range(2 if way == "twice" else 1):
+        value = getattr(mechanism, question)(target)
+    return {
+        "value": repr(float(value)),
+        "seconds": time.perf_counter() - begun,
+        "reproduce": [*lines, f"print({name}.{question}({target!r}))"],
+        **claimed(ask, value),
+    }
+
+
+def claimed(ask, value):
+    """The theorem its documentation names; not where it took the base's own, smaller value."""
+    samplings = {part["sampling"] for part in ask["parts"]}
+    alpha = ask.get("alpha_float")
+    if len(samplings) > 1 or samplings == {"none"} or alpha is None:
+        return {}
+    base = Build({}).whole({**ask, "parts": [{**p, "sampling": "none"} for p in ask["parts"]]})[0]
+    if not float(alpha).is_integer() or value >= base.get_RDP(alpha) * (1 - 1e-12):
+        return {}
+    return {"claims": CLAIMS[samplings.pop(), not GENERAL]}
+
+
+def hello():
+    """Who computes, and what may be asked; imports the peer, so that no answer is slow for that."""
+    import autodp.transformer_zoo  # noqa: F401
+
+    improved = ("Gaussian", "Laplace", "RandomizedResponse")
+    asks = ["rdp", "epsilon", "delta"]
+    rows = []
+    if not GENERAL:
+        rows = [(kind, "none", "add_remove") for kind in CLASSES]
+    for kind in CLASSES if GENERAL else improved:
+        rows += [(kind, "poisson", "add_remove"), (kind, "without_replacement", "replace_one")]
+    return {
+        "peer": "autodp (general bounds)" if GENERAL else "autodp",
+        "version": importlib.metadata.version("autodp"),
+        "supports": [
+            {"mechanism": kind, "sampling": sampling, "adjacency": adjacency, "asks": asks}
+            for kind, sampling, adjacency in rows
+        ],
+        "compose": True,
+        "conversion": "improved",
+        "default_orders": "real",
+        "how": HOW,
+    }
+
+
+def respond(ask):
+    """One line of the protocol, whatever happens in the peer."""
+    try:
+        return hello() if ask["ask"] == "hello" else answer(ask)
+    except Unsupported as what:
+        return {"unsupported": str(what)}
+    except Exception as error:  # what the peer raises is what is looked for
+        return {"error": f"{type(error).__name__}: {error}"[:600]}
+
+
+def main():
+    """Answer line by line."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        ask = json.loads(line)
+        print(json.dumps({"id": ask["id"], **respond(ask)}), file=ANSWERS, flush=True)
+
+
+if __name__ == "__main__":
+    main()

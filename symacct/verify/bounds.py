@@ -1,0 +1,43 @@
+"""Both ends of an enclosure as exact fractions, of bounded size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from symacct.enclosure import Enclosure, to_fraction
+
+Bound = Fraction | float
+#: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.
+_EXPONENT = 4096
+_SMALL = Fraction(1, 2**_EXPONENT)
+_LARGE = Fraction(2**_EXPONENT)
+
+
+def ends(value: Enclosure) -> tuple[Bound, Bound]:
+    """lower and upper; below 2^−4096 they are 0 and 2^−4096, above 2^4096 that and ∞."""
+    low, high = _exponent(value.lower), _exponent(value.upper)
+    if low is not None and low > _EXPONENT:
+        return _LARGE, float("inf")
+    lower = Fraction(0) if low is None or low < -_EXPONENT else to_fraction(value.lower)
+    if high is None:
+        return lower, Fraction(0)
+    if high > _EXPONENT:
+        return lower, float("inf")
+    return lower, _SMALL if high < -_EXPONENT else to_fraction(value.upper)
+
+
+def _exponent(x: Any) -> float | None:
+    """log₂ x to within 1; None for 0, ∞ for ∞."""
+    _, mantissa, power, bits = x._mpf_
+    if mantissa:
+        return float(power + bits)
+    return float("inf") if power else None
+
+
+def approximately(x: Bound) -> float:
+    """x as a float, for a message or a plot; ±∞ beyond float64."""
+    try:
+        return float(x)
+    except OverflowError:
+        return float("inf") if x > 0 else float("-inf")

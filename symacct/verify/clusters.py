@@ -1,0 +1,104 @@
+"""Findings of one kind counted together: the worst of them, and the simplest that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symacct.verify.protocol import Ask
+from symacct.verify.simplify import Probe
+from symacct.verify.verdict import VERDICTS, Finding
+
+
+@dataclass
+class Cluster:
+    """Findings of one kind, and how to look for the same at another question."""
+
+    worst: Finding
+    probe: Probe
+    count: int = 1
+    simple: Finding | None = None
+
+    @property
+    def shown(self) -> Finding:
+        """The finding to report."""
+        return self.simple or self.worst
+
+    def add(self, found: Finding) -> None:
+        """Count one more, and keep the worse."""
+        self.count += 1
+        if found.severity > self.worst.severity:
+            self.worst = found
+
+
+class Clusters:
+    """All that was found."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[object, ...], Cluster] = {}
+
+    def note(self, found: Finding | None, probe: Probe) -> None:
+        """Count a finding, if it is one."""
+        if found is None:
+            return
+        key = _key(found)
+        if key in self._of:
+            self._of[key].add(found)
+        else:
+            self._of[key] = Cluster(found, probe)
+
+    def drop(self, cluster: Cluster) -> None:
+        """Forget a cluster that was not confirmed."""
+        self._of = {key: c for key, c in self._of.items() if c is not cluster}
+
+    def complete(self, finish: Callable[[Finding], Finding]) -> None:
+        """Replace what is shown of each by its completed form."""
+        for cluster in self._of.values():
+            cluster.simple = finish(cluster.shown)
+
+    def ranked(self) -> list[Cluster]:
+        """What fails a run first, then what rounding does not explain, then the worst."""
+        return sorted(self._of.values(), key=_rank)
+
+    def merged(self) -> list[Cluster]:
+        """The same, those that came down to one simple question counted together."""
+        merged: dict[object, Cluster] = {}
+        for cluster in self.ranked():
+            first = merged.setdefault((cluster.shown.verdict, cluster.shown.ask), cluster)
+            if first is not cluster:
+                first.count += cluster.count
+        return list(merged.values())
+
+
+def _key(found: Finding) -> tuple[object, ...]:
+    """What findings have in common that are counted as one."""
+    ask = found.ask
+    parts = tuple(sorted({(p.mechanism, p.sampling) for p in ask.parts}))
+    error = found.note.split(":")[0] if found.verdict == "exception" else ""
+    kind = (found.verdict, found.beyond_rounding, found.below, ask.kind, parts, ask.adjacency)
+    return (*kind, found.law or region_of_orders(ask), ask.how, error)
+
+
+def _rank(cluster: Cluster) -> tuple[object, ...]:
+    found = cluster.shown
+    verdict = VERDICTS.index(found.verdict)
+    return not found.below, not found.beyond_rounding, verdict, -cluster.worst.severity
+
+
+def region(ask: Ask) -> tuple[object, ...]:
+    """Questions that are alike in what they cost."""
+    parts = tuple((part.mechanism, part.sampling) for part in ask.parts)
+    return ask.kind, parts, ask.adjacency, region_of_orders(ask), dict(ask.how).get("count")
+
+
+def region_of_orders(ask: Ask) -> str:
+    """Where on the axis of orders an RDP question lies."""
+    if ask.kind != "rdp":
+        return ""
+    alpha = Fraction(ask.at)
+    if alpha.denominator == 1:
+        return "whole" if alpha <= 64 else "whole, large"
+    if alpha < Fraction(11, 10):
+        return "near 1"
+    return "fractional" if alpha <= 64 else "fractional, large"

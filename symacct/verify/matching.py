@@ -1,0 +1,123 @@
+"""Which formula a value is: the registered theorems' values, and those of likely mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from symacct import theory
+from symacct.errors import SymacctError
+from symacct.verify.bounds import Bound, ends
+from symacct.verify.protocol import Ask, Part
+from symacct.verify.truth import Oracle, readings, step
+
+#: Relative distance up to which two float64 computations of one formula are taken for the same.
+SAME = Fraction(1, 10**9)
+
+
+def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME) -> bool:
+    """Is the value one of the enclosed ones, but for rounding?"""
+    low, high = bounds
+    return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
+
+
+def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
+    """The name of the formula whose value this is, theorems first; None if none is known."""
+    if ask.kind != "rdp" or value == 0:
+        return None
+    for name, bounds in candidates(oracle, ask):
+        if same(value, bounds):
+            return name
+    return None
+
+
+def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
+    """The certified value of the theorem that a peer names; None if it does not speak."""
+    if ask.kind != "rdp":
+        return None
+    try:
+        theory.named(name)
+    except SymacctError:
+        return None
+    return _by_theorem(oracle, ask, name)
+
+
+def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
+    """(name, enclosure) of every formula that a value is compared with."""
+    names = [t.name for t in theory.theorems() if t.status == theory.PROVED]
+    own = [name for name in names if not name.startswith(_GENERIC)]
+    yield from _theorems(oracle, ask, [*own, *_WITH_OPTIONS])
+    for what, other, factor in _mistakes(ask):
+        truth = oracle.truth(other)
+        if truth is not None and truth.upper != float("inf"):
+            # Where only bounds are known, an accountant would have computed the upper one.
+            low = truth.lower if truth.exact else truth.upper
+            yield what, (factor * low, factor * truth.upper)
+    yield from _theorems(oracle, ask, [name for name in names if name not in own])
+
+
+#: What holds for every curve names no formula of its own: tried last.
+_GENERIC = ("VEH14", "WBK19-C10")
+_WITH_OPTIONS = ("ZW19-T11:tau=50", "ZW19-T20:tau=50")
+
+
+def _theorems(
+    oracle: Oracle, ask: Ask, names: list[str]
+) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
+    for name in names:
+        bounds = _by_theorem(oracle, ask, name)
+        if bounds is not None:
+            yield name, bounds
+
+
+def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
+    if any(part.sampling == "none" for part in ask.parts):
+        return None
+    try:
+        return _hull([_sum_of_parts(oracle, reading, name) for reading in readings(ask)])
+    except SymacctError:
+        return None
+
+
+def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
+    low: Any = Fraction(0)
+    high: Any = Fraction(0)
+    for part in ask.parts:
+        a, b = ends(oracle.accountant.rdp(step(replace(part, count=1)), ask.at, by=name))
+        low, high = low + part.count * a, high + part.count * b
+    return low, high
+
+
+def _hull(found: list[tuple[Bound, Bound]]) -> tuple[Bound, Bound]:
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
+    """(what it would be, the ask whose truth it is, a factor)"""
+    alpha = Fraction(ask.at)
+    parts = ask.parts
+    if any(p.sampling != "none" for p in parts):
+        yield "sampling ignored", replace(ask, parts=_each(parts, sampling="none", gamma=None)), 1
+    if any(p.sampling == "without_replacement" for p in parts):
+        poisson = replace(ask, parts=_each(parts, sampling="poisson"), adjacency="add_remove")
+        yield "Poisson sampling under add/remove", poisson, 1
+    if any(p.count > 1 for p in parts):
+        yield "count ignored", replace(ask, parts=_each(parts, count=1)), 1
+    yield "order α + 1", replace(ask, at=str(alpha + 1)), 1
+    if alpha > 2:
+        yield "order α − 1", replace(ask, at=str(alpha - 1)), 1
+    if alpha.denominator != 1:
+        floor = alpha.numerator // alpha.denominator
+        yield "the next whole order", replace(ask, at=str(floor + 1)), 1
+        if floor > 1:
+            yield "the whole order below", replace(ask, at=str(floor)), 1
+    yield "the CGF, (α − 1) ε(α)", ask, alpha - 1
+    yield "ε(α) (α − 1)/α", ask, (alpha - 1) / alpha
+    yield "twice ε(α)", ask, 2
+    yield "half ε(α)", ask, Fraction(1, 2)
+
+
+def _each(parts: tuple[Part, ...], **changes: Any) -> tuple[Part, ...]:
+    return tuple(replace(part, **changes) for part in parts)

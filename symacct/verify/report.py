@@ -1,0 +1,179 @@
+"""What a run found: the JSON of issue 6, and the lines that a terminal and a page show."""
+
+from __future__ import annotations
+
+import decimal
+import json
+import math
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from symacct.verify.bounds import Bound
+from symacct.verify.clusters import Cluster
+from symacct.verify.process import Incidents
+from symacct.verify.protocol import AT, HELLO_LINE, Answer, Ask
+from symacct.verify.verdict import VERDICTS, Finding
+
+_DIGITS = 20
+
+
+@dataclass(frozen=True)
+class Point:
+    """One answer for a plot: its relative error, against order, noise and rate."""
+
+    alpha: float
+    scale: float
+    gamma: float | None
+    error: float
+    label: str
+
+
+@dataclass
+class Report:
+    """All that is said of a peer."""
+
+    peer: str
+    version: str
+    command: Sequence[str]
+    asked: int
+    unsupported: int
+    seconds: float
+    seed: int
+    clusters: list[Cluster]
+    incidents: Incidents
+    #: Answers below the truth by no more than the rounding allowance, and the largest share.
+    within_rounding: int = 0
+    worst_within: float = 0.0
+    #: Not asked, being of a kind that ran out of time twice.
+    skipped: int = 0
+    cut: list[str] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+
+    @property
+    def unsound(self) -> bool:
+        """Is a value below what is proved? The command's exit status is then 1."""
+        return any(cluster.shown.below for cluster in self.clusters)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were of each verdict."""
+        found: Counter[str] = Counter()
+        for cluster in self.clusters:
+            found[cluster.shown.verdict] += cluster.count
+        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {
+            "peer": self.peer,
+            "version": self.version,
+            "asked": self.asked,
+            "findings": [finding_as_dict(c, self.command) for c in self.clusters],
+            "unsound": self.unsound,
+            "counts": self.counts,
+            "unsupported": self.unsupported,
+            "skipped": self.skipped,
+            "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
+            "incidents": self.incidents.as_dict(),
+            "complete": not self.cut,
+            "cut": self.cut,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+        }
+
+    def to_json(self) -> str:
+        """The document as text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
+    """One finding, at the simplest question that shows it."""
+    found = cluster.shown
+    truth = found.truth
+    row: dict[str, Any] = {
+        "verdict": found.verdict,
+        "call": call(found.ask),
+        "expression": found.ask.expression,
+        "parameters": found.ask.parameters(),
+        "peer_value": value_for_json(found.answer),
+        "truth_lower": None if truth is None else decimal_text(truth.lower, up=False),
+        "truth_upper": None if truth is None else decimal_text(truth.upper, up=True),
+        "ratio": finite_or_text(found.ratio),
+        "formula_matched": found.formula,
+        "reproduce": reproduce(found, command),
+        "claims": found.answer.claims,
+        "beyond_rounding": found.beyond_rounding,
+        "below_proved": found.below,
+        "answers": cluster.count,
+        "worst_ratio": finite_or_text(cluster.worst.ratio),
+        "worst_expression": cluster.worst.ask.expression,
+        "worst_call": call(cluster.worst.ask),
+        "note": found.note,
+    }
+    if found.other is not None:
+        ask, answer = found.other
+        row["other"] = {"call": call(ask), "expression": ask.expression}
+        row["other"]["peer_value"] = value_for_json(answer)
+    if found.before is not None:
+        row["before"] = {"call": call(found.before), "expression": found.before.expression}
+    if found.split:
+        row["excess"] = {name: finite_or_text(share) for name, share in found.split}
+    return row
+
+
+def call(ask: Ask) -> str:
+    """The question, without its expression: rdp(alpha=5/2, count=repeat)."""
+    given = [f"{AT[ask.kind]}={ask.at}", *(f"{key}={way}" for key, way in ask.how)]
+    if ask.orders is not None:
+        given.append(f"orders={' '.join(ask.orders)}")
+    return f"{ask.kind}({', '.join(given)})"
+
+
+def reproduce(found: Finding, command: Sequence[str]) -> str:
+    """Lines that show the finding in the peer alone: its own code, or the protocol's line."""
+    asks = [] if found.before is None else [found.before]
+    if found.verdict in ("inconsistent", "jump") and found.other is not None:
+        other_ask, other = found.other
+        if other.reproduce and found.answer.reproduce and found.before is None:
+            return "\n".join([*other.reproduce, *found.answer.reproduce])
+        if found.before is None:
+            asks.append(other_ask)
+    elif found.answer.reproduce:
+        return "\n".join(found.answer.reproduce)
+    asks.append(found.ask)
+    lines = [HELLO_LINE, *(ask.line(i + 1) for i, ask in enumerate(asks))]
+    return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
+
+
+def value_for_json(answer: Answer) -> float | str | None:
+    """The peer's value: a number, or text for inf, nan, and what is beyond float64."""
+    if answer.finite is not None:
+        try:
+            value = float(answer.finite)
+        except OverflowError:
+            return decimal_text(answer.finite, up=True)
+        return value if value or not answer.finite else decimal_text(answer.finite, up=True)
+    return None if answer.value is None else str(answer.value)
+
+
+def finite_or_text(x: float | None) -> float | str | None:
+    """x for JSON, which has no inf."""
+    return x if x is None or math.isfinite(x) else str(x)
+
+
+def decimal_text(x: Bound, up: bool) -> str:
+    """A bound as decimal text, rounded outwards to 20 digits.
+
+    >>> decimal_text(Fraction(1, 3), up=True)
+    '0.33333333333333333334'
+    """
+    if not isinstance(x, Fraction):
+        return str(x)
+    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
+    wide = decimal.Context(_DIGITS, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    quotient = wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))
+    return str(quotient.normalize(wide)).replace("E+", "e").replace("E", "e")

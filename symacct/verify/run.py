@@ -1,0 +1,80 @@
+"""verify: run a peer and report on it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from symacct.verify.process import Peer
+from symacct.verify.protocol import Answer, Ask
+from symacct.verify.questions import FULL, QUICK, Extent
+from symacct.verify.report import Point, Report
+from symacct.verify.session import Session
+
+_TIMEOUT = 10.0
+_MAX_POINTS = 5000
+
+
+def verify(
+    command: Sequence[str],
+    extent: Extent = FULL,
+    seed: int = 0,
+    timeout: float = _TIMEOUT,
+    progress: Callable[[str, int], None] = lambda stage, asked: None,
+) -> Report:
+    """A Report on the program that `command` runs; it speaks docs/protocol.md.
+
+    `extent` is FULL (under five minutes) or QUICK (under thirty seconds), `timeout` the seconds
+    allowed for one answer. Raises PeerError where the program cannot be run, ProtocolError where
+    it does not speak the protocol.
+    """
+    begun = time.monotonic()
+    with Peer(command, timeout) as peer:
+        session = Session(peer, extent, seed, begun, progress)
+        session.run()
+    return Report(
+        peer=peer.hello.peer,
+        version=peer.hello.version,
+        command=tuple(command),
+        asked=session.asked,
+        unsupported=session.unsupported,
+        seconds=time.monotonic() - begun,
+        seed=seed,
+        clusters=session.clusters.merged(),
+        incidents=peer.incidents,
+        within_rounding=session.judge.within_rounding,
+        worst_within=session.judge.worst_within,
+        skipped=session.skipped,
+        cut=session.cut,
+        points=_points(session),
+    )
+
+
+def _points(session: Session) -> list[Point]:
+    found = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
+    return [point for point in found if point is not None]
+
+
+def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
+    truth = session.oracle.truth(ask)
+    if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
+        return None
+    end = truth.lower if answer.finite < truth.lower else truth.upper
+    inside = truth.lower <= answer.finite <= truth.upper
+    try:
+        error = 0.0 if inside else float(answer.finite / Fraction(end) - 1)
+    except OverflowError:
+        return None
+    part = ask.parts[0]
+    return Point(
+        alpha=float(Fraction(ask.at)),
+        scale=float(Fraction(part.parameters[0][1])),
+        gamma=None if part.gamma is None else float(Fraction(part.gamma)),
+        error=error,
+        label=f"{part.mechanism}, {part.sampling.replace('_', ' ')}",
+    )
+
+
+__all__ = ["FULL", "QUICK", "Report", "verify"]

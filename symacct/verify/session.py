@@ -1,0 +1,367 @@
+"""A run: asks a peer all that is to be asked, and gathers, confirms and simplifies the findings."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from symacct.verify import laws, questions
+from symacct.verify.bounds import approximately
+from symacct.verify.clusters import Cluster, Clusters, region
+from symacct.verify.jumps import Jumps
+from symacct.verify.process import Peer, PeerGoneError
+from symacct.verify.protocol import Answer, Ask, Hello
+from symacct.verify.questions import Extent
+from symacct.verify.simplify import simplest
+from symacct.verify.truth import Oracle
+from symacct.verify.verdict import ALLOWANCE, Finding, Judge
+
+Progress = Callable[[str, int], None]
+_AHEAD = 16
+_HANGS = 2
+_REFINED = 12
+_CULPRITS = 12
+#: The shares of the time at which the stages end.
+_STAGES = {
+    "points": 0.4,
+    "ends": 0.5,
+    "structure": 0.65,
+    "refining": 0.72,
+    "simplifying": 0.9,
+    "confirming": 1.0,
+}
+
+
+@dataclass
+class Session:
+    """The state of a run: what was asked, and what was found."""
+
+    peer: Peer
+    extent: Extent
+    seed: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    progress: Progress = lambda what, asked: None
+    asked: int = 0
+    unsupported: int = 0
+    #: Not asked, being of a kind that ran out of time before.
+    skipped: int = 0
+    clusters: Clusters = field(default_factory=Clusters)
+    points: list[tuple[Ask, Answer]] = field(default_factory=list)
+    history: list[Ask] = field(default_factory=list)
+    #: Why the run stopped before all was asked; empty if it did not.
+    cut: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.oracle = Oracle()
+        self.judge = Judge(self.oracle, self.hello)
+        self._worker = ThreadPoolExecutor(1)
+        self._hangs: Counter[object] = Counter()
+        self._stage = "points"
+
+    @property
+    def hello(self) -> Hello:
+        return self.peer.hello
+
+    def run(self) -> None:
+        """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
+        stages = {
+            "points": self._points,
+            "ends": self._ends,
+            "structure": self._structure,
+            "refining": self._refine,
+            "simplifying": self._simplify,
+            "confirming": self._confirm,
+        }
+        try:
+            for self._stage, stage in stages.items():
+                stage()
+        except PeerGoneError as gone:
+            self.cut.append(str(gone))
+        finally:
+            self._worker.shutdown(wait=True, cancel_futures=True)
+        self.clusters.complete(self.judge.complete)
+
+    # --- asking
+
+    def _stream(self, asks: Iterable[Ask]) -> Iterator[tuple[Ask, Answer]]:
+        """Answers in the order of the asks; the peer works while truths are computed here."""
+        pending: deque[tuple[Ask, Future[Answer]]] = deque()
+        for ask in asks:
+            if self._late():
+                self._cut_short()
+                break
+            if self._hangs[region(ask)] >= _HANGS:
+                self.skipped += 1
+                continue
+            pending.append((ask, self._worker.submit(self.peer.ask, ask)))
+            if len(pending) > _AHEAD:
+                yield self._counted(*pending.popleft())
+        while pending:
+            ask, future = pending.popleft()
+            if not (self._late() and future.cancel()):
+                yield self._counted(ask, future)
+
+    def _counted(self, ask: Ask, future: Future[Answer]) -> tuple[Ask, Answer]:
+        answer = future.result()
+        self.asked += 1
+        self.history.append(ask)
+        self._hangs[region(ask)] += answer.late
+        self.unsupported += answer.unsupported is not None
+        self.progress(self._stage, self.asked)
+        return ask, answer
+
+    def _one(self, ask: Ask) -> Answer:
+        return self._counted(ask, self._worker.submit(self.peer.ask, ask))[1]
+
+    def _cut_short(self) -> None:
+        why = f"{self._stage}: the time allowed was used up"
+        if why not in self.cut:
+            self.cut.append(why)
+
+    def _late(self) -> bool:
+        share = _STAGES[self._stage] * self.extent.seconds
+        return time.monotonic() - self.begun > share
+
+    # --- stages
+
+    def _points(self) -> None:
+        asks = questions.points(self.hello, self.extent, self.seed)
+        for ask, answer in self._stream(asks):
+            self.points.append((ask, answer))
+            self.clusters.note(self.judge.judge(ask, answer), self._probe)
+
+    def _ends(self) -> None:
+        for ask, answer in self._stream(questions.ends(self.hello, self.extent, self.seed)):
+            self.clusters.note(self.judge.judge(ask, answer), self._probe)
+
+    def _structure(self) -> None:
+        self._curves()
+        sizes = questions.whole_sizes()
+        for base in questions.compositions(self.hello, self.extent, self.seed):
+            if self._late():
+                self._cut_short()
+                return
+            self.clusters.note(self._probe(base), self._probe)
+            for variant in questions.variants(self.hello, base, sizes):
+                if self._late() or self._hangs[region(variant)] >= _HANGS:
+                    continue
+                found = self._variant(variant)
+                self.clusters.note(found, self._variant if found and found.ask.how else self._probe)
+            self.clusters.note(self._sum(base), self._sum)
+
+    def _curves(self) -> None:
+        """The laws along each curve that was asked at several orders."""
+        curves: dict[object, list[tuple[Ask, Answer]]] = {}
+        for ask, answer in self.points:
+            truth = self.oracle.truth(ask)
+            if truth is not None and truth.exact:
+                curves.setdefault((ask.parts, ask.adjacency), []).append((ask, answer))
+        for points in curves.values():
+            for found in laws.curve_laws(points):
+                self.clusters.note(found, _nothing)
+
+    def _refine(self) -> None:
+        """Points around the worst of each kind, and the orders between which an error appears."""
+        chance = random.Random(self.seed + 3)  # noqa: S311
+        for cluster in self._numeric():
+            near = [_near(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
+            for ask, answer in self._stream([ask for ask in near if self._may(ask)]):
+                self.clusters.note(self.judge.judge(ask, answer), self._probe)
+        jumps = Jumps(self.judge, self._offered)
+        for low, high in jumps.brackets(self.points):
+            if self._late():
+                return
+            self.clusters.note(jumps.between(low, high), _nothing)
+
+    def _simplify(self) -> None:
+        """Confirm the worst of each kind in a new process, and make them simple."""
+        clusters = self.clusters.ranked()[: self.extent.simplified]
+        alone = self._alone(clusters)
+        for cluster in clusters:
+            if self._late():
+                self._cut_short()
+                break
+            worst, answer = cluster.worst, alone.get(id(cluster))
+            if worst.verdict == "slow":
+                self._confirm_slow(cluster, answer)
+            elif answer is None or _agree(answer, worst.answer):
+                cluster.simple = simplest(worst, cluster.probe, self._late)
+            else:
+                cluster.simple = self._history(worst, answer)
+
+    def _alone(self, clusters: list[Cluster]) -> dict[int, Answer]:
+        """What a new process answers to the worst question of each, by the cluster's identity."""
+        self.peer.fresh()
+        return {
+            id(cluster): self._one(cluster.worst.ask)
+            for cluster in clusters
+            if _confirmable(cluster.worst) and not self._late()
+        }
+
+    def _confirm(self) -> None:
+        """What was made simple must show the same in a new process; else the worst is shown."""
+        self.peer.fresh()
+        for cluster in self.clusters.ranked():
+            simple = cluster.simple
+            if simple is None or simple.ask == cluster.worst.ask or simple.before is not None:
+                continue
+            again = None if self._late() else cluster.probe(simple.ask)
+            if again is None or again.verdict != simple.verdict:
+                cluster.simple = None
+
+    # --- single questions
+
+    def _probe(self, ask: Ask) -> Finding | None:
+        """The finding at one question."""
+        return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
+
+    def _offered(self, ask: Ask) -> Answer:
+        """The answer to a question that the peer may not offer."""
+        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
+
+    def _may(self, ask: Ask) -> bool:
+        """Does the peer say that it takes this question?"""
+        return all(
+            any(
+                row.mechanism == part.mechanism
+                and row.sampling == part.sampling
+                and row.adjacency == ask.adjacency
+                and ask.kind in row.asks
+                and (ask.kind != "rdp" or row.takes(Fraction(ask.at)))
+                for row in self.hello.supports
+            )
+            for part in ask.parts
+        )
+
+    def _variant(self, ask: Ask) -> Finding | None:
+        """The same mathematics written another way, and then the usual way."""
+        usual = ask.built()
+        second, first = self._one(ask), self._one(usual)
+        if first.unsupported is not None or second.unsupported is not None or second.late:
+            return None
+        if second.error is not None and first.error is None:
+            return Finding("exception", ask, second, note=second.error, other=(usual, first))
+        if first.value is None or second.value is None:
+            return None
+        if _agree(first, second):
+            return self.judge.judge(usual, first)
+        sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
+        way = ", ".join(f"{key} = {value}" for key, value in ask.how)
+        note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
+        return Finding(
+            "inconsistent",
+            ask,
+            second,
+            self.oracle.truth(ask),
+            below=any(side is not None and side.below for side in sides),
+            note=note,
+            other=(usual, first),
+        )
+
+    def _sum(self, ask: Ask) -> Finding | None:
+        """A composition against its single runs."""
+        if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
+            return None
+        runs = [(single, self._one(single)) for single in questions.sums(ask)]
+        return laws.sum_law(ask, self._one(ask), runs)
+
+    # --- findings
+
+    def _numeric(self) -> list[Cluster]:
+        """The worst kinds that have a number to look around."""
+        kinds = ("unsound", "loose", "zero", "negative", "wrong-formula")
+        found = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
+        return [cluster for cluster in found if not cluster.worst.ask.how][:_REFINED]
+
+    def _confirm_slow(self, cluster: Cluster, again: Answer | None) -> None:
+        """Slow twice, or the machine was busy once."""
+        if again is None:
+            return
+        found = self.judge.judge(cluster.worst.ask, again)
+        if found is None or found.verdict != "slow":
+            self.clusters.drop(cluster)
+
+    def _history(self, found: Finding, alone: Answer) -> Finding:
+        """A new process answers otherwise: the answer depends on what was asked before."""
+        before = self._culprit(found.ask, alone)
+        note = f"asked first it answers {_text(alone)}, later {_text(found.answer)}"
+        return replace(
+            found,
+            verdict="inconsistent",
+            note=note,
+            other=(found.ask, alone),
+            before=before,
+            truth=self.oracle.truth(found.ask),
+        )
+
+    def _culprit(self, ask: Ask, alone: Answer) -> Ask | None:
+        """An earlier question after which the answer is another one."""
+        asked = [a for a in dict.fromkeys(self.history) if a != ask]
+        for earlier in sorted(asked, key=lambda a: -_shared(a, ask))[:_CULPRITS]:
+            if self._late():
+                break
+            self.peer.fresh()
+            self._one(earlier)
+            if not _agree(self._one(ask), alone):
+                return earlier
+        return None
+
+
+def _nothing(ask: Ask) -> Finding | None:
+    """The probe of a finding that is about more than one question."""
+    return None
+
+
+def _confirmable(found: Finding) -> bool:
+    """Can the answer to one question alone show it?"""
+    return found.verdict not in ("jump", "inconsistent")
+
+
+def _agree(a: Answer, b: Answer) -> bool:
+    """The same answer but for rounding?"""
+    if a.finite is None or b.finite is None:
+        return a.finite is b.finite and str(a.value) == str(b.value)
+    return abs(a.finite - b.finite) <= ALLOWANCE * max(abs(a.finite), abs(b.finite))
+
+
+def _text(answer: Answer) -> str:
+    return repr(approximately(answer.value)) if answer.value is not None else str(answer.error)
+
+
+def _shared(a: Ask, b: Ask) -> int:
+    """How much two questions have in common."""
+    same = int(a.at == b.at)
+    for part, other in zip(a.parts, b.parts, strict=False):
+        same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
+        same += part.gamma == other.gamma
+    return same
+
+
+def _near(ask: Ask, chance: random.Random) -> Ask:
+    """A question close by: every number moved by up to a factor of two."""
+
+    def moved(text: str, least: float = 0, most: float | None = None) -> str:
+        x = Decimal(questions.short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
+        x += Decimal(str(least))
+        return text if most is not None and x >= most else str(x)
+
+    def moved_part(part: questions.Part) -> questions.Part:
+        name, value = part.parameters[0]
+        limits = (0.5, 1) if name == "p" else (0, None)
+        gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
+        named = ((name, moved(value, *limits)), *part.parameters[1:])
+        return replace(part, parameters=named, gamma=gamma)
+
+    at = ask.at
+    if ask.kind == "rdp":
+        alpha = Fraction(at)
+        whole = alpha.denominator == 1
+        at = moved(at, 1, 4097)
+        at = str(max(2, round(Fraction(at)))) if whole else at
+    return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)

@@ -1,0 +1,212 @@
+"""What a peer's value is held against: certified enclosures of the exact value and of methods."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from symacct import sizes
+from symacct.accountant import Accountant
+from symacct.claims import Kind
+from symacct.errors import OrderGridWarning, SymacctError
+from symacct.exact import exact
+from symacct.expr import Node
+from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.verify import profiles, replaced
+from symacct.verify.bounds import Bound, ends
+from symacct.verify.protocol import MECHANISMS, Ask, Part
+
+DIGITS = 20
+#: A search for the best order stops here: sound all the same, and said not to be proved the best.
+_LARGEST_ORDER = 4096
+_FIXED_SIZE_ORDER = 256
+_KINDS: dict[str, Any] = {
+    "Gaussian": Gaussian,
+    "Laplace": Laplace,
+    "RandomizedResponse": RandomizedResponse,
+    "PureDP": PureDP,
+    "ZCDP": ZCDP,
+}
+_SAMPLINGS: dict[type[Node], str] = {
+    PoissonSubsample: "poisson",
+    SubsampleWithoutReplacement: "without_replacement",
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """lower <= what is true <= upper; `exact` where both ends enclose one known number.
+
+    `upper` is the least value that a theorem proves: what lies above it is loose.
+    """
+
+    lower: Bound
+    upper: Bound
+    exact: bool
+
+    def hull(self, other: Truth) -> Truth:
+        """What holds for both readings of the parameters."""
+        return Truth(
+            min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
+        )
+
+
+class Oracle:
+    """Certified values for asks, remembered; every number for both readings of its parameters."""
+
+    def __init__(self, digits: int = DIGITS) -> None:
+        self.accountant = Accountant(digits)
+        self._truths: dict[Ask, Truth | None] = {}
+
+    def truth(self, ask: Ask) -> Truth | None:
+        """The enclosure for an ask; None where symacct has none."""
+        key = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
+        if key not in self._truths:
+            self._truths[key] = self._both(key)
+        return self._truths[key]
+
+    def sharpened(self, ask: Ask, truth: Truth) -> Truth:
+        """The truth with a lower bound that takes longer; for values below every proved bound."""
+        lower = sum(replaced.renyi_lower(part, ask) for part in ask.parts)
+        return Truth(max(truth.lower, lower), truth.upper, truth.exact)
+
+    def _both(self, ask: Ask) -> Truth | None:
+        try:
+            found = [self._truth(reading) for reading in readings(ask)]
+        except SymacctError:
+            return None
+        return functools.reduce(Truth.hull, found)
+
+    def _truth(self, ask: Ask) -> Truth:
+        if ask.kind == "rdp":
+            return self._rdp(ask)
+        least = profiles.lower(ask, self.accountant)
+        low = least.lower if least is not None else Fraction(0)
+        if least is not None and least.exact:
+            return Truth(low, least.upper, True)
+        return Truth(low, self.by_method(ask, "improved", None).upper, False)
+
+    def _rdp(self, ask: Ask) -> Truth:
+        if ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts):
+            return self._poisson_replaced(ask)
+        m = node(ask)
+        value = self.accountant.rdp(m, ask.at)
+        if value.claim.kind is Kind.EXACT:
+            return Truth(*ends(value), True)
+        low = max(self._lower(m, ask.at), self._removed(ask))
+        return Truth(low, ends(value)[1], False)
+
+    def _removed(self, ask: Ask) -> Bound:
+        """What removing a record costs at the same rate: a lower bound of replacing it.
+
+        The record may be replaced by one like all the others; the sampled laws are then
+        (1−γ)Q + γP and Q, those of Poisson sampling, at every real order.
+        """
+        parts = tuple(
+            replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
+        )
+        try:
+            value = self.accountant.rdp(node(Ask("rdp", parts, ask.at)), ask.at)
+        except SymacctError:
+            return Fraction(0)
+        return ends(value)[0] if value.claim.kind is Kind.EXACT else Fraction(0)
+
+    def _poisson_replaced(self, ask: Ask) -> Truth:
+        """Poisson sampling when a record is replaced: at least as when one is removed (sensitivity
+        is 1 under every relation), at most as without sampling."""
+        base = tuple(Part(p.mechanism, p.parameters, count=p.count) for p in ask.parts)
+        upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
+        return Truth(self._removed(ask), ends(upper)[1], False)
+
+    def _lower(self, m: Node, alpha: str) -> Bound:
+        try:
+            return ends(self.accountant.lower_bound(m, alpha))[0]
+        except SymacctError:
+            return Fraction(0)
+
+    def by_method(self, ask: Ask, conversion: str, orders: Any) -> Truth:
+        """ε or δ by one conversion over the orders (None for all), as the text says the numbers.
+
+        Rounding the parameters moves it by far less than the allowance that it is compared with.
+        """
+        asked = getattr(self.accountant, ask.kind)
+        fixed = any(part.sampling == "without_replacement" for part in ask.parts)
+        largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
+        with warnings.catch_warnings(), sizes.limits(search_order=largest):
+            warnings.simplefilter("ignore", OrderGridWarning)
+            guarantee = asked(node(ask), ask.at, conversion, orders)
+        return Truth(*ends(guarantee.asked), guarantee.optimal)
+
+
+def readings(ask: Ask) -> list[Ask]:
+    """The ask as its text says, and with every number replaced by the nearest float64."""
+    as_floats = Ask(
+        ask.kind,
+        tuple(_as_floats(part) for part in ask.parts),
+        _nearest(ask.at),
+        ask.adjacency,
+    )
+    exactly = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
+    same = all(
+        Fraction(a) == Fraction(b)
+        for a, b in zip(_numbers(exactly), _numbers(as_floats), strict=True)
+    )
+    return [exactly] if same else [exactly, as_floats]
+
+
+def _numbers(ask: Ask) -> list[str]:
+    inside = [text for part in ask.parts for _, text in part.parameters]
+    return [ask.at, *inside, *(part.gamma for part in ask.parts if part.gamma is not None)]
+
+
+def _as_floats(part: Part) -> Part:
+    named = tuple((name, _nearest(text)) for name, text in part.parameters)
+    gamma = None if part.gamma is None else _nearest(part.gamma)
+    return Part(part.mechanism, named, part.sampling, gamma, part.count)
+
+
+@functools.cache
+def _nearest(text: str) -> str:
+    return str(Fraction(float(Fraction(text))))
+
+
+@functools.lru_cache(maxsize=4096)
+def step(part: Part) -> Node:
+    """One run of a part, as a node."""
+    m: Node = _KINDS[part.mechanism](*(exact(value) for _, value in part.parameters))
+    if part.sampling == "poisson":
+        return PoissonSubsample(m, part.gamma)
+    if part.sampling == "without_replacement":
+        return SubsampleWithoutReplacement(m, part.gamma)
+    return m
+
+
+def node(ask: Ask) -> Node:
+    """The composition asked about."""
+    parts = [part.count * step(part) for part in ask.parts]
+    return functools.reduce(lambda a, b: a + b, parts)
+
+
+def parts_of(m: Node) -> tuple[Part, ...] | None:
+    """The parts of a node that an ask can name; None for any other."""
+    terms = m.terms.items() if isinstance(m, Compose) else [(m, 1)]
+    parts = tuple(_part_of(run, count) for run, count in terms)
+    return None if None in parts else parts  # type: ignore[return-value]
+
+
+def _part_of(m: Node, count: Any) -> Part | None:
+    sampling, gamma = "none", None
+    for operation, name in _SAMPLINGS.items():
+        if isinstance(m, operation):
+            sampling, gamma, m = name, str(m.parameters()["gamma"]), m.children[0]
+    name = type(m).__name__
+    if name not in MECHANISMS or not isinstance(count, int):
+        return None
+    fields = {key: str(value) for key, value in m.parameters().items()}
+    named = tuple((key, fields.pop(key)) for key in MECHANISMS[name])
+    # What is left is the sensitivity, which an ask takes to be 1.
+    return Part(name, named, sampling, gamma, count) if set(fields.values()) <= {"1"} else None

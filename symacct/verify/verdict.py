@@ -1,0 +1,352 @@
+"""The verdict on one value: what it is, by how much, and whether rounding would explain it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.errors import SymacctError
+from symacct.verify import matching
+from symacct.verify.bounds import Bound, approximately
+from symacct.verify.protocol import Answer, Ask, Hello
+from symacct.verify.truth import Oracle, Truth
+
+VERDICTS = (
+    "unsound",
+    "negative",
+    "zero",
+    "nan",
+    "inf",
+    "exception",
+    "wrong-formula",
+    "inconsistent",
+    "jump",
+    "slow",
+    "loose",
+)
+#: Relative distance from the truth up to which a float64 computation is taken to be right.
+ALLOWANCE = Fraction(1, 10**9)
+#: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
+LOOSE = Fraction(101, 100)
+#: ε is a difference of terms of size ten and more: rounding them moves it by this.
+_CANCELLED = Fraction(1, 10**13)
+_SLOW_SECONDS = 2.0
+_TINY = Fraction(1, 2**1000)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with one answer."""
+
+    verdict: str
+    ask: Ask
+    answer: Answer
+    truth: Truth | None = None
+    formula: str | None = None
+    #: Beyond what rounding numbers of size one to float64 explains (True where not numeric).
+    beyond_rounding: bool = True
+    #: Below every value that is proved: what fails a run.
+    below: bool = False
+    note: str = ""
+    #: For "inconsistent" and "jump": the other answer, and the ask that it answers.
+    other: tuple[Ask, Answer] | None = None
+    split: tuple[tuple[str, float], ...] = ()
+    #: For "inconsistent": the law that is broken, if it is one.
+    law: str = ""
+    #: Asked before, in the same process, where the answer depends on it.
+    before: Ask | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The value over the end of the truth that it is on the wrong side of."""
+        value, truth = self.answer.finite, self.truth
+        if value is None or truth is None:
+            return None
+        end = truth.lower if value < truth.lower else truth.upper
+        if end == float("inf"):
+            return None
+        return _quotient(value, Fraction(end))
+
+    @property
+    def severity(self) -> float:
+        """How far off, to order findings of one verdict: |log ratio|."""
+        ratio = self.ratio
+        if ratio is None:
+            return self.answer.seconds
+        return math.inf if ratio <= 0 or math.isinf(ratio) else abs(math.log(ratio))
+
+
+def _quotient(a: Fraction, b: Fraction) -> float:
+    if b == 0:
+        return 1.0 if a == 0 else math.inf if a > 0 else -math.inf
+    return approximately(a / b)
+
+
+class Judge:
+    """Verdicts for a peer's answers."""
+
+    def __init__(self, oracle: Oracle, hello: Hello) -> None:
+        self.oracle = oracle
+        self.hello = hello
+        #: Answers below the truth by no more than the allowance: (how many, the largest share).
+        self.within_rounding = 0
+        self.worst_within = 0.0
+
+    def judge(self, ask: Ask, answer: Answer) -> Finding | None:
+        """The finding on one answer, None where there is none."""
+        if answer.unsupported is not None:
+            return None
+        if answer.late or answer.seconds > _SLOW_SECONDS:
+            return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
+        if answer.error is not None:
+            return Finding("exception", ask, answer, note=answer.error)
+        truth = self.oracle.truth(ask)
+        if truth is None:
+            return self._without_truth(ask, answer)
+        if answer.finite is None:
+            return self._not_finite(ask, answer, truth)
+        return self._number(ask, answer, answer.finite, truth)
+
+    def complete(self, found: Finding) -> Finding:
+        """The finding with what takes longer: its formula, whether it is proved, its parts."""
+        if found.truth is None:
+            found = replace(found, truth=self.oracle.truth(found.ask))
+        value = found.answer.finite
+        if value is None:
+            return found
+        if found.verdict == "loose" and found.ask.kind != "rdp" and self._has_method:
+            return self._split(found, value)
+        below = found.below
+        if found.verdict == "wrong-formula" and found.ask.kind != "rdp":
+            below = self._below_every_conversion(found.ask, value)
+        return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
+
+    def _without_truth(self, ask: Ask, answer: Answer) -> Finding | None:
+        value = answer.value
+        if answer.finite is None and not math.isinf(value):  # type: ignore[arg-type]
+            return Finding("nan", ask, answer)
+        if answer.finite is not None and answer.finite < 0:
+            return Finding("negative", ask, answer, below=True)
+        return None
+
+    def _not_finite(self, ask: Ask, answer: Answer, truth: Truth) -> Finding | None:
+        if math.isnan(answer.value):  # type: ignore[arg-type]
+            return Finding("nan", ask, answer, truth)
+        if answer.value < 0:  # type: ignore[operator]
+            return Finding("negative", ask, answer, truth, below=True)
+        # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
+        if truth.upper >= Fraction(10) ** 308:
+            return None
+        return Finding("inf", ask, answer, truth)
+
+    def _number(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+        if value < truth.lower:
+            low = self._below(ask, answer, value, truth)
+            if low is not None:
+                return low
+        if ask.kind != "rdp":
+            return self._by_method(ask, answer, value, truth)
+        if not truth.exact and value < truth.upper * (1 - ALLOWANCE):
+            return self._between(ask, answer, value, truth)
+        return self._above(ask, answer, value, truth)
+
+    def _below(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+        """A value below a certified lower bound of the truth."""
+        lower = Fraction(truth.lower)
+        if value >= 0 and lower < _TINY:
+            return None  # what float64 has no number for
+        if value > 0 and (lower - value) <= ALLOWANCE * lower:
+            self.within_rounding += 1
+            self.worst_within = max(self.worst_within, approximately((lower - value) / lower))
+            return None
+        verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
+        return Finding(
+            verdict,
+            ask,
+            answer,
+            truth,
+            beyond_rounding=not explained_by_rounding(ask, lower - value, lower),
+            below=True,
+        )
+
+    def _between(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+        """Below every proved bound, above the lower bound: a theorem, or nothing known."""
+        sharper = self.oracle.sharpened(ask, truth)
+        if value < sharper.lower:
+            low = self._below(ask, answer, value, sharper)
+            if low is not None:
+                return low
+        wrong = self._not_as_claimed(ask, answer, value, sharper)
+        if wrong is not None:
+            return wrong
+        least = Fraction(sharper.upper)
+        return Finding(
+            "wrong-formula",
+            ask,
+            answer,
+            sharper,
+            beyond_rounding=not explained_by_rounding(ask, least - value, least),
+            below=True,
+            note="below every proved bound; the truth is not known well enough to say more",
+        )
+
+    def _above(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+        if value <= truth.upper * (1 + ALLOWANCE):
+            return None
+        if self._as_claimed(ask, answer, value):
+            return None  # what is loose is the theorem, not the computation
+        wrong = self._not_as_claimed(ask, answer, value, truth)
+        if wrong is not None:
+            return wrong
+        beyond = not explained_by_rounding(
+            ask, value - Fraction(truth.upper), Fraction(truth.upper)
+        )
+        return Finding("loose", ask, answer, truth, beyond_rounding=beyond)
+
+    def _as_claimed(self, ask: Ask, answer: Answer, value: Fraction) -> bool:
+        """Is the value that of the theorem which the peer names?"""
+        bounds = answer.claims and matching.claimed(self.oracle, ask, answer.claims)
+        return bool(bounds) and matching.same(value, bounds)  # type: ignore[arg-type]
+
+    def _not_as_claimed(
+        self, ask: Ask, answer: Answer, value: Fraction, truth: Truth
+    ) -> Finding | None:
+        """The finding where the peer names a theorem, and the value is not that theorem's."""
+        if answer.claims is None:
+            return None
+        bounds = matching.claimed(self.oracle, ask, answer.claims)
+        if bounds is None or matching.same(value, bounds):
+            return None
+        low, high = (approximately(end) for end in bounds)
+        below = bool(value < truth.upper * (1 - ALLOWANCE)) and not truth.exact
+        gap = abs(value - Fraction(bounds[0]))
+        return Finding(
+            "wrong-formula",
+            ask,
+            answer,
+            truth,
+            beyond_rounding=not explained_by_rounding(ask, gap, Fraction(bounds[0])),
+            below=below,
+            note=f"claims {answer.claims}, which is {low:.12g}"
+            + (f" … {high:.12g}" * (low != high)),
+        )
+
+    # --- ε and δ
+
+    @property
+    def _has_method(self) -> bool:
+        return self.hello.conversion not in (None, "none")
+
+    def _by_method(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+        """ε or δ against what the conversion that the peer declares can give."""
+        conversion = self.hello.conversion
+        if not self._has_method:
+            loose = value > truth.upper * LOOSE and value > _TINY
+            return Finding("loose", ask, answer, truth) if loose else None
+        try:
+            best = self.oracle.by_method(ask, str(conversion), ask.orders)
+            least = best if ask.orders else self.oracle.by_method(ask, "improved", None)
+        except SymacctError:
+            return None
+        cancelled = _CANCELLED if ask.kind == "epsilon" else 0
+        # `exact` says that no order does better, by a proof; otherwise another order may.
+        if best.exact and value < best.lower * (1 - ALLOWANCE) - cancelled and best.lower > _TINY:
+            return self._below_method(ask, answer, value, truth, best)
+        # An accountant that goes through RDP is held against the best that RDP gives.
+        if value <= least.upper * LOOSE or value <= _TINY:
+            return None
+        return Finding("loose", ask, answer, Truth(truth.lower, least.upper, False))
+
+    def _split(self, found: Finding, value: Fraction) -> Finding:
+        """A loose ε or δ with its excess split into conversion, order grid and series."""
+        ask, conversion = found.ask, str(self.hello.conversion)
+        try:
+            methods = (
+                self.oracle.by_method(ask, "improved", None),
+                self.oracle.by_method(ask, conversion, None),
+                self._over_grid(ask, conversion),
+            )
+        except SymacctError:
+            return found
+        split = _excess(value, self.oracle.truth(ask), methods)
+        return replace(found, split=split, note=_largest(split))
+
+    def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
+        orders: Any = ask.orders or self.hello.default_orders
+        if orders is None or orders == "real":
+            return None
+        usable = [order for order in orders if Fraction(order) > 1]
+        return self.oracle.by_method(ask, conversion, usable) if usable else None
+
+    def _below_method(
+        self, ask: Ask, answer: Answer, value: Fraction, truth: Truth, best: Truth
+    ) -> Finding | None:
+        if self._by_total_variation(ask, value):
+            return None
+        low = approximately(best.lower)
+        note = f"below {low:.12g}, the least that its conversion gives at its orders"
+        wrong = Truth(truth.lower, best.upper, False)
+        return Finding("wrong-formula", ask, answer, wrong, note=note)
+
+    def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
+        """Less than the best conversion of one order makes of the best proved curve?"""
+        try:
+            least = self.oracle.by_method(ask, "optimal", None)
+        except SymacctError:
+            return False
+        return bool(value < least.lower * (1 - ALLOWANCE))
+
+    def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
+        """Is this proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
+
+        δ(ε) is at most the total variation, and ε = 0 is right where that is at most δ.
+        """
+        divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
+        if divergence is None or divergence.upper == float("inf"):
+            return False
+        kl = approximately(divergence.upper)
+        square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
+        if ask.kind == "delta":
+            return math.sqrt(square) <= approximately(value)
+        return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
+
+
+def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction) -> bool:
+    """Could this error come from rounding log A, or a moment near 1, to float64?
+
+    An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
+    2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
+    """
+    if ask.kind != "rdp":
+        return False
+    alpha = Fraction(ask.at)
+    runs = sum(part.count for part in ask.parts)
+    terms = 64 * max(alpha, Fraction(8))
+    moment = max(Fraction(1), (alpha - 1) * size / runs)
+    return gap <= runs * terms * moment * Fraction(1, 2**53) / (alpha - 1)
+
+
+def _excess(
+    value: Fraction, truth: Truth | None, methods: tuple[Truth, Truth, Truth | None]
+) -> tuple[tuple[str, float], ...]:
+    """The excess over the truth, where it is known, as RDP + conversion + order grid + series."""
+    least, every, grid = methods
+    known = truth is not None and truth.exact
+    rows = [("RDP", _minus(least.upper, truth.upper))] if truth and known else []
+    rows.append(("conversion", _minus(every.upper, least.upper)))
+    if grid is None:
+        return (*rows, ("orders and series", _minus(value, every.upper)))
+    rows.append(("order grid", _minus(grid.upper, every.upper)))
+    return (*rows, ("series", _minus(value, grid.upper)))
+
+
+def _minus(a: Bound, b: Bound) -> float:
+    return math.inf if math.inf in (a, b) else approximately(Fraction(a) - Fraction(b))
+
+
+def _largest(split: tuple[tuple[str, float], ...]) -> str:
+    own = [row for row in split if row[0] != "RDP"]
+    name, excess = max(own, key=lambda row: row[1])
+    return f"mostly from the {name}: {excess:.3g} of {sum(x for _, x in own):.3g}"

@@ -1,0 +1,435 @@
+"""Other accountants' events and histories: what is read, what is refused, how it is rounded.
+
+dp_accounting need not be installed: stand-ins have the names and the fields of its events.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from symacct import (
+    ZCDP,
+    Compose,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    limits,
+    parse,
+)
+from symacct.errors import (
+    AdjacencyError,
+    DomainError,
+    LimitError,
+    MissingPackageError,
+    SymacctError,
+)
+from symacct.interop import (
+    EventAccountant,
+    floats,
+    from_dp_event,
+    from_opacus_history,
+    to_dp_event,
+    to_opacus_history,
+)
+
+FIELDS = {
+    "NoOpDpEvent": [],
+    "NonPrivateDpEvent": [],
+    "GaussianDpEvent": ["noise_multiplier"],
+    "LaplaceDpEvent": ["noise_multiplier"],
+    "ZCDpEvent": ["rho", "xi"],
+    "RandomizedResponseDpEvent": ["noise_parameter", "num_buckets"],
+    "SelfComposedDpEvent": ["event", "count"],
+    "ComposedDpEvent": ["events"],
+    "PoissonSampledDpEvent": ["sampling_probability", "event"],
+    "SampledWithoutReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
+    "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
+}
+
+
+def _stand_in(name: str, fields: list[str]) -> type:
+    return dataclass(frozen=True)(type(name, (), {"__annotations__": dict.fromkeys(fields, Any)}))
+
+
+e: Any = types.SimpleNamespace(**{name: _stand_in(name, fs) for name, fs in FIELDS.items()})
+
+
+class NeighboringRelation(Enum):
+    """dp_accounting's."""
+
+    ADD_OR_REMOVE_ONE = 1
+    REPLACE_ONE = 2
+    REPLACE_SPECIAL = 3
+
+
+@pytest.fixture(params=["stand-in", "dp_accounting"])
+def events(request, monkeypatch):
+    """The stand-ins in the place of dp_accounting, and the real one where it is installed."""
+    if request.param == "dp_accounting":
+        return pytest.importorskip("dp_accounting.dp_event", reason="dp-accounting not installed")
+    monkeypatch.setitem(sys.modules, "dp_accounting", types.ModuleType("dp_accounting"))
+    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", e)
+    return e
+
+
+# --- from events
+
+
+def test_each_event_is_read_as_the_mechanism_it_documents():
+    step = e.PoissonSampledDpEvent(0.25, e.GaussianDpEvent(1.5))
+    whole = e.ComposedDpEvent(
+        [e.SelfComposedDpEvent(step, 10), step, e.LaplaceDpEvent(2), e.NoOpDpEvent()]
+    )
+    sampled = PoissonSubsample(Gaussian("3/2"), "1/4")
+    assert from_dp_event(whole) is 11 * sampled + Laplace(2)
+    assert from_dp_event(e.ZCDpEvent(0.5, 0.25)) is ZCDP("1/2", "1/4")
+    assert from_dp_event(e.NoOpDpEvent()) is Compose()
+    assert from_dp_event(e.SelfComposedDpEvent(e.SelfComposedDpEvent(step, 3), 4)) is 12 * sampled
+
+
+def test_floats_keep_their_binary_value():
+    node = from_dp_event(e.PoissonSampledDpEvent(0.1, e.GaussianDpEvent(1)))
+    assert node.fields()["gamma"] == Fraction(0.1) != Fraction(1, 10)
+
+
+@pytest.mark.parametrize("relation", ["replace_one", NeighboringRelation.REPLACE_ONE])
+def test_replacing_a_record_moves_a_sum_by_twice_its_bound(relation):
+    assert from_dp_event(e.GaussianDpEvent(3.0), relation) is Gaussian(3, 2)
+    assert from_dp_event(e.LaplaceDpEvent(3.0), relation) is Laplace(3, 2)
+    drawn = e.SampledWithoutReplacementDpEvent(1000, 10, e.GaussianDpEvent(3.0))
+    assert from_dp_event(drawn, relation) is SubsampleWithoutReplacement(Gaussian(3, 2), "1/100")
+
+
+@pytest.mark.parametrize("relation", ["replace_special", NeighboringRelation.REPLACE_SPECIAL])
+def test_a_record_that_adds_zero_is_like_none(relation):
+    step = e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(3.0))
+    assert from_dp_event(step, relation) is from_dp_event(step, "add_remove")
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("relation", ["replace_one", "replace_special"])
+def test_randomized_response_is_the_pair_its_probabilities_say(k, relation):
+    p, alpha = Fraction(1, 4), 3
+    own, other = [1 - p + p / k] + [p / k] * (k - 1), [p / k] * k
+    other[1] = 1 - p + p / k
+    if relation == "replace_special":
+        other = [Fraction(1, k)] * k
+    both = (
+        sum(a**alpha * b ** (1 - alpha) for a, b in zip(x, y, strict=True))
+        for x, y in ((own, other), (other, own))
+    )
+    truth = math.log(max(both)) / (alpha - 1)
+    node = from_dp_event(e.RandomizedResponseDpEvent(0.25, k), relation)
+    assert float(node.rdp(alpha, digits=15)) == pytest.approx(truth, rel=1e-12)
+
+
+def test_binary_randomized_response_is_ours():
+    node = from_dp_event(e.RandomizedResponseDpEvent(0.5, 2), "replace_one")
+    assert str(node.rdp(4, digits=20)) == str(RandomizedResponse("3/4").rdp(4, digits=20))
+
+
+def test_an_event_that_is_shared_is_read_once():
+    event: Any = e.GaussianDpEvent(1.0)
+    for _ in range(50):  # 2^50 runs, 50 events
+        event = e.ComposedDpEvent([event, event])
+    node = from_dp_event(event)
+    # Not in one line: pytest would show the event of a failure, all 2^50 of it.
+    assert node is 2**50 * Gaussian(1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.NonPrivateDpEvent(),
+        e.SampledWithReplacementDpEvent(10, 1, e.GaussianDpEvent(1.0)),
+        "GaussianDpEvent",
+        None,
+        ("module_name", "class_name"),
+        types.SimpleNamespace(module_name="os", class_name="system", noise_multiplier=1.0),
+    ],
+)
+def test_what_is_not_on_the_whitelist_is_refused(event):
+    with pytest.raises(DomainError, match=r"DpEvent: found .*, needed one of"):
+        from_dp_event(event)
+    with pytest.raises(DomainError):
+        from_dp_event(e.ComposedDpEvent([e.GaussianDpEvent(1.0), event]))
+
+
+@pytest.mark.parametrize(
+    ("event", "relation", "error"),
+    [
+        (e.PoissonSampledDpEvent(0.1, e.GaussianDpEvent(1.0)), "replace_one", AdjacencyError),
+        (
+            e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(1.0)),
+            "add_remove",
+            AdjacencyError,
+        ),
+        (
+            e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(1.0)),
+            "replace_special",
+            AdjacencyError,
+        ),
+        (e.RandomizedResponseDpEvent(0.5, 2), "add_remove", AdjacencyError),
+        (e.GaussianDpEvent(1.0), "zero_out", DomainError),
+        (e.GaussianDpEvent(1.0), None, DomainError),
+        (e.GaussianDpEvent(0.0), "add_remove", DomainError),
+        (e.GaussianDpEvent(float("nan")), "add_remove", DomainError),
+        (e.GaussianDpEvent("__import__('os')"), "add_remove", SymacctError),
+        (e.SelfComposedDpEvent(e.GaussianDpEvent(1.0), 2.5), "add_remove", DomainError),
+        (e.SelfComposedDpEvent(e.GaussianDpEvent(1.0), -1), "add_remove", DomainError),
+        (e.ComposedDpEvent(e.GaussianDpEvent(1.0)), "add_remove", DomainError),
+        (e.PoissonSampledDpEvent(1.5, e.GaussianDpEvent(1.0)), "add_remove", DomainError),
+        (
+            e.SampledWithoutReplacementDpEvent(9, 10, e.GaussianDpEvent(1.0)),
+            "replace_one",
+            DomainError,
+        ),
+        (
+            e.SampledWithoutReplacementDpEvent(0, 0, e.GaussianDpEvent(1.0)),
+            "replace_one",
+            DomainError,
+        ),
+        (e.RandomizedResponseDpEvent(1.5, 2), "replace_one", DomainError),
+        (e.RandomizedResponseDpEvent(0.0, 2), "replace_one", DomainError),
+        (e.RandomizedResponseDpEvent(0.5, 0), "replace_one", DomainError),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error(event, relation, error):
+    with pytest.raises(error) as raised:
+        from_dp_event(event, relation)
+    assert "found" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_field_and_a_deep_tree_are_refused():
+    bare = type("GaussianDpEvent", (), {})()
+    with pytest.raises(DomainError, match="found no field 'noise_multiplier'"):
+        from_dp_event(bare)
+    event: Any = e.GaussianDpEvent(1.0)
+    for _ in range(10):
+        event = e.SelfComposedDpEvent(event, 1)
+    with limits(depth=9), pytest.raises(LimitError, match="nesting depth"):
+        from_dp_event(event)
+
+
+# --- to events
+
+
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("Gaussian(5)", "add_remove"),
+        ("100 * PoissonSubsample(Gaussian(5), 1/8) + 3 * Laplace(1/2)", "add_remove"),
+        ("ZCDP(1/2, 1/4) + Gaussian(3/2)", "add_remove"),
+        ("PoissonSubsample(2 * Gaussian(4), 1/8)", "add_remove"),
+        ("Compose()", "add_remove"),
+    ],
+)
+def test_there_and_back(events, text, relation):
+    node = parse(text)
+    assert from_dp_event(to_dp_event(node), relation) is node
+
+
+def test_to_events_have_the_values_that_dp_accounting_takes(events):
+    node = parse("10 * SubsampleWithoutReplacement(Gaussian(5, sensitivity=2), 3/100)")
+    event = to_dp_event(node)
+    assert (event.count, event.event.source_dataset_size, event.event.sample_size) == (10, 100, 3)
+    assert event.event.event.noise_multiplier == 2.5
+    response = to_dp_event(RandomizedResponse("3/4"))
+    assert (response.noise_parameter, response.num_buckets) == (0.5, 2)
+    assert to_dp_event(RandomizedResponse("1/4")).noise_parameter == 0.5
+
+
+def test_numbers_round_to_less_noise_and_more_sampling(events):
+    event = to_dp_event(parse("PoissonSubsample(Gaussian(1/3), 1/3)"))
+    assert Fraction(event.sampling_probability) > Fraction(1, 3)
+    assert Fraction(event.event.noise_multiplier) < Fraction(1, 3)
+    again = from_dp_event(event)
+    assert again.rdp(8, digits=40) > parse("PoissonSubsample(Gaussian(1/3), 1/3)").rdp(8, digits=40)
+    zcdp = to_dp_event(ZCDP("1/10", "1/3"))
+    assert (Fraction(zcdp.rho) > Fraction(1, 10), Fraction(zcdp.xi) > Fraction(1, 3)) == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(7), 5])
+def test_directed_floats_are_next_to_the_number(x):
+    below, above = floats.down(x, "x"), floats.up(x, "x")
+    assert Fraction(below) <= x <= Fraction(above)
+    assert above in (below, math.nextafter(below, math.inf))
+    assert (below == above) == (Fraction(float(x)) == x)
+
+
+@pytest.mark.parametrize("node", [PureDP(1), DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])])
+def test_what_has_no_event_is_refused(events, node):
+    with pytest.raises(DomainError, match="dp_accounting has no event for it"):
+        to_dp_event(node + Gaussian(1))
+
+
+def test_open_parameters_and_absurd_sizes_are_refused(events):
+    with pytest.raises(DomainError, match="needed a rational number"):
+        to_dp_event(parse("Gaussian(sigma)", ["sigma"]))
+    with pytest.raises(DomainError, match="within float64"):
+        to_dp_event(Gaussian("1e400"))
+
+
+def test_without_dp_accounting_to_events_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
+    with pytest.raises(MissingPackageError, match="dp-accounting"):
+        to_dp_event(Gaussian(1))
+
+
+# --- Opacus
+
+
+def test_histories_there_and_back():
+    history = [(1.5, 0.25, 100), (2.0, 0.25, 50), (3.0, 1.0, 1)]
+    node = from_opacus_history(history)
+    text = "100*PoissonSubsample(Gaussian(3/2), 1/4) + 50*PoissonSubsample(Gaussian(2), 1/4)"
+    assert node is parse(text) + PoissonSubsample(Gaussian(3), 1)
+    assert to_opacus_history(node) == history
+    assert to_opacus_history(2 * Gaussian(4, 2)) == [(2.0, 1.0, 2)]
+    assert from_opacus_history([]) is Compose()
+    assert to_opacus_history(Compose()) == []
+
+
+def test_histories_round_to_less_noise_and_more_sampling():
+    ((sigma, rate, steps),) = to_opacus_history(7 * PoissonSubsample(Gaussian("1/3"), "1/3"))
+    assert (Fraction(sigma) < Fraction(1, 3), Fraction(rate) > Fraction(1, 3), steps) == (
+        True,
+        True,
+        7,
+    )
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        "abc",
+        5,
+        None,
+        [(1.0, 0.1)],
+        [1.0],
+        ["abc"],
+        [(1.0, 0.1, 2.5)],
+        [(0.0, 0.1, 5)],
+        [(1.0, 1.1, 5)],
+        [(1.0, 0.1, -5)],
+    ],
+)
+def test_malformed_histories_are_refused(history):
+    with pytest.raises(DomainError):
+        from_opacus_history(history)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Laplace(1),
+        SubsampleWithoutReplacement(Gaussian(1), "1/2"),
+        PoissonSubsample(Laplace(1), "1/2"),
+    ],
+)
+def test_what_a_history_cannot_say_is_refused(node):
+    with pytest.raises(DomainError, match="to_opacus_history: found"):
+        to_opacus_history(node)
+
+
+# --- the accountant
+
+
+def test_accountant_answers_with_the_proved_epsilon_rounded_up():
+    step = e.PoissonSampledDpEvent(0.25, e.GaussianDpEvent(4.0))
+    accountant = EventAccountant().compose(step, 600).compose(step, 400)
+    node = 1000 * PoissonSubsample(Gaussian(4), "1/4")
+    assert accountant.node is node
+    truth = node.epsilon("1e-5", digits=25)
+    epsilon, order = accountant.get_epsilon_and_optimal_order("1e-5")
+    assert accountant.get_epsilon("1e-5") == epsilon
+    assert Fraction(epsilon) >= Fraction(str(truth.epsilon)) - Fraction(1, 10**20)
+    assert epsilon == pytest.approx(float(truth.epsilon), rel=1e-13)
+    assert order == pytest.approx(float(truth.alpha), rel=1e-4)
+    delta, _ = accountant.get_delta_and_optimal_order(epsilon)
+    assert delta == accountant.get_delta(epsilon)
+    assert delta == pytest.approx(1e-5, rel=1e-10)
+    assert delta <= 1e-5 * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::symacct.OrderGridWarning")
+def test_accountant_takes_nodes_orders_relations_and_a_conversion():
+    grid = EventAccountant(orders=[2, 4], conversion="classic").compose(Gaussian(2), 3)
+    assert grid.get_epsilon_and_optimal_order(1e-5)[1] == 4.0
+    # 3·4/(2·4) + log(10^5)/3
+    assert grid.get_epsilon(1e-5) == pytest.approx(1.5 + math.log(1e5) / 3, rel=1e-14)
+    replaced = EventAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
+    assert replaced.neighboring_relation == "replace_one"
+    assert replaced.compose(e.GaussianDpEvent(2.0)).node is Gaussian(2, 2)
+
+
+def test_accountant_without_events_spends_nothing_and_compose_returns_itself():
+    accountant = EventAccountant()
+    assert accountant.get_epsilon(1e-5) == 0.0
+    assert accountant.compose(e.NoOpDpEvent()) is accountant
+    assert accountant.compose(Gaussian(1), 0).get_epsilon(1e-5) == 0.0
+
+
+def test_supports_says_what_compose_would_take():
+    accountant = EventAccountant().compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(1.0)))
+    before = accountant.node
+    assert accountant.supports(e.LaplaceDpEvent(1.0))
+    assert not accountant.supports(e.NonPrivateDpEvent())
+    assert not accountant.supports(SubsampleWithoutReplacement(Gaussian(1), "1/2"))
+    assert accountant.node is before
+    with pytest.raises(DomainError):
+        accountant.compose(e.NonPrivateDpEvent())
+    with pytest.raises(DomainError, match="compose, count"):
+        accountant.compose(Gaussian(1), 1.5)
+
+
+def test_ledger_is_an_event_of_theirs(events):
+    step = events.PoissonSampledDpEvent(0.5, events.GaussianDpEvent(2.0))
+    accountant = EventAccountant()
+    assert type(accountant.ledger) is events.NoOpDpEvent
+    assert accountant.compose(step, 3).ledger == events.SelfComposedDpEvent(step, 3)
+
+
+def test_real_calibration_takes_the_accountant():
+    """Their search for the noise that meets a target runs on our answers."""
+    real = pytest.importorskip("dp_accounting", reason="dp-accounting not installed")
+
+    def event(sigma):
+        step = real.PoissonSampledDpEvent(0.25, real.GaussianDpEvent(sigma))
+        return real.SelfComposedDpEvent(step, 10)
+
+    start = real.ExplicitBracketInterval(1.0, 8.0)
+    sigma = real.calibrate_dp_mechanism(EventAccountant, event, 1.0, 1e-5, start, tol=1e-3)
+    assert EventAccountant().compose(event(sigma)).get_epsilon(1e-5) <= 1.0
+    assert EventAccountant().compose(event(sigma - 0.01)).get_epsilon(1e-5) > 1.0
+
+
+@pytest.mark.filterwarnings("ignore::symacct.OrderGridWarning")
+def test_real_events_are_answered_no_looser_than_by_their_accountant():
+    """dp_accounting on integer orders of one run: the same numbers, ours at least as tight."""
+    rdp = pytest.importorskip("dp_accounting.rdp", reason="dp-accounting not installed")
+    real = pytest.importorskip("dp_accounting.dp_event")
+    event = real.SelfComposedDpEvent(
+        real.PoissonSampledDpEvent(0.01, real.GaussianDpEvent(1.0)), 1000
+    )
+    theirs = rdp.RdpAccountant(list(range(2, 64))).compose(event).get_epsilon(1e-5)
+    same = EventAccountant(orders=range(2, 64)).compose(event).get_epsilon(1e-5)
+    assert same == pytest.approx(theirs, rel=1e-9)
+    assert EventAccountant().compose(event).get_epsilon(1e-5) <= same

@@ -1,0 +1,39 @@
+"""Every planted defect is caught; the correct accountant raises no alarm."""
+
+import sys
+
+import pytest
+
+from symacct.verify import verify
+from symacct.verify.questions import Extent
+from tests.verify.defects import CAUGHT, CORRECT, DEFECTS, SAFE, planted
+
+SMALL = Extent(
+    parameters=3,
+    rates=3,
+    orders=4,
+    random=40,
+    ends=8,
+    bases=1,
+    refinements=0,
+    simplified=1,
+    seconds=90,
+)
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_planted_defect_is_caught(name, tmp_path):
+    program = tmp_path / "accountant.py"
+    program.write_text(planted(name), encoding="utf-8")
+    report = verify([sys.executable, str(program)], SMALL)
+    assert CAUGHT[name] in report.counts
+    assert report.unsound == (name not in SAFE)
+
+
+def test_the_correct_accountant_raises_no_alarm():
+    extent = Extent(5, 5, 5, 500, 8, 1, 0, 1, 90)
+    report = verify([sys.executable, str(CORRECT)], extent)
+    assert report.asked > 1000
+    assert report.counts == {}
+    assert not report.cut
+    assert not report.unsound

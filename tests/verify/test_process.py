@@ -1,0 +1,186 @@
+"""A peer that hangs, ends, prints noise or answers out of order is reported; the run goes on."""
+
+import sys
+import time
+from fractions import Fraction
+
+import pytest
+
+from symacct.verify import Peer, PeerError, ProtocolError, verify
+from symacct.verify.process import MAX_ENDS, PeerGoneError
+from symacct.verify.protocol import Ask, Part
+from symacct.verify.questions import Extent
+from tests.verify.peers import HELLO, program
+
+RIGHT = Fraction(1)
+
+
+def ask(alpha="2"):
+    return Ask("rdp", (Part("Gaussian", (("sigma", "1"),)),), alpha)
+
+
+def test_an_answer(tmp_path):
+    with Peer(program(tmp_path, "say({'value': value})")) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.incidents.as_dict() == {
+            "noise": 0,
+            "out_of_order": 0,
+            "malformed": 0,
+            "ends": 0,
+            "timeouts": 0,
+            "quotes": [],
+        }
+
+
+def test_noise_is_counted_and_quoted(tmp_path):
+    body = "print('loading…'); print('[1, 2]'); print(''); say({'value': value})"
+    with Peer(program(tmp_path, body)) as peer:
+        assert [peer.ask(ask()).finite for _ in range(3)] == [RIGHT] * 3
+        assert peer.incidents.noise == 6
+        assert "noise: loading…" in peer.incidents.quotes
+
+
+def test_another_id_is_no_answer(tmp_path):
+    body = "say({'value': 7}, number + 1); say({'value': 8}, number - 1); say({'value': value})"
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.incidents.out_of_order == 4
+
+
+def test_a_hang_ends_the_child_and_not_the_run(tmp_path):
+    body = "time.sleep(100 if alpha == 3 else 0); say({'value': value})"
+    with Peer(program(tmp_path, body), timeout=0.5) as peer:
+        begun = time.monotonic()
+        assert peer.ask(ask("3")).late
+        assert time.monotonic() - begun < 5
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.incidents.timeouts == 1
+
+
+def test_an_end_is_said_with_its_last_words(tmp_path):
+    body = "if alpha == 3:\n    sys.exit('out of memory')\nsay({'value': value})"
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask("3")).error == ("the peer ended: exit status 1, stderr: out of memory")
+        assert peer.ask(ask()).finite == RIGHT
+        assert peer.incidents.ends == 1
+
+
+def test_a_signal_is_said(tmp_path):
+    with Peer(program(tmp_path, "os.kill(os.getpid(), 9)")) as peer:
+        assert "signal 9" in peer.ask(ask()).error
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.stdout.write('x' * (3 << 20)); sys.stdout.flush(); time.sleep(9)", "MiB in a line"),
+        ("\nwhile True:\n    print('noise' * 1000)", "MiB of noise"),
+    ],
+)
+def test_output_is_bounded(tmp_path, body, said):
+    with Peer(program(tmp_path, body)) as peer:
+        assert said in peer.ask(ask()).error
+
+
+def test_a_flood_on_standard_error_does_not_block(tmp_path):
+    body = "sys.stderr.write('x' * (1 << 22)); say({'value': value})"
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+
+
+@pytest.mark.parametrize("row", ["{}", "{'value': 'many'}", "{'value': 1, 'error': 'both'}"])
+def test_a_malformed_answer_is_an_error(tmp_path, row):
+    with Peer(program(tmp_path, f"say({row} if alpha == 3 else {{'value': value}})")) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+        assert "malformed" in peer.ask(ask("3")).error
+        assert peer.incidents.malformed == 1
+
+
+def test_a_peer_that_never_answers_properly_ends_the_run(tmp_path):
+    with Peer(program(tmp_path, "say({})")) as peer:
+        assert all("malformed" in peer.ask(ask()).error for _ in range(MAX_ENDS))
+        with pytest.raises(ProtocolError, match="no answer"):
+            peer.ask(ask())
+
+
+def test_a_peer_that_keeps_ending_is_given_up(tmp_path):
+    with Peer(program(tmp_path, "sys.exit(3)")) as peer:
+        assert all("exit status 3" in peer.ask(ask()).error for _ in range(MAX_ENDS + 1))
+        with pytest.raises(PeerGoneError):
+            peer.ask(ask())
+
+
+def test_a_peer_that_starts_only_once_does_not_lose_what_was_found(tmp_path):
+    body = """
+        open('started', 'a').close()
+        say({'value': value / 2}) if alpha < 9 else sys.exit(1)
+    """
+    command = program(tmp_path, body)
+    script = tmp_path / "peer.py"
+    text = script.read_text(encoding="utf-8")
+    once = f"import os, sys\nif os.path.exists({str(tmp_path / 'started')!r}):\n    sys.exit(7)\n"
+    body_path = text.replace("'started'", repr(str(tmp_path / "started")))
+    script.write_text(once + body_path, encoding="utf-8")
+    report = verify(command, Extent(2, 1, 6, 0, 0, 0, 0, 1, 30))
+    assert report.unsound
+    assert any("started again" in why for why in report.cut)
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path):
+    body = "print('\\x1b[2J noise'); say({'error': '\\x1b]0;title\\x07'})"
+    with Peer(program(tmp_path, body)) as peer:
+        assert "\x1b" not in peer.ask(ask()).error
+        assert peer.incidents.quotes
+        assert "\x1b" not in peer.incidents.quotes[0]
+
+
+def test_nothing_is_left_running(tmp_path):
+    peer = Peer(program(tmp_path, "say({'value': value})"))
+    process = peer._process
+    peer.close()
+    assert process.poll() is not None
+
+
+@pytest.mark.parametrize(
+    ("hello", "error", "said"),
+    [
+        ("", PeerError, "ended before its hello"),
+        ("{}", PeerError, "ended before its hello"),
+        ('{"id": 0, "peer": "p"}', ProtocolError, "supports"),
+        ('{"id": 0, "error": "ModuleNotFoundError: opacus"}', ProtocolError, "--install"),
+    ],
+)
+def test_a_wrong_hello(tmp_path, hello, error, said):
+    command = [sys.executable, "-c", f"print({hello!r}, flush=True)"]
+    with pytest.raises(error, match=said):
+        Peer(command)
+
+
+@pytest.mark.parametrize("command", [["/no/such/program"], ["/"]])
+def test_a_command_that_cannot_be_run(command):
+    with pytest.raises(PeerError, match="cannot be run"):
+        Peer(command)
+
+
+def test_a_run_with_every_kind_of_trouble_reaches_its_end(tmp_path):
+    body = """
+        print('noise')
+        if alpha == 3:
+            sys.exit(1)
+        if alpha == 1024:
+            time.sleep(100)
+        if alpha == 64:
+            say({})
+        elif alpha == 8:
+            say({'value': 'nan'})
+        elif alpha == 2:
+            say({'value': -1})
+        else:
+            say({'value': value})
+    """
+    extent = Extent(2, 1, 5, 10, 0, 1, 0, 9, 60)
+    report = verify(program(tmp_path, body, HELLO), extent, timeout=0.4)
+    assert {"exception", "slow", "nan", "negative"} <= set(report.counts)
+    assert report.unsound
+    assert min(report.incidents.noise, report.incidents.ends, report.incidents.timeouts) > 0

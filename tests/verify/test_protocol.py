@@ -1,0 +1,151 @@
+"""docs/protocol.md is what is spoken: its two example peers run, its fields are the ones sent."""
+
+import json
+import re
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from symacct import parse
+from symacct.verify import Peer, ProtocolError, verify
+from symacct.verify.protocol import (
+    AT,
+    HOW,
+    KINDS,
+    MECHANISMS,
+    Ask,
+    Part,
+    read_answer,
+    read_hello,
+    read_number,
+    read_object,
+)
+from symacct.verify.questions import Extent
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
+SAMPLED = Part("Gaussian", (("sigma", "5"),), "poisson", "1/1000", 600_000)
+
+
+def example(language):
+    (text,) = re.findall(
+        rf"```{language}\n(.*?)```",
+        PAGE.split(
+            f"## A peer in {language.title()}" if language == "python" else "## A peer in shell"
+        )[1],
+        re.DOTALL,
+    )[:1]
+    return text
+
+
+@pytest.mark.parametrize("language", ["python", "sh"])
+def test_the_example_peers_of_the_page_are_right(language, tmp_path):
+    runner = sys.executable if language == "python" else shutil.which("sh")
+    program = tmp_path / "peer"
+    program.write_text(example(language), encoding="utf-8")
+    assert len(example(language).splitlines()) <= 24
+    with Peer([runner, str(program)]) as peer:
+        ask = Ask("rdp", (Part("Gaussian", (("sigma", "5"),), count=3),), "5/2")
+        assert abs(peer.ask(ask).finite - Fraction(3, 20)) < Fraction(1, 10**15)
+    report = verify([runner, str(program)], TINY)
+    assert report.asked > 10
+    assert set(report.counts) <= {"loose"}  # the classic conversion, a grid that ends at 64
+
+
+def test_the_page_names_every_field_and_value():
+    names = [
+        *KINDS,
+        *AT.values(),
+        *MECHANISMS,
+        *HOW,
+        *(way for ways in HOW.values() for way in ways),
+    ]
+    names += [name for fields in MECHANISMS.values() for name in fields]
+    assert [name for name in names if f"`{name}`" not in PAGE and f'"{name}"' not in PAGE] == []
+
+
+def test_an_ask_says_the_same_as_text_and_as_fields():
+    ask = Ask("rdp", (SAMPLED, Part("Laplace", (("b", "0.1"),))), "5/2", how=(("count", "repeat"),))
+    row = json.loads(ask.line(17))
+    assert row["id"] == 17
+    assert parse(row["expression"]) is parse(
+        "600000 * PoissonSubsample(Gaussian(5), 1/1000) + Laplace(1/10)"
+    )
+    assert (row["alpha"], row["alpha_float"]) == ("5/2", 2.5)
+    assert row["parts"][0]["gamma_float"] == 0.001
+    assert row["parts"][0]["count"] == 600_000
+    assert row["how"] == {"count": "repeat"}
+    assert "\n" not in ask.line(17)
+
+
+def test_sampling_without_replacement_has_its_sizes():
+    part = Part("Gaussian", (("sigma", "5"),), "without_replacement", "0.002")
+    assert {"sample_size": 1, "dataset_size": 500}.items() <= part.fields().items()
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (3, Fraction(3)),
+        ("1.5e-3", Fraction(3, 2000)),
+        ("-0.25", Fraction(-1, 4)),
+        ("inf", float("inf")),
+        ("-Infinity", float("-inf")),
+    ],
+)
+def test_values_are_read_exactly(value, exact):
+    assert read_number(value) == exact
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, [1], {}, "1.5x", "", "1e999999999", "__import__('os')"]
+)
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(ProtocolError, match="needed a number"):
+        read_number(value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"noise",
+        b"[1]",
+        b"{",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"1" * 5000,
+        b'{"id": 1}{"id": 2}',
+        b"null",
+    ],
+)
+def test_lines_that_are_no_objects(line):
+    assert read_object(line) is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"peer": "p"},
+        {"peer": "p", "supports": []},
+        {"peer": "p", "supports": [{"mechanism": "Cauchy"}]},
+        {"peer": "p", "supports": [{"mechanism": "Gaussian", "sampling": "sometimes"}]},
+        {"peer": "p", "supports": [{"mechanism": "Gaussian", "asks": ["everything"]}]},
+        {"peer": "p", "supports": [{"mechanism": "Gaussian"}], "conversion": "mine"},
+        {"peer": "p", "supports": [{"mechanism": "Gaussian"}], "default_orders": ["x"]},
+        {"peer": "p", "supports": [{"mechanism": "Gaussian"}], "how": []},
+        {"error": "ImportError"},
+    ],
+)
+def test_a_wrong_hello_is_one_error(row):
+    with pytest.raises(ProtocolError, match="needed"):
+        read_hello(row)
+
+
+@pytest.mark.parametrize("row", [{"id": 1}, {"value": 1, "error": "x"}, {"value": []}])
+def test_a_wrong_answer_is_one_error(row):
+    with pytest.raises(ProtocolError, match="needed"):
+        read_answer(row, 0.0)

@@ -1,0 +1,207 @@
+"""How a run asks: simplest questions, neighbouring orders, history, hangs, laws."""
+
+import json
+import random
+import sys
+from fractions import Fraction
+
+import pytest
+
+from symacct.verify import laws, page, questions
+from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
+from symacct.verify.questions import FULL, QUICK, Extent
+from symacct.verify.run import verify
+from symacct.verify.session import _near
+from symacct.verify.simplify import simplest, simplifications
+from symacct.verify.truth import Truth
+from symacct.verify.verdict import Finding
+from tests.verify import fuzz
+from tests.verify.peers import program
+
+ROWS = (
+    Support("Gaussian", asks=("rdp", "epsilon")),
+    Support("Gaussian", "poisson", asks=("rdp", "delta")),
+    Support("Laplace", "poisson", orders="integer", max_order=Fraction(64)),
+)
+HELLO = Hello(
+    "p", "1", ROWS, compose=True, how={"count": ("number", "repeat"), "alpha": ("float", "int")}
+)
+
+
+def gaussian(sigma="1", count=1):
+    return Part("Gaussian", (("sigma", sigma),), count=count)
+
+
+def curve(values):
+    return [(Ask("rdp", (gaussian(),), a), Answer(value=Fraction(v))) for a, v in values.items()]
+
+
+def test_the_grid_reaches_the_edges():
+    asked = list(questions.points(HELLO, FULL, 0))
+    orders = {Fraction(ask.at) for ask in asked}
+    rates = {Fraction(p.gamma) for ask in asked for p in ask.parts if p.gamma}
+    sigmas = {
+        Fraction(p.parameters[0][1])
+        for ask in asked
+        for p in ask.parts
+        if p.mechanism == "Gaussian"
+    }
+    assert min(orders) <= 1 + Fraction(2, 10**8)
+    assert max(orders) == 4096
+    assert min(rates) <= Fraction(1, 10**9)
+    assert max(rates) >= 1 - Fraction(1, 10**9)
+    assert min(sigmas) <= Fraction(1, 20)
+    assert max(sigmas) >= 10**4
+    assert any(order.denominator > 1 for order in orders)
+
+
+def test_a_row_is_asked_only_what_it_takes():
+    for ask in questions.points(HELLO, FULL, 3):
+        if ask.parts[0].mechanism == "Laplace":
+            assert Fraction(ask.at).denominator == 1
+            assert 2 <= Fraction(ask.at) <= 64
+
+
+def test_the_same_seed_asks_the_same():
+    assert list(questions.points(HELLO, QUICK, 1)) == list(questions.points(HELLO, QUICK, 1))
+    assert list(questions.points(HELLO, QUICK, 1)) != list(questions.points(HELLO, QUICK, 2))
+
+
+def test_every_row_is_met_early():
+    first = list(questions.points(HELLO, FULL, 0))[:200]
+    assert len({(ask.parts[0].mechanism, ask.parts[0].sampling) for ask in first}) == 3
+
+
+def test_variants_have_numbers_of_their_own():
+    base = Ask("rdp", (gaussian("2", 6),), "3")
+    built = list(questions.variants(HELLO, base, questions.whole_sizes()))
+    assert [dict(ask.how) for ask in built] == [{"count": "repeat"}, {"alpha": "int"}]
+    assert len({ask.parts for ask in [base, *built]}) == 3
+
+
+def test_a_way_to_write_the_order_is_for_questions_with_an_order():
+    base = Ask("epsilon", (gaussian("2", 6),), "1e-5")
+    built = questions.variants(HELLO, base, questions.whole_sizes())
+    assert [dict(ask.how) for ask in built] == [{"count": "repeat"}]
+
+
+def test_compositions_have_different_parts_under_one_relation():
+    mixed = [ask for ask in questions.compositions(HELLO, FULL, 0) if len(ask.parts) > 1]
+    assert mixed
+    assert all(len(set(ask.parts)) == len(ask.parts) for ask in mixed)
+
+
+@pytest.mark.parametrize(
+    ("values", "law"),
+    [
+        ({"2": 1, "3": 2, "4": 3}, []),
+        ({"2": 1, "3": "0.9", "4": "0.8"}, ["nondecreasing", "nondecreasing", "convex"]),
+        ({"2": 1, "3": 3, "4": 3}, ["convex"]),
+        ({"2": 1, "3": "0.99999999995"}, []),
+    ],
+)
+def test_laws_along_a_curve(values, law):
+    assert [found.law for found in laws.curve_laws(curve(values))] == law
+
+
+def test_a_composition_is_the_sum_of_its_runs():
+    parts = (gaussian("1", 3), gaussian("2", 2))
+    runs = [
+        (Ask("rdp", (gaussian(s),), "2"), Answer(value=Fraction(v)))
+        for s, v in (("1", 1), ("2", 4))
+    ]
+    assert laws.sum_law(Ask("rdp", parts, "2"), Answer(value=Fraction(11)), runs) is None
+    assert laws.sum_law(Ask("rdp", parts, "2"), Answer(value=Fraction(5)), runs).law
+
+
+def test_the_simplest_question_still_shows_it():
+    """A defect above σ = 50: the simplest is found, and it is not another defect."""
+
+    def probe(ask):
+        if Fraction(ask.parts[0].parameters[0][1]) <= 50:
+            return None
+        return Finding("nan", ask, Answer(value=float("nan")))
+
+    worst = probe(
+        Ask("rdp", (Part("Gaussian", (("sigma", "8123"),), "poisson", "0.0371", 1000),), "33.3")
+    )
+    simple = simplest(worst, probe)
+    assert simple.ask == Ask("rdp", (Part("Gaussian", (("sigma", "100"),), "poisson", "0.5"),), "2")
+
+
+def test_a_smaller_defect_is_not_the_simpler_form_of_a_larger_one():
+    def probe(ask):
+        large = Fraction(ask.parts[0].parameters[0][1]) > 50
+        value = Fraction(1, 4) if large else 1 - Fraction(1, 10**6)
+        truth = Truth(Fraction(1), Fraction(1), True)
+        return Finding("unsound", ask, Answer(value=value), truth, below=True)
+
+    worst = probe(Ask("rdp", (gaussian("8123"),), "33.3"))
+    assert simplest(worst, probe).ask == Ask("rdp", (gaussian("100"),), "2")
+
+
+def test_the_plainest_question_cannot_be_made_simpler():
+    assert not list(simplifications(Ask("rdp", (gaussian(),), "2")))
+
+
+def test_points_nearby_stay_in_the_domain():
+    chance = random.Random(0)
+    ask = Ask("rdp", (Part("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
+    for _ in range(200):
+        near = _near(ask, chance)
+        part = near.parts[0]
+        assert Fraction(1, 2) < Fraction(part.parameters[0][1]) < 1
+        assert 0 < Fraction(part.gamma) < 1
+        assert Fraction(near.at) > 1
+
+
+def test_an_answer_that_depends_on_the_history_is_traced(tmp_path):
+    """A memo whose key lacks the order: right when asked first, wrong later."""
+    body = """
+        memo = globals().setdefault('memo', {})
+        say({'value': memo.setdefault(sigma, value)})
+    """
+    report = verify(program(tmp_path, body), Extent(2, 1, 4, 0, 0, 1, 0, 5, 60))
+    (found,) = [c.shown for c in report.clusters if c.shown.before is not None][:1]
+    assert found.verdict == "inconsistent"
+    assert found.before.parts[0].parameters == found.ask.parts[0].parameters
+    assert "asked first it answers" in found.note
+
+
+def test_a_jump_is_narrowed_down(tmp_path):
+    report = verify(
+        program(tmp_path, "say({'value': value * (2 if alpha > 77 else 1)})"),
+        Extent(2, 1, 14, 0, 0, 1, 0, 3, 60),
+    )
+    jumps = [c.shown for c in report.clusters if c.shown.verdict == "jump"]
+    assert jumps
+    for found in jumps:
+        low, high = Fraction(found.other[0].at), Fraction(found.ask.at)
+        assert low <= 77 < high
+        assert high - low <= 1
+
+
+def test_questions_that_hang_twice_are_not_asked_again(tmp_path):
+    body = "time.sleep(100 if alpha == int(alpha) else 0); say({'value': value})"
+    report = verify(program(tmp_path, body), Extent(9, 1, 6, 0, 0, 0, 0, 3, 60), timeout=0.2)
+    assert report.skipped > 10
+    assert report.counts["slow"] >= 2
+    assert report.incidents.timeouts < 20
+
+
+def test_the_time_is_kept(tmp_path):
+    body = "time.sleep(0.05); say({'value': value / 2})"
+    report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, 2.0))
+    assert report.seconds < 6
+    assert report.cut
+    assert report.unsound
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_answers_are_judged_and_reported(seed):
+    command = [sys.executable, fuzz.__file__, str(seed)]
+    report = verify(command, Extent(2, 2, 3, 30, 3, 1, 2, 4, 30), seed)
+    assert report.unsound
+    assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
+    assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
+    assert page.page([report]).count("<h3>") == len(report.clusters)

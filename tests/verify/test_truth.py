@@ -1,0 +1,305 @@
+"""What values are held against: checked with methods that are not ours, and from both sides."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from symacct.claims import Claim, Kind
+from symacct.enclosure import Enclosure
+from symacct.verify import matching
+from symacct.verify.bounds import ends
+from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
+from symacct.verify.replaced import renyi_lower
+from symacct.verify.truth import Oracle, node, parts_of, readings
+from symacct.verify.verdict import Judge, explained_by_rounding
+
+GAUSSIAN = Part("Gaussian", (("sigma", "1"),))
+SAMPLED = Part("Gaussian", (("sigma", "2"),), "poisson", "0.1")
+FIXED = Part("Gaussian", (("sigma", "2"),), "without_replacement", "0.1")
+
+
+def judged(part, kind, at, value, claims=None, relation="add_remove", conversion=None):
+    hello = Hello(
+        "p", "1", (Support(part.mechanism, part.sampling, relation),), conversion=conversion
+    )
+    answer = Answer(value=Fraction(value) if math.isfinite(value) else value, claims=claims)
+    return Judge(Oracle(), hello).judge(Ask(kind, (part,), at, relation), answer)
+
+
+def density(z, mean, sigma):
+    """The normal density, of an array too."""
+    return np.exp(-((z - mean) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+
+
+def integral(function, first, last):
+    """∫ by mpmath's Gauss–Legendre rule on twenty pieces."""
+    return float(mpmath.quad(function, mpmath.linspace(first, last, 21), method="gauss-legendre"))
+
+
+def quadrature(sigma, gamma, alpha):
+    """ε(α) of the sampled Gaussian."""
+
+    def integrand(z):
+        ratio = 1 - gamma + gamma * math.exp((2 * z - 1) / (2 * sigma**2))
+        return float(density(float(z), 0, sigma)) * ratio**alpha
+
+    return math.log(integral(integrand, -12 * sigma, alpha + 12 * sigma)) / (alpha - 1)
+
+
+@pytest.mark.parametrize("alpha", ["2", "3.7", "12"])
+def test_rdp_by_quadrature(alpha):
+    truth = Oracle().truth(Ask("rdp", (SAMPLED,), alpha))
+    assert truth.exact
+    assert float(truth.upper) == pytest.approx(quadrature(2, 0.1, float(alpha)), rel=1e-8)
+
+
+def test_both_readings_of_a_number_are_enclosed():
+    ask = Ask("rdp", (Part("Gaussian", (("sigma", "0.1"),)),), "2")
+    truth = Oracle().truth(ask)
+    by_text, by_float = Fraction(100), 1 / Fraction(0.1) ** 2
+    assert truth.lower <= min(by_text, by_float) < max(by_text, by_float) <= truth.upper
+    assert len(readings(ask)) == 2
+    assert len(readings(Ask("rdp", (GAUSSIAN,), "2.5"))) == 1
+
+
+def sampled_hockey_stick(sigma, gamma, epsilon):
+    """δ(ε) of one sampled run by quadrature: ∫ (P̂ − e^ε Q)₊, P̂ = (1−γ)Q + γP."""
+
+    def excess(z):
+        q, p = (float(density(float(z), mean, sigma)) for mean in (0, 1))
+        return (1 - gamma) * q + gamma * p - math.exp(epsilon) * q
+
+    first = 0.5 + sigma**2 * math.log1p(math.expm1(epsilon) / gamma)
+    return integral(excess, first, first + 12 * sigma)
+
+
+def test_delta_of_one_run_by_quadrature():
+    truth = Oracle().truth(Ask("delta", (SAMPLED,), "0.1"))
+    assert float(truth.lower) == pytest.approx(sampled_hockey_stick(2, 0.1, 0.1), rel=1e-7)
+    assert truth.lower < truth.upper
+
+
+def test_epsilon_inverts_delta():
+    oracle = Oracle()
+    epsilon = oracle.truth(Ask("epsilon", (SAMPLED,), "0.0001")).lower
+    assert sampled_hockey_stick(2, 0.1, float(epsilon)) == pytest.approx(1e-4, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("part", "epsilon", "delta"),
+    [
+        (Part("Laplace", (("b", "2"),)), "0.25", 1 - math.exp((0.25 - 0.5) / 2)),
+        (Part("RandomizedResponse", (("p", "0.75"),)), "0.5", 0.75 - math.exp(0.5) * 0.25),
+        (Part("PureDP", (("epsilon", "1"),)), "0.5", (math.e - math.exp(0.5)) / (math.e + 1)),
+    ],
+)
+def test_profiles_in_closed_form(part, epsilon, delta):
+    assert float(Oracle().truth(Ask("delta", (part,), epsilon)).lower) == pytest.approx(delta)
+    again = Oracle().truth(Ask("epsilon", (part,), repr(delta))).lower
+    assert float(again) == pytest.approx(float(epsilon))
+
+
+def three_points(sigma, gamma, alpha, width=0.02):
+    """D_α of the laws of replaced.py by a midpoint rule in the plane."""
+    h = math.sqrt(3) / 2
+    x, y = np.arange(-9, 11, width), np.arange(-12, 14, width)
+    zero = density(x, 0, sigma)[:, None] * density(y, 0, sigma)
+    far = density(x, h, sigma)[:, None]
+    p = (1 - gamma) * zero + gamma * far * density(y, 0.5, sigma)
+    q = (1 - gamma) * zero + gamma * far * density(y, -0.5, sigma)
+    return math.log((p**alpha * q ** (1 - alpha)).sum() * width**2) / (alpha - 1)
+
+
+@pytest.mark.parametrize("alpha", [2, 4])
+def test_three_points_at_distance_one(alpha):
+    part = Part("Gaussian", (("sigma", "1"),), "without_replacement", "0.1")
+    bound = float(renyi_lower(part, Ask("rdp", (part,), str(alpha), "replace_one")))
+    truth = three_points(1.0, 0.1, alpha)
+    assert 0.9 * truth < bound <= truth
+
+
+def test_removing_is_a_lower_bound_of_replacing_at_every_order():
+    fixed = Oracle().truth(Ask("rdp", (FIXED,), "1.5", "replace_one"))
+    removed = Oracle().truth(Ask("rdp", (SAMPLED,), "1.5"))
+    assert removed.lower <= fixed.lower <= removed.upper < fixed.upper
+
+
+def test_three_points_refute_the_formula_of_the_other_relation():
+    part = Part("Gaussian", (("sigma", "1"),), "without_replacement", "0.01")
+    ask = Ask("rdp", (part,), "2", "replace_one")
+    oracle = Oracle()
+    truth = oracle.truth(ask)
+    poisson = oracle.truth(Ask("rdp", (Part(*_poisson(part)),), "2"))
+    assert truth.lower <= poisson.upper < oracle.sharpened(ask, truth).lower
+
+
+def _poisson(part):
+    return part.mechanism, part.parameters, "poisson", part.gamma
+
+
+# --- verdicts
+
+EXACT = 0.05
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "below"),
+    [
+        (1.0, None, None),
+        (1.0 - 1e-10, None, None),
+        (1.0 + 1e-10, None, None),
+        (1.0 - 1e-8, "unsound", True),
+        (0.5, "unsound", True),
+        (1.0 + 1e-8, "loose", False),
+        (0.0, "zero", True),
+        (-1e-30, "negative", True),
+        (math.nan, "nan", False),
+        (math.inf, "inf", False),
+        (-math.inf, "negative", True),
+    ],
+)
+def test_a_value_and_its_verdict(value, verdict, below):
+    found = judged(GAUSSIAN, "rdp", "2", value)
+    assert (found and found.verdict) == verdict
+    if found:
+        assert found.below is below
+
+
+def test_the_ratio_is_exact():
+    assert judged(GAUSSIAN, "rdp", "2", 0.75).ratio == 0.75
+    assert judged(GAUSSIAN, "rdp", "2", 3.0).ratio == 3.0
+
+
+def test_infinity_is_right_where_float64_ends():
+    steep = Part("Gaussian", (("sigma", "1e-160"),))
+    assert judged(steep, "rdp", "2", math.inf) is None
+
+
+def test_a_theorem_that_is_named_is_held_to():
+    oracle = Oracle()
+    five = float(oracle.accountant.rdp(node(Ask("rdp", (SAMPLED,), "3")), 3, by="ZW19-T5").upper)
+    ask = Ask("rdp", (SAMPLED,), "3")
+    assert matching.matched(oracle, ask, Fraction(five)) == "ZW19-T5"
+    assert judged(SAMPLED, "rdp", "3", five).verdict == "loose"
+    assert judged(SAMPLED, "rdp", "3", five, "ZW19-T5") is None
+    wrong = judged(SAMPLED, "rdp", "3", five * 1.001, "ZW19-T5")
+    assert wrong.verdict == "wrong-formula"
+    assert not wrong.below
+    assert judged(SAMPLED, "rdp", "3", five, "ZW19-T8").verdict == "wrong-formula"
+
+
+@pytest.mark.parametrize(
+    ("factor", "name"), [(2, "the CGF, (α − 1) ε(α)"), (Fraction(2, 3), "ε(α) (α − 1)/α")]
+)
+def test_a_likely_mistake_is_named(factor, name):
+    ask = Ask("rdp", (SAMPLED,), "3")
+    value = Oracle().truth(ask).upper * factor
+    assert matching.matched(Oracle(), ask, value) == name
+
+
+def test_a_value_between_the_bounds_is_proved_by_nothing():
+    oracle = Oracle()
+    truth = oracle.truth(Ask("rdp", (FIXED,), "3", "replace_one"))
+    middle = float((truth.lower + 9 * truth.upper) / 10)
+    found = judged(FIXED, "rdp", "3", middle, relation="replace_one")
+    assert (found.verdict, found.below) == ("wrong-formula", True)
+
+
+def test_epsilon_below_its_own_conversion():
+    ask = Ask("epsilon", (SAMPLED,), "1e-5")
+    least = float(Oracle().by_method(ask, "improved", None).lower)
+    assert judged(SAMPLED, "epsilon", "1e-5", least, conversion="improved") is None
+    found = judged(SAMPLED, "epsilon", "1e-5", least * 0.999, conversion="improved")
+    assert found.verdict == "wrong-formula"
+    assert judged(SAMPLED, "epsilon", "1e-5", least * 0.999, conversion="none") is None
+    assert judged(SAMPLED, "epsilon", "1e-5", 1e-3, conversion="none").verdict == "unsound"
+
+
+def test_epsilon_over_orders_that_were_given():
+    hello = Hello("p", "1", (Support("Gaussian"),), conversion="classic", order_grid=True)
+    ask = Ask("epsilon", (GAUSSIAN,), "1e-5", orders=("2", "3"))
+    right = 1.5 + math.log(1e5) / 2  # classic at α = 3
+
+    def verdict(value):
+        found = Judge(Oracle(), hello).judge(ask, Answer(value=Fraction(value)))
+        return found and found.verdict
+
+    values = (right, right * (1 - 1e-6), right * 1.02, 1.0)
+    assert [verdict(v) for v in values] == [None, "wrong-formula", "loose", "unsound"]
+
+
+def test_the_excess_is_split():
+    hello = Hello(
+        "p",
+        "1",
+        (Support("Gaussian"),),
+        conversion="classic",
+        default_orders=(Fraction(2), Fraction(3)),
+    )
+    ask = Ask("epsilon", (GAUSSIAN,), "1e-5")
+    judge = Judge(Oracle(), hello)
+    # classic at α = 3: 3/2 + log(1e5)/2, and a series that adds 1
+    value = 1.5 + math.log(1e5) / 2 + 1
+    found = judge.complete(judge.judge(ask, Answer(value=Fraction(value))))
+    split = dict(found.split)
+    best_classic = 0.5 + math.sqrt(2 * math.log(1e5))
+    assert split["series"] == pytest.approx(1, rel=1e-6)
+    assert split["order grid"] == pytest.approx(value - 1 - best_classic, rel=1e-6)
+    assert sum(split.values()) == pytest.approx(value - 4.377178095681)
+
+
+def test_zero_is_right_where_the_total_variation_is_small():
+    part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.00105")
+    assert Oracle().by_method(Ask("epsilon", (part,), "0.001"), "improved", None).lower > 0
+    assert judged(part, "epsilon", "0.001", 0.0, conversion="improved") is None
+    assert judged(part, "epsilon", "0.0001", 0.0, conversion="improved").verdict == "zero"
+
+
+def test_delta_by_the_total_variation_is_proved():
+    part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.01")
+    kl = float(Oracle().truth(Ask("rdp", (part,), "1")).upper)
+    least = float(Oracle().by_method(Ask("delta", (part,), "0.1"), "improved", None).lower)
+    variation = math.sqrt(-math.expm1(-kl))
+    assert variation < least
+    assert judged(part, "delta", "0.1", variation, conversion="improved") is None
+    found = judged(part, "delta", "0.1", variation * 0.7, conversion="improved")
+    assert found.verdict == "wrong-formula"
+
+
+def test_rounding_explains_only_what_it_can():
+    ask = Ask("rdp", (SAMPLED,), "2")
+    assert explained_by_rounding(ask, Fraction(1, 10**16), Fraction(1, 10**15))
+    assert not explained_by_rounding(ask, Fraction(1, 10**10), Fraction(1, 10**9))
+
+
+def test_the_same_value_but_for_rounding():
+    one = Fraction(1), Fraction(1)
+    assert matching.same(1 - Fraction(1, 10**10), one)
+    assert matching.same(1 + Fraction(1, 10**10), one)
+    assert not matching.same(1 - Fraction(1, 10**8), one)
+    assert not matching.same(1 + Fraction(1, 10**8), one)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        ("1e-9999", "1e-9998", (0, Fraction(1, 2**4096))),
+        ("0", "1e-9998", (0, Fraction(1, 2**4096))),
+        ("0", "0", (0, 0)),
+        ("0.5", "inf", (Fraction(1, 2), math.inf)),
+        ("1e9998", "1e9999", (2**4096, math.inf)),
+    ],
+)
+def test_ends_are_of_bounded_size(low, high, expected):
+    claim = Claim(Kind.EXACT)
+    assert ends(Enclosure(mpmath.mpf(low), mpmath.mpf(high), claim)) == expected
+
+
+def test_parts_of_a_node():
+    for parts in [(GAUSSIAN,), (SAMPLED, GAUSSIAN), (FIXED,)]:
+        relation = "replace_one" if FIXED in parts else "add_remove"
+        again = parts_of(node(Ask("rdp", parts, "2", relation)))
+        assert node(Ask("rdp", again, "2", relation)) is node(Ask("rdp", parts, "2", relation))

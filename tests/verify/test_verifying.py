@@ -1,0 +1,193 @@
+"""The command, its reports, its exit status, and one clear line for every wrong input."""
+
+import json
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+from symacct.cli import main
+from symacct.testing import UnsoundError, assert_sound
+from symacct.verify import adapters
+from symacct.verify.peers import pinned
+from symacct.verify.report import decimal_text
+from tests.verify.peers import program
+
+KEYS = [
+    "verdict",
+    "call",
+    "expression",
+    "parameters",
+    "peer_value",
+    "truth_lower",
+    "truth_upper",
+    "ratio",
+    "formula_matched",
+    "reproduce",
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["verify", *arguments])
+
+
+def command(tmp_path, body, **other):
+    import shlex
+
+    return shlex.join(program(tmp_path, body, **other))
+
+
+def test_json_has_the_fields_of_the_issue(tmp_path):
+    file = tmp_path / "report.json"
+    words = command(tmp_path, "say({'value': value * 0.9 if alpha > 2 else value})")
+    result = run("--command", words, "--quick", "--json", str(file))
+    assert result.exit_code == 1, result.output
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert list(report)[:4] == ["peer", "version", "asked", "findings"]
+    for found in report["findings"]:
+        assert list(found)[: len(KEYS)] == KEYS
+    worst = report["findings"][0]
+    assert worst["verdict"] == "unsound"
+    assert worst["expression"] == "Gaussian(1)"
+    assert worst["ratio"] == pytest.approx(0.9)
+    assert float(worst["truth_lower"]) <= 1.5 <= float(worst["truth_upper"])
+    assert worst["peer_value"] == pytest.approx(1.35)
+    assert worst["call"] == "rdp(alpha=3)"
+    assert "unsound" in result.output
+
+
+def test_the_reproducing_line_shows_the_value(tmp_path):
+    import subprocess
+
+    file = tmp_path / "report.json"
+    run("--command", command(tmp_path, "say({'value': value / 2})"), "--quick", "--json", str(file))
+    worst = json.loads(file.read_text(encoding="utf-8"))["findings"][0]
+    out = subprocess.run(
+        ["/bin/sh", "-c", worst["reproduce"]],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert json.loads(out.stdout.splitlines()[-1])["value"] == worst["peer_value"]
+
+
+def test_exit_status_0_for_a_right_peer(tmp_path):
+    result = run("--command", command(tmp_path, "say({'value': value})"), "--quick")
+    assert result.exit_code == 0, result.output
+    assert "No finding." in result.output
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+
+
+def test_the_page_is_whole_and_escapes_everything(tmp_path):
+    file = tmp_path / "report.html"
+    evil = "<script>alert(1)</script>"
+    hello = json.dumps(
+        {"id": 0, "peer": evil, "version": evil, "supports": [{"mechanism": "Gaussian"}]}
+    )
+    wrong = f"{{'value': value / 2, 'reproduce': [{evil!r}]}}"
+    body = f"say({{'error': {evil!r}}} if alpha == 3 else {wrong})"
+    result = run("--command", command(tmp_path, body, hello=hello), "--quick", "--html", str(file))
+    assert result.exit_code == 1, result.output
+    text = file.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    tags = Tags()
+    tags.feed(text)
+    assert not [a for _, a in tags.seen if a.get("src", "data:").split(":")[0] != "data"]
+    assert any(tag == "img" for tag, _ in tags.seen)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "needed one of PEER"),
+        (["no-such-peer"], "needed one of"),
+        (["--command", "/no/such/program"], "cannot be run"),
+        (["--command", "'"], "cannot be split"),
+        (["--command", ""], "needed a program"),
+        (["--command", f"{sys.executable} -c 'print(1)'"], "ended before its hello"),
+        (["opacus", "--python", "/no/such/python"], "needed a Python interpreter"),
+        (["opacus", "--version", "1.0"], "--install"),
+        (["opacus", "--install", "--version", "1.0; rm"], "needed a version"),
+        (["--command", "x", "--install"], "needed PEER"),
+        (["opacus", "--all"], "needed one of PEER"),
+        (["--command", "true", "--json", "/no/such/folder/report.json"], "cannot be written"),
+        (["--command", "true", "--html", "/"], "cannot be written"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_status_2(arguments, said):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert "Traceback" not in result.output
+
+
+def test_a_peer_that_does_not_speak_the_protocol(tmp_path):
+    result = run("--command", command(tmp_path, "say({'result': 1})"), "--quick")
+    assert result.exit_code == 2
+    assert "docs/protocol.md" in result.output
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_run(tmp_path):
+    words = command(tmp_path, "open('asked', 'w'); say({'value': value})")
+    assert run("--command", words, "--json", str(tmp_path)).exit_code == 2
+    assert not (tmp_path / "asked").exists()
+
+
+def test_adapters_have_requirements_and_a_name():
+    for name, adapter in adapters().items():
+        assert "_" not in name
+        assert adapter.requirements
+        assert adapter.command("python")[:2] == ["python", "-I"]
+
+
+def test_a_version_pins_the_first_requirement():
+    assert pinned("dp-accounting>=0.4", "0.6.0") == "dp-accounting==0.6.0"
+
+
+def test_bounds_are_printed_outwards():
+    from fractions import Fraction
+
+    third = Fraction(1, 3)
+    assert decimal_text(third, up=False) == "0.33333333333333333333"
+    assert decimal_text(third, up=True) == "0.33333333333333333334"
+    tiny = third / 10**40
+    assert Fraction(decimal_text(tiny, up=False)) < tiny < Fraction(decimal_text(tiny, up=True))
+
+
+# --- symacct.testing
+
+
+def gaussian(alpha):
+    return alpha / 50
+
+
+def test_three_lines_in_an_accountants_own_suite():
+    assert assert_sound(gaussian, "Gaussian(5)") == 11
+    with pytest.raises(UnsoundError, match=r"rdp\(8.0\).*0.5 of the truth"):
+        assert_sound(lambda alpha: gaussian(alpha) / (2 if alpha == 8 else 1), "Gaussian(5)")
+    with pytest.raises(UnsoundError, match="times too much"):
+        assert_sound(lambda alpha: 2 * gaussian(alpha), "Gaussian(5)", loose=1.5)
+    with pytest.raises(UnsoundError, match="nan"):
+        assert_sound(lambda alpha: float("nan"), "Gaussian(5)")
+
+
+def test_epsilon_is_held_to_the_truth_and_to_a_conversion():
+    assert assert_sound(lambda delta: 4.4, "Gaussian(1)", what="epsilon", at=["1e-5"]) == 1
+    with pytest.raises(UnsoundError):
+        assert_sound(lambda delta: 4.3, "Gaussian(1)", what="epsilon", at=["1e-5"])
+    with pytest.raises(UnsoundError):
+        assert_sound(
+            lambda delta: 4.4, "Gaussian(1)", what="epsilon", at=["1e-5"], conversion="improved"
+        )
