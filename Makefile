@@ -26,7 +26,7 @@ $(VENV)/demo.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/test.stamp: setup.cfg pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[plot,test]"
+	$(BIN)/python -m pip install --quiet --editable ".[plot,test,docs]"
 	@touch $@
 
 $(VENV)/lint.stamp: setup.cfg pyproject.toml | $(BIN)/python

@@ -12,7 +12,8 @@ author = "the symacct developers"
 project_copyright = "the symacct developers"
 version = release = symacct.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_click", "catalogue"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click", "catalogue", "mathml"]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
@@ -21,6 +22,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"symacct {release}"
 html_static_path = ["_static"]
+html_css_files = ["formulas.css"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

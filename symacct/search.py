@@ -100,12 +100,16 @@ def real_valley(
     grid = _grid(width)
     for turn in range(200):
         nearest = sorted(values, key=values.__getitem__)[:3]
-        probe = _fitted(nearest, values, perspective)
-        if probe is None or not low < probe < high or turn % 16 == 15:
-            probe = best + _GOLDEN * (high - best if high - best > best - low else low - best)
-        probe = _on_grid(probe, grid)
-        if abs(probe - best) < width or probe in values:
+        fitted = _fitted(nearest, values, perspective)
+        probe = best if fitted is None else _on_grid(fitted, grid)
+        if fitted is not None and abs(probe - best) < width:
             return best
+        # A fit through orders far from the bottom may point out of the bracket, or back.
+        if not low < probe < high or probe in values or turn % 16 == 15:
+            wide = high - best if high - best > best - low else low - best
+            probe = _on_grid(best + _GOLDEN * wide, grid)
+            if abs(probe - best) < width or probe in values:
+                return best
         values[probe] = _middle(f(probe))
         if values[probe] < values[best]:
             low, high = (best, high) if probe > best else (low, best)

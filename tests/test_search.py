@@ -263,3 +263,20 @@ def test_a_callable_s_own_precision_is_the_one_asked_for():
         1, 10**50
     )
     assert mpmath.mp.dps == 15
+
+
+@pytest.mark.parametrize(
+    ("m", "delta"),
+    [
+        (PoissonSubsample(Gaussian(2), "1e-4"), "1e-12"),
+        (1000 * PoissonSubsample(Gaussian(1), "1e-6"), "1e-12"),
+        (PoissonSubsample(Gaussian(5), "1e-3"), "1e-8"),
+    ],
+)
+def test_the_best_real_order_is_found_beside_a_cliff(m, delta):
+    # Next to the phase transition a fit through far orders repeats itself; the search goes on.
+    found = m.epsilon(delta)
+    assert found.optimal
+    for step in range(-20, 21):
+        alpha = found.alpha + Fraction(step, 50)
+        assert m.epsilon(delta, orders=[alpha]).epsilon.upper >= found.epsilon.lower

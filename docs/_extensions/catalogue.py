@@ -6,7 +6,7 @@ import symacct
 from symacct.export.prose import prose
 from symacct.theory import Theorem
 
-HEAD = """# Theorems
+HEAD = """# Theorems in use
 
 Every theorem that symacct applies, from its own register: what it says, what it assumes, and the name to
 give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed, ε′ the curve of
