@@ -232,19 +232,20 @@ def format_down(x: Any, digits: int) -> str:
 def _most_shared(low: Any, high: Any, digits: int) -> int:
     """No more than this many digits, at most `digits`, can two ends share, low <= high, high >= 0.
 
-    Ends that truncate or round to the same `count` digits are less than 5.5 units of the lower
-    one's last digit apart, so low/(high − low) > 10^{count−1}/5.5.
+    Ends that truncate or round to the same `count` digits are less than a unit of the last one
+    apart, or low rounds up to 10^count of its units and high is less than 5.5 away. In each case
+    low/(high − low) > 10^{count−1}.
     """
     if low == high:
         return digits
-    return min(digits, _log_closeness(low, high) + 2) if low > 0 else 0
+    return min(digits, _log_closeness(low, high) + 1) if low > 0 else 0
 
 
 def _log_closeness(low: Any, high: Any) -> int:
-    """⌊log₁₀(low/(high − low))⌋, or −2 where it is less, for 0 < low < high < ∞."""
-    if high > mpmath.ldexp(low, 4):
-        return -2
-    return max(-2, _log_ratio(low, mpmath.fsub(high, low, exact=True)))
+    """⌊log₁₀(low/(high − low))⌋ for 0 < low < high < ∞, or −1 where it is below 0."""
+    if high > mpmath.ldexp(low, 1):
+        return -1
+    return _log_ratio(low, mpmath.fsub(high, low, exact=True))
 
 
 def _rounded(x: Any, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
@@ -271,7 +272,8 @@ def _log_ratio(x: Any, unit: Any) -> int:
         log = (_ball(x) / _ball(unit)).log() / arb(10).log()
         if not log.rad() < 0.25:
             return None
-        near = int((log.mid() + 0.5).floor().unique_fmpz())
+        nearest: Any = (log.mid() + 0.5).floor().unique_fmpz()
+        near = int(nearest)
         left = _times_ten_to(x, -near) / _ball(unit)
         if left >= 1:
             return near

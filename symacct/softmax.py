@@ -17,10 +17,11 @@ from typing import Any
 from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
-from symacct.claims import Claim, Kind
-from symacct.domains import whole
+from symacct.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import AssumptionError
+from symacct.errors import AssumptionError, OrderError
+from symacct.exact import expression
+from symacct.exact import order as exact_order
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
@@ -31,40 +32,71 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
     """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
 
     m is a Poisson-subsampled Gaussian (T8, exact, so the first is a lower bound of ε) or one
-    sampled without replacement (T9, so the first bounds T9 and nothing else). Raises
-    AssumptionError for another mechanism.
+    sampled without replacement (T9, so the first bounds T9 and nothing else), α a whole number
+    >= 2. Where one item alone is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum,
+    and both are the value. Raises AssumptionError for another mechanism, OrderError.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)
     >>> print(low.rounded_down(9), high.rounded_up(9))
     19993.0922 19993.0923
     """
+    sampled, order = _sampled_gaussian(m), _whole_order(alpha)
+    claim = Claim(Kind.UPPER, sampled.claim.adjacency, sources=(WBK19.at("Appendix G"),))
+
+    def largest(accountant: Any) -> tuple[arb, int]:
+        """The largest of the items that are not 0, and a bound on how many there are."""
+        if sampled.gamma == 0:
+            return arb(0), 1
+        if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):
+            return (order - 1) * accountant.curve(sampled.mechanism)(order), 1
+        items = _Items(accountant, sampled, order)
+        # The ball maximum: where two items are too close to tell, it covers both.
+        return functools.reduce(arb.max, (items(l) for l in items.candidates())), order + 1
+
+    def lower(accountant: Any) -> tuple[arb, Claim]:
+        return largest(accountant)[0] / (order - 1), replace(claim, kind=Kind.LOWER)
+
+    def upper(accountant: Any) -> tuple[arb, Claim]:
+        item, count = largest(accountant)
+        return (item + arb(count).log()) / (order - 1), claim
+
+    accountant = default_accountant("ball")
+    what = f"Appendix G at order {order}"
+    return (
+        certified_number(accountant, lower, digits, what, signed=True),
+        certified_number(accountant, upper, digits, what),
+    )
+
+
+def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     samplers = (PoissonSubsample, SubsampleWithoutReplacement)
     if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
             f"softmax_bounds: found {m!r}, needed a subsampled Gaussian: for other mechanisms two "
             "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
         )
-    order = whole(alpha, "softmax_bounds, alpha", least=2)
-    claim = Claim(Kind.UPPER, m.claim.adjacency, sources=(WBK19.at("Appendix G"),))
+    if _squared_ratio(m.mechanism) is None:
+        raise AssumptionError(
+            f"softmax_bounds: found {m.mechanism!r}, needed a rational (sigma/sensitivity)^2: it "
+            "decides where the local maxima are; ask for .rdp(alpha, by=...) instead"
+        )
+    return m
 
-    def largest(accountant: Any) -> arb:
-        items = _Items(accountant, m, order)
-        # The ball maximum: where two items are too close to tell, it covers both.
-        return functools.reduce(arb.max, (items(l) for l in items.candidates()))
 
-    def lower(accountant: Any) -> tuple[arb, Claim]:
-        return largest(accountant) / (order - 1), replace(claim, kind=Kind.LOWER)
+def _whole_order(alpha: Any) -> int:
+    at = exact_order(alpha)
+    if not isinstance(at, int) or at not in INTEGER_ORDERS:
+        raise OrderError(
+            f"softmax_bounds holds at {INTEGER_ORDERS}, got {at}; ask for .rdp(alpha) instead"
+        )
+    return at
 
-    def upper(accountant: Any) -> tuple[arb, Claim]:
-        return (largest(accountant) + arb(order + 1).log()) / (order - 1), claim
 
-    accountant = default_accountant("ball")
-    what = f"Appendix G at order {order}"
-    return (
-        certified_number(accountant, lower, digits, what),
-        certified_number(accountant, upper, digits, what),
-    )
+def _squared_ratio(mechanism: Gaussian) -> Fraction | None:
+    """σ²/Δ², where it is rational."""
+    square = (expression(mechanism.sigma) / expression(mechanism.sensitivity)) ** 2
+    return Fraction(int(square.p), int(square.q)) if square.is_Rational else None
 
 
 class _Items:
@@ -76,7 +108,7 @@ class _Items:
         rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
         self.poisson = isinstance(m, PoissonSubsample)
         self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
-        self.ratio = Fraction(m.mechanism.sigma) ** 2 / Fraction(m.mechanism.sensitivity) ** 2
+        self.ratio: Any = _squared_ratio(m.mechanism)
 
     def __call__(self, l: int) -> arb:
         """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""

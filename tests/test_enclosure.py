@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import Claim, Enclosure, Gaussian, Kind, Laplace, PrecisionError, PureDP
+from symacct.enclosure import float_above, float_below, format_down, format_shared, format_up
 from tests.independent import fraction
 
 EXACT, UPPER, LOWER = Claim(Kind.EXACT), Claim(Kind.UPPER), Claim(Kind.LOWER)
@@ -122,6 +123,86 @@ def last_digit_of(text, digits):
     while value < Fraction(10) ** exponent:
         exponent -= 1
     return Fraction(10) ** (exponent - digits + 1)
+
+
+def leading_digits(value, digits, offset):
+    """(exponent, ⌊value·10^(digits−1−exponent) + offset⌋) of value > 0 by fractions alone."""
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    exponent -= Fraction(10) ** exponent > value
+    whole = math.floor(value * Fraction(10) ** (digits - 1 - exponent) + offset)
+    return (exponent + 1, whole // 10) if whole == 10**digits else (exponent, whole)
+
+
+def as_fraction(exponent, leading, digits):
+    return leading * Fraction(10) ** (exponent - digits + 1)
+
+
+@st.composite
+def near_ties(draw):
+    """Positive numbers of few decimal digits, ties and their neighbours among them, and any."""
+    decimals = draw(st.integers(1, 10**12)) * 10 ** draw(st.integers(0, 30)) + draw(
+        st.integers(-1, 1)
+    )
+    shift = draw(st.integers(-40, 40))
+    fives = 5 ** draw(st.integers(0, 40))
+    return draw(
+        st.sampled_from(
+            [(max(decimals, 1), 0), (max(decimals, 1), -1), (fives, shift), (fives + 1, shift)]
+        )
+    )
+
+
+@given(near_ties(), st.integers(0, 3), st.integers(1, 45))
+@settings(max_examples=300)
+def test_decimals_are_those_of_exact_fractions(number, width, digits):
+    mantissa, power = number
+    low, high = mpf(mantissa, power), mpf(mantissa + width, power)
+    values = [end * Fraction(2) ** power for end in (mantissa, mantissa + width)]
+    down = leading_digits(values[0], digits, 0)
+    up = leading_digits(values[1], digits, 1 - Fraction(1, 10**200))  # a ceiling
+    assert Fraction(format_down(low, digits)) == as_fraction(*down, digits)
+    assert Fraction(format_up(high, digits)) == as_fraction(*up, digits)
+    shared = [
+        as_fraction(*leading_digits(values[0], count, offset), count)
+        for count in range(digits, 0, -1)
+        for offset in (0, Fraction(1, 2))
+        if len({leading_digits(value, count, offset) for value in values}) == 1
+    ]
+    text = format_shared(low, high, digits)
+    assert text.startswith("[") == (not shared)
+    if shared:
+        assert Fraction(text) == shared[0]
+        minus = mpf(-mantissa - width, power), mpf(-mantissa, power)
+        assert format_shared(*minus, digits) == "-" + text
+
+
+@pytest.mark.parametrize("power", [10**15, -(10**15), 3 * 10**6, -(10**6)])
+def test_numbers_of_any_size_are_printed_from_as_few_bits_as_show(power):
+    """2^power has up to 3·10^14 digits; its logarithm, by mpmath, gives the leading ones."""
+    x = mpf(1, power)
+    with mpmath.workdps(60):
+        exponent = mpmath.floor(power * mpmath.log10(2))
+        leading = mpmath.power(10, power * mpmath.log10(2) - exponent)
+        cut = int(mpmath.floor(leading * mpmath.mpf(10) ** 19))
+    for text, digit in (
+        (format_down(x, 20), 0),
+        (format_up(x, 20), 1),
+        (format_shared(x, x, 20), 0),
+    ):
+        mantissa, _, shown = text.partition("e")
+        assert int(shown) == exponent
+        assert int(mantissa.replace(".", "").ljust(20, "0")) == cut + digit
+    assert Enclosure(x, mpf(2**40 + 1, power - 40), EXACT).digits == 12
+    far = sorted((x, mpf(1, -power)))
+    assert str(Enclosure(*far, EXACT)) == f"[{format_down(far[0], 3)}, {format_up(far[1], 3)}]"
+
+
+def test_negative_numbers_out_of_range_round_outwards():
+    huge, tiny = mpf(-1, 5000), mpf(-1, -5000)
+    assert float_above(huge) == -1.7976931348623157e308
+    assert float_below(huge) == -math.inf
+    assert (float_below(tiny), float_above(tiny)) == (-5e-324, 0.0)
+    assert format_up(mpmath.ninf, 5) == format_down(mpmath.ninf, 5) == "-inf"
 
 
 def test_rounding_to_few_digits():

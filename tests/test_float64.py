@@ -9,7 +9,16 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symacct import Accountant, Curve, Gaussian, Kind, Laplace, PoissonSubsample, RandomizedResponse
+from symacct import (
+    Accountant,
+    Curve,
+    DistributionPair,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    RandomizedResponse,
+)
 from symacct.arithmetic import FLOAT64, LogNumber
 from symacct.enclosure import float_above
 
@@ -159,3 +168,21 @@ def test_an_answer_in_float64_is_no_proof():
     assert not answer.claim.certified
     assert answer.claim.kind is Kind.EXACT
     assert float_above(answer.upper) == float(answer)
+
+
+RATES = ["1/280", "1e-6", "1e-12", "1e-30", "1/2", 1]
+
+
+@pytest.mark.parametrize("gamma", RATES)
+@pytest.mark.parametrize("alpha", [1, "1000000001/1000000000", "11/10", "3/2", 2, 7, 500, "inf"])
+def test_laws_near_each_other_cost_no_digits(gamma, alpha):
+    """Sampled at a small rate P is near Q: D is of the second order in P − Q, its terms are not."""
+    for p, q in ((["3/5", "2/5"], ["7/15", "8/15"]), (["0", "1/4", "3/4"], ["1/5", "1/5", "3/5"])):
+        node = PoissonSubsample(DistributionPair(p, q), gamma)
+        sure = Accountant(20).rdp(node, alpha)
+        quick = Accountant(engine="float64").rdp(node, alpha)
+        assert quick.lower <= sure.upper
+        assert sure.lower <= quick.upper
+        if mpmath.isfinite(sure.upper):
+            middle = (quick.lower + quick.upper) / 2
+            assert float(middle) == pytest.approx(float(sure), rel=3e-13, abs=0)

@@ -27,6 +27,7 @@ from symacct import (
     Gaussian,
     GroupPrivacy,
     Laplace,
+    LimitError,
     OrderError,
     OrderGridWarning,
     PoissonSubsample,
@@ -37,11 +38,12 @@ from symacct import (
     SubsampleWithoutReplacement,
     chi_divergence,
     from_json,
+    limits,
     parse,
     ternary_bound,
 )
 from symacct.amplification import wbk19
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, BallArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.sums.differences import forward_differences
 from tests.sums import chi
@@ -384,7 +386,7 @@ def corrections(alpha, g, values, e, tau, sides, first):
     """−Σ_{l=first}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) + Σ_{l=α−τ+1}^{α} (…) if two-sided."""
     orders = [*range(first, tau + 1)]
     if sides == 2:
-        orders += range(alpha - tau + 1, alpha + 1)
+        orders += range(max(alpha - tau + 1, first), alpha + 1)
     return mp.fsum(
         mp.binomial(alpha, l) * g**l * (1 - g) ** (alpha - l) * (values[l] - mp.exp((l - 1) * e))
         for l in orders
@@ -412,6 +414,45 @@ def test_tau_terms_are_the_formula_and_an_upper_bound(name, alpha, tau, theorem,
     # Equal where 2τ = α, but for the rounding of the two sums.
     assert true >= exact(alpha, gamma, values) * (1 - mp.mpf(10) ** (30 - mp.dps))
     assert str(found.claim.kind) == "upper"
+
+
+@pytest.mark.parametrize("theorem", TAU)
+@pytest.mark.parametrize("alpha", [2, 3, 8])
+def test_one_term_at_each_end_is_enough_for_the_formula(theorem, alpha):
+    """At α = 2 the last term is the second, which Theorem 20 has by itself."""
+    base, eps = SEEDS["Gaussian(1)"]
+    gamma, values = Fraction(1, 50), moments(eps, alpha)
+    for sides in (1, 2):
+        true = TAU[theorem][0](alpha, gamma, values, eps, 1, sides)
+        found = ask(PoissonSubsample(base, gamma), alpha, f"{theorem}:tau=1,sides={sides}")
+        assert holds(found, true)
+
+
+@pytest.mark.parametrize("theorem", TAU)
+@pytest.mark.parametrize("gamma", [0, 1])
+def test_tau_terms_at_the_ends_of_the_rate(theorem, gamma):
+    """The odds γ/(1−γ) are 0 or infinite there."""
+    base, eps = SEEDS["Laplace(1/2)"]
+    values = moments(eps, 9)
+    true = TAU[theorem][0](9, Fraction(gamma), values, eps, 3, 2)
+    found = ask(PoissonSubsample(base, gamma), 9, f"{theorem}:tau=3,sides=2")
+    assert holds(found, true)
+
+
+def test_many_tau_terms_come_from_one_binomial(monkeypatch):
+    """At order 10⁷ a binomial for each term takes minutes; the ratio of two is short."""
+    asked = []
+
+    def counted(ctx, n, k):
+        asked.append(k)
+        return binomial(ctx, n, k)
+
+    binomial = BallArithmetic.binomial
+    monkeypatch.setattr(BallArithmetic, "binomial", counted)
+    base, accountant = Laplace(2), Accountant(DIGITS)
+    accountant.rdp(PoissonSubsample(base, RATE), 10**7, by="ZW19-T11:tau=1000")
+    assert accountant.oracle_calls(base) == 2000
+    assert set(asked) <= {2, 10**7 - 999}
 
 
 @pytest.mark.parametrize("theorem", TAU)
@@ -456,10 +497,30 @@ def test_what_tau_terms_would_claim_of_a_falling_curve_is_false():
     assert bound < theorem_5(60, Fraction(1, 50), values)
 
 
-@pytest.mark.parametrize("option", ["tau=5,sides", "sides=x", "tau=-1", "sigma=2"])
+@pytest.mark.parametrize(
+    "option",
+    [*("tau=5,sides", "sides=x", "tau=-1", "sigma=2", "", "tau=0", "sides=0", "sides=3"),
+     *("tau=1000000000", "tau=5,", "tau=٣", "tau=1.5", "tau=5;sides=1", "tau")],
+)  # fmt: skip
 def test_options_that_do_not_exist(option):
-    with pytest.raises(DomainError, match="option"):
-        ask(PoissonSubsample(Gaussian(5), RATE), 40, f"ZW19-T11:{option}")
+    """One clear error that names what was found and everything that is allowed."""
+    needed = "needed tau=<whole number> from 1 to 999999999, sides=<whole number> from 1 to 2$"
+    for theorem in TAU:
+        with pytest.raises(DomainError, match=rf"^by: found option '.*' of {theorem}, {needed}"):
+            ask(PoissonSubsample(Gaussian(5), RATE), 40, f"{theorem}:{option}")
+
+
+def test_an_option_is_given_once():
+    with pytest.raises(DomainError, match=r"^by: found tau twice in 'tau=50,tau=3', needed each"):
+        ask(PoissonSubsample(Gaussian(5), RATE), 400, "ZW19-T11:tau=50,tau=3")
+
+
+@pytest.mark.parametrize("options", ["tau=3", "sides=1", "sides=1, tau=3", "tau=3,sides=2"])
+def test_the_name_of_a_theorem_with_options_can_be_asked_for(options):
+    node = PoissonSubsample(Gaussian(5), RATE)
+    found = ask(node, 40, f"ZW19-T11:{options}")
+    name = found.claim.theorems[0]
+    assert ask(node, 40, name) == found
 
 
 # --- WBK19 Theorem 27
@@ -953,6 +1014,57 @@ def test_projection_of_an_exact_curve_is_its_interpolation(name):
             # The exact curve lies strictly below its chords.
             assert found.lower > ask(node, alpha).upper
         assert str(found.claim.kind) == "upper"
+
+
+def test_the_hull_of_a_convex_curve_is_asked_around_the_order_alone():
+    """Every point of a convex curve is a corner, so the chord needs two of ten million."""
+    base, accountant = Gaussian(5), Accountant(DIGITS)
+    found = accountant.rdp(base.convexify(10**7), "5/2")
+    assert holds(found, mp.mpf(4) / 75)  # (½·1·ε(2) + ½·2·ε(3))/(3/2), ε(α) = α/50
+    assert accountant.oracle_calls(base) == 2
+
+
+@pytest.mark.parametrize("alpha", [1, "3/2", 4, "9/2", 5, "11/2", 8])
+def test_the_hull_of_a_convex_curve_that_becomes_infinite(alpha):
+    """Whole orders alone are known: between the last finite one and ∞ it is the curve's own."""
+    base = TCDP("1/50", 5)
+    found, at = ask(base.convexify(10**6), alpha), Fraction(alpha)
+    slope = {1: 2, Fraction(3, 2): 2, 4: 4}  # chords from (0, 0) have the slope of ε(2)
+    if at < 5:
+        assert holds(found, mp.mpf(slope.get(at) or number(at)) / 50)
+    else:
+        assert found.lower == mp.inf
+
+
+def test_the_hull_of_other_curves_is_limited():
+    """Each of its orders is a sum: LimitError at once, with the remedy."""
+    node = SubsampleWithoutReplacement(Gaussian(5), "1/100")
+    says = (
+        r"^Convexify, max_order: found 10,000,000, the limit is 4,096; raise it with .*\(hull=...\)"
+    )
+    with pytest.raises(LimitError, match=says):
+        node.convexify(10**7).rdp("5/2")
+    with limits(hull=7), pytest.raises(LimitError, match="found 8, the limit is 7"):
+        Accountant(DIGITS).rdp(node.convexify(8), 3)
+    with limits(hull=8):
+        assert ask(node.convexify(8), 3).upper < 1
+
+
+def test_the_hull_forms_each_ternary_power_once(monkeypatch):
+    """It depends on neither α nor γ, so that a thousand orders cost hardly more than the last."""
+    asked = []
+
+    def counted(ctx, eps, spread, difference, j):
+        asked.append((ctx.bits, j))
+        return ternary_power(ctx, eps, spread, difference, j)
+
+    ternary_power = wbk19.ternary_power
+    monkeypatch.setattr(wbk19, "ternary_power", counted)
+    base, accountant = Gaussian(5), Accountant(DIGITS)
+    for gamma in ("1/100", "1/50"):
+        accountant.rdp(SubsampleWithoutReplacement(base, gamma).convexify(40), "5/2")
+    assert {j for _, j in asked} == set(range(2, 41))
+    assert len(asked) == len(set(asked))
 
 
 def test_projection_of_a_default_bound_is_never_above_it():

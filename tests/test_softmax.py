@@ -1,6 +1,7 @@
 """Appendix G of WBK19: between the largest item and α+1 times it."""
 
 import pytest
+import sympy
 from mpmath import mp, mpf
 
 import symacct as sa
@@ -31,8 +32,9 @@ def test_the_largest_item_is_found(alpha, sigma, gamma, sampler):
     largest = max(items(alpha, sigma, m.gamma, sampler))
     with mp.workdps(40):
         expected = largest / (alpha - 1)
-        if expected > 0:
-            assert abs(low.upper / expected - 1) < mpf(10) ** -24
+        assert low.lower <= low.upper
+        assert low.lower - mpf(10) ** -35 <= expected <= low.upper + mpf(10) ** -35
+        assert low.upper - low.lower <= abs(expected) * mpf(10) ** -24
         assert abs((high.upper - mp.log(alpha + 1) / (alpha - 1)) - expected) < mpf(10) ** -20
 
 
@@ -52,3 +54,48 @@ def test_the_value_lies_between_and_few_orders_are_asked():
 def test_other_mechanisms_are_refused():
     with pytest.raises(sa.AssumptionError, match="two local maxima"):
         softmax_bounds(sa.PoissonSubsample(sa.Laplace(2), "1/1000"), 100)
+
+
+@pytest.mark.parametrize("alpha", [2, 9, 10**6])
+def test_a_single_item_is_the_whole_sum(alpha):
+    """At γ = 0 nothing is sampled; at γ = 1 Poisson sampling is the mechanism, ε = α/50."""
+    both = [sa.PoissonSubsample, sa.SubsampleWithoutReplacement]
+    for m in (sampler(sa.Gaussian(5), 0) for sampler in both):
+        assert [(end.lower, end.upper) for end in softmax_bounds(m, alpha)] == [(0, 0)] * 2
+    for end in softmax_bounds(sa.PoissonSubsample(sa.Gaussian(5), 1), alpha):
+        assert end.lower <= mpf(alpha) / 50 * (1 + mpf(2) ** -52)
+        assert end.upper >= mpf(alpha) / 50 * (1 - mpf(2) ** -52)
+        assert float(end.rounded_up(20)) == float(end.rounded_down(20)) == alpha / 50
+        assert str(end) == str(sa.Gaussian(5).rdp(alpha))
+
+
+def test_theorem_9_at_rate_one_is_a_sum_like_any():
+    alpha, m = 7, sa.SubsampleWithoutReplacement(sa.Gaussian(5), 1)
+    low, high = softmax_bounds(m, alpha)
+    largest = max(items(alpha, 5, m.gamma, type(m)))
+    assert abs(low.upper - largest / 6) < 1e-12
+    assert bool(low <= m.rdp(alpha, by="WBK19-T9"))
+    assert bool(m.rdp(alpha, by="WBK19-T9") <= high)
+
+
+@pytest.mark.parametrize("alpha", ["inf", float("inf"), 1, "5/2", sympy.Symbol("a")])
+def test_only_whole_orders_have_items(alpha):
+    needed = r"softmax_bounds holds at integer orders >= 2, got .*; ask for \.rdp"
+    with pytest.raises(sa.OrderError, match=needed):
+        softmax_bounds(sa.PoissonSubsample(sa.Gaussian(5), "1/1000"), alpha)
+
+
+def test_an_irrational_sigma_is_taken_where_its_square_is_rational():
+    """σ² alone decides where the logs are concave; items at α = 3, γ = 1/3, σ² = 2 by hand."""
+    low, _ = softmax_bounds(sa.PoissonSubsample(sa.Gaussian(sympy.sqrt(2)), "1/3"), 3)
+    logs = [mp.log(mpf(8) / 27), mp.log(mpf(12) / 27), mp.log(mpf(6) / 27) + 0.5]
+    assert abs(low.upper - max(*logs, mp.log(mpf(1) / 27) + 1.5) / 2) < 1e-14
+    for sigma in (sympy.pi, sympy.Symbol("s", positive=True)):
+        with pytest.raises(sa.AssumptionError, match=r"needed a rational \(sigma/sensitivity\)"):
+            softmax_bounds(sa.PoissonSubsample(sa.Gaussian(sigma), "1/3"), 3)
+
+
+def test_a_sigma_of_many_digits_is_taken():
+    low, high = softmax_bounds(sa.PoissonSubsample(sa.Gaussian("1e12000"), "1/2"), 3)
+    assert abs(low.upper - mp.log(mpf(3) / 8) / 2) < 1e-14
+    assert abs(high.upper - mp.log(mpf(3) / 2) / 2) < 1e-14

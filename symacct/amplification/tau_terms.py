@@ -6,16 +6,25 @@ a bound on A(α). What is left of the sum is a binomial theorem, so 2τ values o
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from symacct.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
+from symacct.arithmetic import SymbolicArithmetic
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
 from symacct.sources import ZW19
 from symacct.theory import theorem
+
+#: τ = 0 is no τ, so that nobody asks for it by name.
+OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
+
+Run = tuple[Any, int]  # the first of some orders in a row, and how many there are
 
 
 def is_nondecreasing(node: Node) -> str | None:
@@ -41,6 +50,7 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     applies=tight_and_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 2)),
+    option_values=OPTION_VALUES,
 )
 def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
@@ -54,11 +64,9 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
         # Which terms matter is found out, and the rest bounded on both sides: sums/mixture.py.
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
-    excess = middle_excess(ctx, alpha, gamma, top)
-    for l in _orders_of(alpha, tau, sides):
-        excess += _weight(ctx, alpha, gamma, l) * (
-            ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top)
-        )
+    excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(
+        ctx, eps, alpha, gamma, top, _runs(alpha, tau, sides, first=2)
+    )
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
 
@@ -73,6 +81,7 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     applies=is_nondecreasing,
     default=False,
     options=(("tau", 0), ("sides", 1)),
+    option_values=OPTION_VALUES,
 )
 def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
@@ -92,13 +101,8 @@ def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, side
     excess = 3 * middle_excess(ctx, alpha, gamma, top)
     excess += 2 * (1 - keep**alpha - alpha * gamma * keep ** (alpha - 1))
     excess += _weight(ctx, alpha, gamma, 2) * (ctx.exp(eps(2)) - 3 * ctx.exp(top))
-    for l in _orders_of(alpha, tau, sides):
-        if l > 2:
-            excess += (
-                3
-                * _weight(ctx, alpha, gamma, l)
-                * (ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top))
-            )
+    runs = _runs(alpha, tau, sides, first=3)
+    excess += 3 * replaced_terms(ctx, eps, alpha, gamma, top, runs)
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
 
@@ -114,12 +118,44 @@ def _is_whole_sum(tau: int, alpha: Any) -> bool:
     return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
-def _orders_of(alpha: Any, tau: int, sides: int) -> list[Any]:
-    """The orders whose terms are summed as they are."""
-    last = [alpha - k for k in reversed(range(tau))] if sides == 2 else []
-    return [*range(2, tau + 1), *last]
+def _runs(alpha: Any, tau: int, sides: int, first: int) -> list[Run]:
+    """The orders first … τ and, on two sides, α−τ+1 … α: those whose terms stay as they are."""
+    runs = [(first, max(tau - first + 1, 0))]
+    if sides == 2:
+        # A symbolic order is taken to be larger than what would be skipped.
+        skipped = max(first - (alpha - tau + 1), 0) if isinstance(alpha, int) else 0
+        runs.append((alpha - tau + 1 + skipped, tau - skipped))
+    return runs
 
 
-def _weight(ctx: Any, alpha: int, gamma: Any, l: int) -> Any:
+def replaced_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, top: Any, runs: list[Run]) -> Any:
+    """Σ b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) over the orders of the runs, E = `top`."""
+    total = ctx.number(0)
+    for first, count in runs:
+        for step, weight in zip(range(count), weights(ctx, alpha, gamma, first), strict=False):
+            l = first + step
+            total += weight * (ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top))
+    return total
+
+
+@singledispatch
+def weights(ctx: Any, alpha: int, gamma: Any, first: int) -> Iterator[Any]:
+    """b_first, b_{first+1}, …: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ)."""
+    keep = 1 - gamma
+    if ctx.is_zero(keep):
+        yield from (ctx.number(int(l == alpha)) for l in itertools.count(first))
+    weight, odds = _weight(ctx, alpha, gamma, first), gamma / keep
+    for l in itertools.count(first):
+        yield weight
+        weight = weight * odds * (alpha - l) / (l + 1)
+
+
+@weights.register
+def _(ctx: SymbolicArithmetic, alpha: Any, gamma: Any, first: Any) -> Iterator[Any]:
+    """Each as it is written."""
+    return (_weight(ctx, alpha, gamma, first + step) for step in itertools.count())
+
+
+def _weight(ctx: Any, alpha: Any, gamma: Any, l: Any) -> Any:
     """b_l = C(α,l)(1−γ)^{α−l}γ^l."""
     return ctx.binomial(alpha, l) * gamma**l * (1 - gamma) ** (alpha - l)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from symacct import sizes
 from symacct.amplification.ternary import differences, loss_spread, ternary_power
 from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 from symacct.arithmetic import BallArithmetic, SymbolicArithmetic
@@ -21,7 +24,7 @@ from symacct.claims import (
     REPLACE_ONE,
     Kind,
 )
-from symacct.convexity import chord_at, lower_hull
+from symacct.convexity import Point, chord_at, lower_hull
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
@@ -138,14 +141,24 @@ def _(ctx: BallArithmetic, eps: Any, alpha: int, gamma: Any) -> Any:
 
 def ternary_head(ctx: Any, eps: Any, alpha: Any, gamma: Any, last: int) -> Any:
     """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at the even orders up to last + 1."""
-    spread = loss_spread(ctx, eps)
-    difference = differences(ctx, eps, range(2, last + 2, 2))
+    powers = ternary_powers(ctx, eps, last)
     orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
     total, weight = ctx.number(0), orders * gamma
     for j in range(2, last + 1):
         weight = weight * gamma * positive_part(orders - j + 1) / j
-        total = total + weight * ternary_power(ctx, eps, spread, difference, j)
+        total = total + weight * powers[j]
     return total
+
+
+def ternary_powers(ctx: Any, eps: Any, last: int) -> dict[int, Any]:
+    """ζ(j)^j for 2 <= j <= last at least, remembered: it depends neither on α nor on γ."""
+    known: dict[int, Any] = eps.remember("ternary powers")
+    missing = [j for j in range(2, last + 1) if j not in known]
+    if missing:
+        spread = loss_spread(ctx, eps)
+        difference = differences(ctx, eps, range(2, last + 2, 2))
+        known |= {j: ternary_power(ctx, eps, spread, difference, j) for j in missing}
+    return known
 
 
 def positive_part(count: Any) -> Any:
@@ -219,14 +232,31 @@ def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
         return one_by_one(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
     if alpha > max_order:
         return eps(alpha)
-    known = eps.remember("hull")
-    if max_order not in known:
-        points = [(l - 1, (l - 1) * eps(l)) for l in range(2, max_order + 1)]
-        finite = [point for point in points if not ctx.is_infinite(point[1])]
-        known[max_order] = lower_hull([(0, ctx.number(0)), *finite])
-    hull = known[max_order]
+    hull = _hull_around(ctx, eps, alpha, max_order)
     if alpha - 1 > hull[-1][0]:  # the curve is infinite from there on, perhaps everywhere
         return eps(alpha)
     if alpha == 1:
         return hull[1][1] / hull[1][0] if len(hull) > 1 else eps(1)
     return chord_at(hull, alpha - 1, ctx.number) / ctx.number(alpha - 1)
+
+
+def _hull_around(ctx: Any, eps: Any, alpha: Any, max_order: int) -> list[Point]:
+    """The corners of P35's hull; those around α alone where K is convex, all points being corners
+
+    then. The whole one is remembered.
+    """
+    if eps.shape == "convex":
+        return _hull(ctx, eps, sorted({max(2, math.floor(alpha)), max(2, math.ceil(alpha))}))
+    known = eps.remember("hull")
+    if max_order not in known:
+        sizes.check("hull", max_order, "Convexify, max_order")
+        known[max_order] = _hull(ctx, eps, range(2, max_order + 1))
+    corners: list[Point] = known[max_order]
+    return corners
+
+
+def _hull(ctx: Any, eps: Any, orders: Iterable[int]) -> list[Point]:
+    """The lower hull of (0, 0) and (l−1, (l−1)ε(l)) at these orders, where ε is finite."""
+    points = ((l - 1, (l - 1) * eps(l)) for l in orders)
+    finite = [point for point in points if not ctx.is_infinite(point[1])]
+    return lower_hull([(0, ctx.number(0)), *finite])

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
+from symacct import sizes
+from symacct.arithmetic import BALL, Float64Arithmetic, LogNumber
+from symacct.arithmetic.ball import precision
 from symacct.exact import INFINITY, Exact
+from symacct.sums.differences import GUARD_BITS, is_resolved
 
 
 class Direction:
@@ -48,20 +55,18 @@ class FiniteDirection(Direction):
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
         if not self._is_dominated():
             return lambda alpha: ctx.number(INFINITY)
-        terms = self._terms(ctx)
+        excess = power_excess(ctx, self._terms)
 
         def rdp(alpha: Any) -> Any:
-            lam = ctx.number(alpha) - 1
-            # Σ p = 1, so that what exceeds 1 is a sum of what each term exceeds p.
-            excess = sum((p * ctx.expm1(lam * log) for p, log in terms), ctx.number(0))
-            return ctx.log1p(excess) / lam
+            lam = ctx.number(alpha - 1)
+            return ctx.log1p(excess(lam)) / lam
 
         return rdp
 
     def at_one(self, ctx: Any) -> Any:
         if not self._is_dominated():
             return ctx.number(INFINITY)
-        return sum((p * log for p, log in self._terms(ctx)), ctx.number(0))
+        return relative_entropy(ctx, self._terms)
 
     def at_infinity(self, ctx: Any) -> Any:
         if not self._is_dominated():
@@ -77,6 +82,54 @@ class FiniteDirection(Direction):
         return [
             (ctx.number(p), ctx.log1p(ctx.number((p - q) / q))) for p, q in self.masses if p != 0
         ]
+
+
+Terms = Callable[[Any], list[tuple[Any, Any]]]  # (p, log(p/q)) in an arithmetic
+
+
+@singledispatch
+def relative_entropy(ctx: Any, terms: Terms) -> Any:
+    """Σ p log(p/q)"""
+    return sum((p * log for p, log in terms(ctx)), ctx.number(0))
+
+
+@relative_entropy.register
+def _(ctx: Float64Arithmetic, terms: Terms) -> LogNumber:
+    """Terms of both signs, whose sum is of the second order in p − q: a certified one, rounded."""
+    limit, bits = sizes.current().bits, ctx.bits + GUARD_BITS
+    while True:
+        with precision(bits):
+            value = relative_entropy(BALL, terms)
+        if is_resolved(value, ctx.bits) or bits >= limit:
+            return LogNumber.of(0) if value == 0 else LogNumber(1.0, float(value.log().mid()))
+        bits = min(2 * bits, limit)
+
+
+@singledispatch
+def power_excess(ctx: Any, terms: Terms) -> Callable[[Any], Any]:
+    """λ ↦ Σ p ((p/q)^λ − 1): as Σ p = 1, what Σ p (p/q)^λ exceeds 1."""
+    parts = terms(ctx)
+    return lambda lam: sum((p * ctx.expm1(lam * log) for p, log in parts), ctx.number(0))
+
+
+@power_excess.register
+def _(ctx: Float64Arithmetic, terms: Terms) -> Callable[[Any], LogNumber]:
+    """λ Σ p log(p/q) + Σ p h(λ log(p/q)), h(x) = e^x − 1 − x >= 0: nothing cancels."""
+    parts, entropy = terms(ctx), relative_entropy(ctx, terms)
+    return lambda lam: sum((p * _above_tangent(ctx, lam * log) for p, log in parts), lam * entropy)
+
+
+def _above_tangent(ctx: Float64Arithmetic, x: LogNumber) -> LogNumber:
+    """e^x − 1 − x, by its series where the difference would cancel."""
+    near = np.clip(x.value(), -0.5, 0.5)
+    series = np.ones_like(near)
+    for k in range(16, 2, -1):  # 2·0.5^15/17! is below half a unit in the last place
+        series = 1 + series * near / k
+    by_series, plain = x * x * (series / 2), ctx.expm1(x) - x
+    small = np.abs(x.value()) <= 0.5
+    return LogNumber(
+        np.where(small, by_series.sign, plain.sign), np.where(small, by_series.log, plain.log)
+    )
 
 
 @dataclass(frozen=True)
