@@ -1,0 +1,69 @@
+"""The notebooks run, end in a picture, and say of the papers what their prose says of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the notebooks need nbformat")
+nbclient = pytest.importorskip("nbclient", reason="the notebooks need nbclient to be executed")
+pytest.importorskip("ipykernel", reason="the notebooks need ipykernel to be executed")
+pytest.importorskip("matplotlib", reason="the notebooks draw with matplotlib")
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs" / "notebooks"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+# How often a sentence of a paper is contradicted by the numbers; the prose explains each.
+DISAGREEMENTS = {
+    "blog_routes": 3,
+    "wbk19_figure_1": 3,
+    "wbk19_figure_2": 4,
+    "zw19_figure_2": 1,
+    "zw19_figure_3": 3,
+    "zw19_figure_4": 8,
+}
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+@each_notebook
+def test_it_is_kept_without_outputs(path):
+    cells = code(nbformat.read(path, as_version=4))
+    assert cells
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
+
+
+@each_notebook
+def test_it_runs_and_ends_in_a_picture(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("SYMACCT_FAST", "1")
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, resources=where, kernel_name="python3", timeout=300).execute()
+    outputs = [output for cell in code(notebook) for output in cell.outputs]
+    assert not [output.text for output in outputs if output.get("name") == "stderr"]
+    assert any("image/png" in output.get("data", {}) for output in code(notebook)[-1].outputs)
+    printed = "".join(output.text for output in outputs if output.get("name") == "stdout")
+    assert printed.count("DISAGREES") == DISAGREEMENTS.get(path.stem, 0), printed
+
+
+@each_notebook
+def test_its_page_is_of_this_version(path):
+    page = (PAGES / f"{path.stem}.md").read_text(encoding="utf-8")
+    for cell in nbformat.read(path, as_version=4).cells:
+        source = cell.source.replace("(../docs/", "(../")
+        assert source in page, f"make notebooks: {path.stem} has changed"
+    assert str(ROOT) not in page
+    pictures = re.findall(r"!\[figure\]\((.*?)\)", page)
+    assert pictures
+    assert all((PAGES / name).stat().st_size < 80_000 for name in pictures)
+
+
+def test_every_page_is_in_the_index():
+    index = (PAGES / "index.md").read_text(encoding="utf-8")
+    listed = re.search(r"```{toctree}.*?\n\n(.*?)```", index, re.S).group(1).split()
+    assert sorted(listed) == [path.stem for path in NOTEBOOKS]
