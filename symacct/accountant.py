@@ -35,6 +35,7 @@ from symacct.errors import (
     OrderGridWarning,
     PrecisionError,
     SoundnessError,
+    SymacctError,
 )
 from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import INFINITY, expression, order
@@ -315,6 +316,8 @@ class _Search:
         self.digits = digits
         self._curves: dict[int, NodeCurve] = {}
         self._objectives: dict[int, Callable[[Any], arb]] = {}
+        #: Why the first order that could not be computed was left out.
+        self._skipped: PrecisionError | None = None
         # At few digits the search may as well be at the precision of the answer.
         final = _first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
@@ -363,6 +366,9 @@ class _Search:
                     if question.by is None:
                         raise
                     return arb("inf")  # a pinned theorem says nothing there: another order may do
+                except PrecisionError as error:
+                    self._skipped = self._skipped or error
+                    return arb("inf")  # any other order is as sound, if not proved the best
                 return question.objective(eps, alpha)
 
             self._objectives[bits] = functools.cache(objective)
@@ -377,6 +383,9 @@ class _Search:
         try:
             value = self.curve()(INFINITY)
         except OrderError:
+            return None
+        except PrecisionError as error:
+            self._skipped = self._skipped or error
             return None
         return value if value.is_finite() else None
 
@@ -410,8 +419,7 @@ class _Search:
             raise OrderError("orders: found none above 1, needed at least one order > 1")
         if finite and self.question.value == 0 and self.question.asks_epsilon:
             self._refuse_delta_zero()
-        answers = [self._at(alpha, optimal=True) for alpha in grid if alpha != 1]
-        best = min(answers, key=lambda g: g.asked.upper)
+        best = self._best_of([alpha for alpha in grid if alpha != 1])
         if len(finite) > 1 and best.alpha in (finite[0], finite[-1]):
             warnings.warn(
                 f"the best order, {best.alpha}, is at the edge of the grid given "
@@ -420,6 +428,20 @@ class _Search:
                 stacklevel=5,
             )
         return best
+
+    def _best_of(self, orders: list[Any]) -> Guarantee:
+        """The best answer at the orders given, less those that cannot be computed."""
+        answers = []
+        for alpha in orders:
+            try:
+                answers.append(self._at(alpha, optimal=True))
+            except PrecisionError as error:
+                self._skipped = self._skipped or error
+        if not answers:
+            assert self._skipped is not None  # noqa: S101  # one of the two for each order
+            raise self._skipped
+        best = min(answers, key=lambda g: g.asked.upper)
+        return replace(best, optimal=best.optimal and self._skipped is None)
 
     def _pure_suffices(self, pure: arb) -> bool:
         """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
@@ -433,8 +455,8 @@ class _Search:
         exact = evaluation.curve(self.question.m)(INFINITY)
         return isinstance(exact, sympy.Rational) and bool(exact <= expression(self.question.value))
 
-    def _infinite(self, what: str) -> OrderError:
-        return OrderError(
+    def _infinite(self, what: str) -> SymacctError:
+        return self._skipped or OrderError(
             f"{_name(self.question.m)}: its curve is infinite at every {what} tried, "
             "so none gives a finite guarantee"
         )
@@ -466,7 +488,7 @@ class _Search:
 
     def _guess(self, f: Callable[[Any], arb]) -> int:
         """The best order if K were quadratic and the conversion the classic one, from ε(2)."""
-        with contextlib.suppress(OrderError, ZeroDivisionError, OverflowError):
+        with contextlib.suppress(OrderError, PrecisionError, ZeroDivisionError, OverflowError):
             eps = float(self.curve()(2))
             if self.question.asks_epsilon:
                 return 1 + round(math.sqrt(-2 * math.log(self.question.value) / eps))
@@ -507,7 +529,8 @@ class _Search:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 3)
         with precision(self.search_bits):
-            smooth = self._is_finite_around(whole) and self._convex_at(whole + Fraction(1, 2))
+            convex = self._convex_at(whole + Fraction(1, 2))
+            smooth = convex and self._is_finite_around(whole)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
         with precision(bits):
@@ -518,7 +541,10 @@ class _Search:
                 best = search.real_valley(f, places, width, self.question.asks_epsilon)
                 floor = self._floor(f, best, width)
             else:
-                best = self._best_in_segments(f, whole)
+                with precision(min(bits, _SEARCH_BITS)):
+                    best = self._best_in_segments(self.objective(), whole, one_valley=convex)
+                if not f(best).is_finite():
+                    best = Fraction(whole)  # beside a pole fewer bits may do than the answer needs
                 if not f(best).is_finite():
                     raise self._infinite("order")
             if pure is not None and self.question.asks_epsilon and pure <= f(best):
@@ -530,14 +556,20 @@ class _Search:
         f = self.objective()
         return bool(f(whole).is_finite() and f(whole + 1).is_finite())
 
-    def _best_in_segments(self, f: Callable[[Any], arb], whole: int) -> Any:
-        """The best order in the two unit segments at a whole one; the curve may have kinks."""
+    def _best_in_segments(
+        self, f: Callable[[Any], arb], whole: int, one_valley: bool = False
+    ) -> Any:
+        """The best order in the two unit segments at a whole one; the curve may have kinks.
+
+        In the one to which f falls, where it is known to have one valley.
+        """
         width = Fraction(1, 2**30)
         start = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
-        found = [
-            search.golden_valley(f, start, Fraction(whole), width),
-            search.golden_valley(f, Fraction(whole), Fraction(whole + 1), width),
-        ]
+        segments = [(start, Fraction(whole)), (Fraction(whole), Fraction(whole + 1))]
+        if one_valley:
+            falls = f(whole + Fraction(1, 2**20)) < f(whole)
+            segments = segments[1:] if falls else segments[:1]
+        found = [search.golden_valley(f, low, high, width) for low, high in segments]
         return min([whole, *found], key=lambda alpha: search.float_or_inf(f(alpha)))
 
     def _floor(self, f: Callable[[Any], arb], best: Fraction, width: Fraction) -> arb | None:
@@ -547,6 +579,8 @@ class _Search:
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)
+            if self._skipped is not None:
+                return None
             if left >= middle and right >= middle:
                 lams = tuple(BALL.number(alpha - 1) for alpha in orders)
                 return search.chord_floor(
@@ -568,6 +602,8 @@ class _Search:
         def value() -> tuple[arb, Claim]:
             if alpha != INFINITY:
                 ball = question.answer(self.objective()(alpha))
+                if self._skipped is not None and not ball.is_finite():
+                    raise self._skipped
             elif question.asks_epsilon:
                 ball = self.curve()(alpha)
             else:
@@ -577,6 +613,8 @@ class _Search:
         def what() -> str:
             return f"{_name(question.m)} with {question.given} = {question.value}"
 
+        if self._skipped is not None:
+            optimal, floor = False, None
         ball, claim, bits = _to_digits(value, self.digits + 1, what, bits)
         if claim.kind is Kind.LOWER:
             raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")

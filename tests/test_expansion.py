@@ -391,7 +391,7 @@ NONE = [
     ),
     (lambda: expansion(PoissonSubsample(Gaussian(2), "1/3"), within=0), DomainError, "> 0"),
     (
-        lambda: expansion(PoissonSubsample(Gaussian(2), "1/3").convexify(8), alpha=3),
+        lambda: expansion(SubsampleWithoutReplacement(Gaussian(2), "1/3").convexify(8), alpha=3),
         OrderError,
         "convex hull",
     ),
@@ -511,3 +511,19 @@ def test_an_input_error_is_one_line_and_status_2(arguments):
     answer = CliRunner().invoke(main, list(arguments))
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
+
+
+def test_no_remainder_is_claimed_where_another_theorem_may_take_over():
+    # At rate 1/2 the default answer is BLOG-C24's, far from the terms of Theorem 9.
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/100")
+    assert node.expansion("gamma", alpha=2, within="1/2").remainder is None
+    assert node.expansion("gamma", alpha=2, within="1/2", by="WBK19-T9").remainder is not None
+    assert PoissonSubsample(Gaussian(2), "1/100").expansion("gamma", alpha=2).remainder is not None
+
+
+def test_a_pole_has_no_remainder_and_an_impossible_point_is_refused():
+    found = Laplace(2).expansion("b", at=0, alpha=3)
+    assert found.leading == 1 / sympy.Symbol("b", positive=True)
+    assert found.remainder is None
+    with pytest.raises(DomainError, match="0 <= rate <= 1"):
+        PoissonSubsample(Gaussian(2), "1/10").expansion("gamma", at=2, alpha=3)

@@ -7,8 +7,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from symacct import (
+    Accountant,
     AssumptionError,
     DistributionPair,
     DomainError,
@@ -16,9 +19,11 @@ from symacct import (
     Kind,
     Laplace,
     PoissonSubsample,
+    PrecisionError,
     SubsampleWithoutReplacement,
     laws,
 )
+from symacct.amplification import pairs
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.mechanisms import mixtures
@@ -351,3 +356,126 @@ def test_the_same_question_in_both_roles():
     for alpha in (1, Fraction(5, 2)):
         a, b = (PoissonSubsample(pair, "1/10").rdp(alpha, 15) for pair in (one, other))
         assert overlap(a, b)
+
+
+# --- whole orders by moments, orders beside a pole, searches
+
+
+def by_integration(pair, g, alpha, bits=80):
+    """The largest of the four divergences, none by the moments at whole orders."""
+    with precision(bits):
+        found = [
+            direction.at(BALL, alpha)
+            for one in (pair, pair.swapped())
+            for direction in mixtures.mixed(one.P, one.Q, g)
+        ]
+        return BALL.maximum(*found)
+
+
+@pytest.mark.parametrize("name", ["exponential", "gamma", "beta", "normal", "Poisson", "geometric"])
+@pytest.mark.parametrize("g", [Fraction(1, 976), Fraction(2, 3)])
+def test_the_sum_of_moments_is_the_integral(name, g):
+    """Two ways to one number, each certified: a finite sum, and an integral or a series."""
+    pair = PAIRS[name][0]
+    for alpha in (2, 3, 7):
+        one = PoissonSubsample(pair, g).rdp(alpha, 18, by="PAIR-EXACT")
+        other = by_integration(pair, g, alpha)
+        if not other.is_finite():
+            assert one.lower == INFINITY
+            continue
+        with precision(80):
+            mid = MP.mpf(other.str(30, radius=False))
+            assert abs(one.upper / mid - 1) < MP.mpf(10) ** -17
+            assert other.rel_accuracy_bits() > 60
+
+
+@pytest.mark.parametrize("alpha", [300, 1000, 44_283])
+def test_moments_beyond_all_floats(alpha):
+    """The last term is all: (α−1)ε′ = α log γ + (α−1)D_α(Q‖P) up to e^{−K/17}, K its size."""
+    a, b, g = MP.mpf(16) / 5, MP.mpf(3), MP.mpf(1) / 976
+    with MP.workdps(60):
+        top = a * (a / b) ** (alpha - 1) - alpha * a + (alpha - 1) * b
+        value = (alpha * MP.log(g) + top) / (alpha - 1)
+        pair = DistributionPair(laws.Poisson(3), laws.Poisson("16/5"))
+        answer = PoissonSubsample(pair, "1/976").rdp(alpha, by="PAIR-EXACT")
+        assert abs(MP.mpf(answer.upper) / value - 1) < MP.mpf(10) ** -29
+
+
+@pytest.mark.parametrize(("name", "pole"), [("exponential", 5), ("gamma", 3)])
+def test_beside_a_pole_the_moment_of_the_pair_is_nearly_all(name, pole):
+    """m^α lies between γ^α(P/Q)^α and that plus α(1−γ)m^{α−1}, whose mean is of order α − 1."""
+    pair = PAIRS[name][0]
+    pair = pair if pair.divergence(pole).lower == INFINITY else pair.swapped()
+    alpha = pole - Fraction(1, 2000)
+    with MP.workdps(30):
+        moment = MP.exp(number(alpha - 1) * pair.divergence(alpha).upper)
+        low = number(GAMMA) ** number(alpha) * moment
+        total = MP.exp(number(alpha - 1) * PoissonSubsample(pair, GAMMA).rdp(alpha, 20).upper)
+        rest = PoissonSubsample(pair, GAMMA).rdp(alpha - 1, 20).upper
+        high = low + number(alpha) * (1 - number(GAMMA)) * MP.exp(number(alpha - 2) * rest)
+        assert low < total < high
+
+
+@pytest.mark.parametrize("name", ["exponential", "normal", "Poisson"])
+def test_a_search_over_orders_is_no_larger_than_a_grid(name):
+    node = PoissonSubsample(PAIRS[name][0], "1/100")
+    found = node.epsilon("1e-5", digits=12)
+    assert 1 < found.alpha < INFINITY
+    grid = [2, 3, Fraction(9, 2), found.alpha, found.alpha + 1]
+    best = node.epsilon("1e-5", orders=grid, digits=12)
+    assert best.alpha == found.alpha
+    assert overlap(best.epsilon, found.epsilon)
+    if found.optimal:
+        near = [found.alpha * (1 + step) for step in (Fraction(-1, 10**4), Fraction(1, 10**4))]
+        assert all(
+            node.epsilon("1e-5", orders=[a], digits=12).epsilon.lower >= found.epsilon.lower
+            for a in near
+        )
+
+
+def test_an_order_that_cannot_be_computed_is_left_out(monkeypatch):
+    """Others answer, and the best of them is not called the best; where none does, it is said."""
+    node = PoissonSubsample(PAIRS["Poisson"][0], "1/50")
+    known = node.epsilon("1e-5", orders=[8], digits=10)
+    assert node.epsilon("1e-5", orders="integer", digits=10).alpha > 8
+    plain = pairs.largest_divergence
+
+    def failing(ctx, eps, alpha, gamma):
+        if alpha > 8:
+            raise PrecisionError("not at this order")
+        return plain(ctx, eps, alpha, gamma)
+
+    monkeypatch.setattr(pairs, "largest_divergence", failing)
+    for orders in ([4, 8, 9], "integer"):
+        found = Accountant(10).epsilon(node, "1e-5", orders=orders, by="PAIR-EXACT")
+        assert (found.alpha, found.optimal) == (8, False)
+        assert found.epsilon.upper == known.epsilon.upper
+    with pytest.raises(PrecisionError, match="not at this order"):
+        Accountant(10).epsilon(node, "1e-5", orders=[9, 12], by="PAIR-EXACT")
+
+
+# --- laws that every curve obeys, over random pairs of the new kinds
+
+some_rates = st.fractions(Fraction(1, 2), 4, max_denominator=12)
+some_laws = st.sampled_from([laws.Poisson, laws.Exponential])
+
+
+@settings(max_examples=12)
+@given(some_laws, some_rates, some_rates, st.sampled_from(["1/1000", "1/7", "9/10"]))
+def test_the_sampled_curve_obeys_the_laws(law, first, second, g):
+    """0 <= ε′ <= ε, nondecreasing in the order, convex CGF, below S22-POISSON; both roles alike."""
+    pair = DistributionPair(law(first), law(second))
+    node, swapped = PoissonSubsample(pair, g), PoissonSubsample(pair.swapped(), g)
+    accountant = Accountant(15)
+    orders = (Fraction(5, 4), 2, Fraction(11, 4), Fraction(7, 2))
+    values = [accountant.rdp(node, alpha) for alpha in orders]
+    for alpha, value in zip(orders, values, strict=True):
+        assert value.lower >= 0
+        assert value.lower <= accountant.rdp(pair, alpha).upper
+        assert overlap(value, accountant.rdp(swapped, alpha))
+    for low, high in itertools.pairwise(values):
+        assert low.lower <= high.upper
+    # K(λ) = λε at λ = 1, 7/4, 5/2: the middle is at most the mean of the ends.
+    _, one, middle, end = values
+    assert middle.lower * MP.mpf(7) / 4 <= (one.upper + end.upper * MP.mpf(5) / 2) / 2
+    assert values[1].lower <= accountant.rdp(node, 2, by="S22-POISSON").upper

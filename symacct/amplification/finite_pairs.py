@@ -6,26 +6,32 @@ output is a mixture over the samples S of the others: (1−γ)M(S) + γM(S∪{x}
 D_α is jointly quasi-convex (VEH14 Theorem 13), so the worst S counts alone; either law may be
 M(S∪{x}); and D_α has two directions. The largest of these four divergences is attained where x
 is the only record, so it is the exact value. Where a symmetry swaps the laws there is one role,
-and the mixture from the law without the record is the larger direction (MTZ19 Theorem 5).
+and the mixture from the law without the record is the larger direction (MTZ19 Theorem 5). At
+every order from 2 on the largest is one of the two from the mixture (docs/theorems.md,
+S22-POISSON, steps 4 and 5); at whole ones it is a sum over the moments of the pair.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from symacct.arithmetic import BALL, SymbolicArithmetic
+from symacct.arithmetic import BALL, BallArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import INFINITY, Exact
 from symacct.expr import Node
-from symacct.mechanisms.direction import Direction, FiniteDirection
-from symacct.mechanisms.mixtures import has_closed_form, mixed, why_not_mixed
+from symacct.mechanisms.direction import FiniteDirection
+from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.sources import VEH14, WBK19
+from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.refine import within
 from symacct.theory import theorem
 
-_FEW_BITS = 64
+_FEW_BITS = 32
 
 
 def is_finite_pair(node: Node) -> str | None:
@@ -115,8 +121,12 @@ def largest_divergence(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
         # The largest log-ratio of a mixture is that of the pair; its smallest is nearer to 0.
         return ctx.log1p(ctx.number(gamma) * ctx.expm1(eps(INFINITY)))
     pair = eps.node
-    if pair.masses is None and has_closed_form(pair.P, pair.Q) and ctx.is_infinite(eps(alpha)):
-        return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
+    if pair.masses is None and has_closed_form(pair.P, pair.Q):
+        if ctx.is_infinite(eps(alpha)):
+            return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
+        if isinstance(ctx, BallArithmetic) and isinstance(alpha, int) and alpha > 1:
+            logs = [_log_moment(ctx, eps, role, gamma)(alpha) for role in _roles(pair)]
+            return ctx.maximum(*logs) / (alpha - 1)
     known = eps.remember("sampled directions")
     if gamma not in known:
         directions = _directions(eps.node, gamma)
@@ -124,13 +134,107 @@ def largest_divergence(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     directions, curves = known[gamma]
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
-    if eps.node.masses is None:
-        return _largest_of(ctx, directions, alpha)
+    if pair.masses is None:
+        return _largest_of(ctx, _that_count(ctx, eps, directions, alpha), alpha)
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
+def _roles(pair: DistributionPair) -> tuple[bool, ...]:
+    """Is Q the law with the record? Both, or one where a symmetry swaps them."""
+    return (False,) if pair.swap_symmetric else (False, True)
+
+
+def _log_moment(ctx: BallArithmetic, eps: Any, role: bool, gamma: Exact) -> Callable[[int], Any]:
+    """L(n) = log E_q[(m/q)^n] at whole n >= 1, by the moments of the pair:
+
+    E_q[(m/q)^n] − 1 = Σ_{l>=2} C(n,l)(1−γ)^{n−l}γ^l (e^{(l−1)D_l(p‖q)} − 1).
+    """
+    terms, rate = _moments(ctx, eps, role), ctx.number(gamma)
+    known = eps.remember(f"logarithms of sampled moments, {role}, {gamma}")
+
+    def at(n: int) -> Any:
+        if n not in known:
+            known[n] = ctx.number(0) if n == 1 else _log_sum(ctx, terms, n, rate)
+        return known[n]
+
+    return at
+
+
+def _log_sum(ctx: BallArithmetic, terms: Terms, alpha: int, rate: Any) -> Any:
+    """The logarithm of the moment; from its last term where that is proved to be all.
+
+    γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and K
+    does not fall. So K may be as large as the moments of Poisson laws make it.
+    """
+    last, before = terms.log_moment(alpha), terms.log_moment(alpha - 1) if alpha > 2 else 0
+    if ctx.is_infinite(last):
+        return last
+    log_last = last + alpha * ctx.log(rate)
+    gap = log_last - before
+    if gap > 2 * ctx.bits:
+        return log_last + within(2 * (-gap).exp())
+    return ctx.log1p(binomial_sum(ctx, alpha, rate, 1 - rate, terms))
+
+
+def _moments(ctx: BallArithmetic, eps: Any, reverse: bool) -> Terms:
+    """e^{(l−1)D_l} − 1 of one direction of the pair, whose CGF (l−1)D_l is convex and 0 at 1."""
+    known = eps.remember(f"moments of one direction, {reverse}")
+    if "terms" not in known:
+        curve, logs = eps.node.direction(reverse).curve(ctx), {}
+
+        def log_moment(l: int) -> Any:
+            if l not in logs:
+                logs[l] = (l - 1) * curve(l)
+            return logs[l]
+
+        known["terms"] = Terms(
+            log_moment,
+            lambda l, k: ctx.expm1(k),
+            1,
+            1,
+            "convex",
+            lambda l: ctx.expm1(log_moment(l)),
+        )
+    return known["terms"]
+
+
+def _that_count(
+    ctx: Any, eps: Any, directions: list[MixtureDirection], alpha: Any
+) -> list[MixtureDirection]:
+    """Those of which one is the largest: from order 2 on, the ones from the mixture.
+
+    The closed forms at whole orders may show which of these two it is: L is convex and L(1) = 0,
+    so that it lies below a chord between its ends and above the chord beyond them.
+    """
+    if not isinstance(alpha, int | Fraction) or alpha < 2:
+        return directions
+    found = [direction for direction in directions if not direction.reverse]
+    pair = eps.node
+    if (
+        len(found) == 1
+        or not isinstance(ctx, BallArithmetic)
+        or not has_closed_form(pair.P, pair.Q)
+    ):
+        return found
+    first, second = (
+        _around(_log_moment(ctx, eps, role, direction.gamma), Fraction(alpha))
+        for role, direction in zip(_roles(pair), found, strict=True)
+    )
+    if first[1] < second[0]:
+        return found[1:]
+    return found[:1] if second[1] < first[0] else found
+
+
+def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any]:
+    """Bounds of L(α) from below and from above."""
+    floor = alpha.__floor__()
+    share = BALL.number(alpha - floor)
+    before, at, after = (log_moment(floor + step) for step in (-1, 0, 1))
+    return at + share * (at - before), at + share * (after - at)
+
+
 @singledispatch
-def _largest_of(ctx: Any, directions: list[Direction], alpha: Any) -> Any:
+def _largest_of(ctx: Any, directions: list[MixtureDirection], alpha: Any) -> Any:
     """The largest of some divergences that take time: balls of few bits say which need not."""
     if len(directions) > 1:
         with precision(_FEW_BITS):
@@ -143,11 +247,11 @@ def _largest_of(ctx: Any, directions: list[Direction], alpha: Any) -> Any:
 
 
 @_largest_of.register
-def _(ctx: SymbolicArithmetic, directions: list[Direction], alpha: Any) -> Any:
+def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Any) -> Any:
     return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 
 
-def _directions(pair: DistributionPair, gamma: Exact) -> list[Direction]:
+def _directions(pair: DistributionPair, gamma: Exact) -> list[Any]:
     """Both directions for each role of the laws; one role where a symmetry swaps them."""
     if pair.masses is None:
         if pair.swap_symmetric:

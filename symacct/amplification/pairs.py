@@ -76,7 +76,10 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     "PAIR-EXACT",
     about="PoissonSubsample",
     kind=Kind.EXACT,
-    source=MTZ19.at("Theorem 5, for the pairs of randomized response and Laplace noise"),
+    source=MTZ19.at(
+        "Theorem 5, for randomized response, Laplace noise and laws that an involution swaps; "
+        "VEH14 Theorem 13 for other laws"
+    ),
     orders=FINITE_ORDERS,
     adjacency=ADD_REMOVE,
     assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order",

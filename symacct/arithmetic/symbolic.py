@@ -26,7 +26,7 @@ class _Extremum:
     zero: sympy.Expr
     args: tuple[sympy.Expr, ...]
 
-    def __new__(cls, *arguments: Any) -> Any:
+    def __new__(cls, *arguments: Any, **_: Any) -> Any:  # SymPy passes evaluate=
         kept: dict[sympy.Expr, None] = {}
         numbers: list[sympy.Expr] = []
         logs: list[sympy.Expr] = []  # of rationals, which are in the order of the rationals

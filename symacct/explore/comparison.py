@@ -14,7 +14,7 @@ from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import SoundnessError, SymacctError
 from symacct.exact import order
-from symacct.expr import Node
+from symacct.expr import Node, as_node
 from symacct.theory import PROVED, Theorem, is_about, theorems
 
 _RATIO_BITS = 128
@@ -77,6 +77,7 @@ def compare(
     >>> {row.name: row.ratios[0].rounded_up(5) for row in rows if row.name == "ZW19-T5"}
     {'ZW19-T5': '1.1101'}
     """
+    as_node(m, "compare")
     alphas = [order(alpha) for alpha in (orders if _is_many(orders) else [orders])]
     accountant = accountant or Accountant(digits=digits)
     rows = [

@@ -131,6 +131,7 @@ def _start(one: Progression) -> arb:
 
 
 def _term(question: Question, log_p: arb, log_q: arb) -> arb:
-    sort = ComplexBalls()
-    p, q, ratio = (Jet(sort, acb(x), acb(0)) for x in (log_p, log_q, log_p - log_q))
-    return question.combine([part.value for part in question.parts(p, q, ratio)]).real
+    a, b = question.powers or (Fraction(0), Fraction(0))
+    logs = (log_p, log_q, log_p - log_q, ball(a) * log_p + ball(b) * log_q)
+    jets = (Jet(ComplexBalls(), acb(log), acb(0)) for log in logs)
+    return question.combine([part.value for part in question.parts(*jets)]).real

@@ -37,7 +37,12 @@ _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 class Question:
     """A function of p and q whose integral is asked for."""
 
-    def parts(self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None) -> list[Jet]:
+    #: (a, b): p^a q^b is in the function; its logarithm is then given to `parts` as one formula.
+    powers: tuple[Fraction, Fraction] | None = None
+
+    def parts(
+        self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None, log_blend: Jet | None
+    ) -> list[Jet]:
         """What the function is made of; None for the logarithm of a density that is 0."""
         raise NotImplementedError
 
@@ -72,7 +77,7 @@ class Question:
 class Mass(Question):
     """∫ p"""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
         return [log_p]
 
     def combine(self, parts: list[acb]) -> acb:
@@ -110,14 +115,19 @@ class Mixed(Question):
         return mp.inf
 
     def log_mixture(self, log_ratio: Jet) -> Jet:
-        """log(m/q), from the larger of both parts; either is its continuation."""
+        """log(m/q)"""
+        leads, rest = self.apart(log_ratio)
+        return log_ratio + rest if leads else rest
+
+    def apart(self, log_ratio: Jet) -> tuple[bool, Jet]:
+        """(does p lead?, log(m/p) if so, else log(m/q)); either continues the real function."""
         if self.gamma == 1:
-            return log_ratio
+            return True, constant(log_ratio, 0)
         odds = log_ratio + constant(log_ratio, _log(self.gamma / (1 - self.gamma), ctx.prec))
-        one = constant(log_ratio, 1)
-        if odds.value.real.mid() < 0:
-            return constant(odds, _log(1 - self.gamma, ctx.prec)) + (one + odds.exp()).log()
-        return log_ratio + constant(odds, _log(self.gamma, ctx.prec)) + (one + (-odds).exp()).log()
+        leads = not odds.value.real.mid() < 0
+        smaller = (-odds if leads else odds).exp()
+        share = self.gamma if leads else 1 - self.gamma
+        return leads, constant(odds, _log(share, ctx.prec)) + (constant(odds, 1) + smaller).log()
 
 
 @lru_cache(256)
@@ -137,11 +147,18 @@ class Excess(Mixed):
 
     power: Fraction
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+    @property
+    def powers(self) -> tuple[Fraction, Fraction]:  # type: ignore[override]
+        return self.power, 1 - self.power
+
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
         if log_ratio is None:
             return [log_p or log_q] * (2 if log_q is None else 1)
-        raised = constant(log_q, ball(self.power)) * self.log_mixture(log_ratio)
-        return [log_q + raised, log_q, log_p]
+        # Where p leads, q(m/q)^β = p^β q^{1−β} (m/p)^β: near a pole of the moment this exponent
+        # is a small rest of log p and log q, which balls do not cancel.
+        leads, rest = self.apart(log_ratio)
+        raised = constant(log_q, ball(self.power)) * rest
+        return [(log_blend if leads else log_q) + raised, log_q, log_p]
 
     def combine(self, parts: list[acb]) -> acb:
         linear = ball(self.power * self.gamma)
@@ -181,7 +198,7 @@ class Excess(Mixed):
 class Entropy(Mixed):
     """E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
         if log_p is None:
             return [log_q]
         return [log_q, log_p, self.log_mixture(log_ratio)]
@@ -240,7 +257,7 @@ class Entropy(Mixed):
 class ReverseEntropy(Mixed):
     """E_Q[log(q/m)], the Kullback–Leibler divergence of q from m; γ < 1."""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
         if log_ratio is None:
             return [log_p or log_q] * (2 if log_q is None else 1)
         return [log_q, log_p, self.log_mixture(log_ratio)]
@@ -277,7 +294,7 @@ class Chi(Question):
 
     l: int
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any) -> list[Jet]:
+    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
         return [log_q] if log_p is None else [log_q, log_ratio]
 
     def combine(self, parts: list[acb]) -> acb:

@@ -17,19 +17,19 @@ from itertools import combinations, pairwise
 from typing import Any, Protocol
 
 import sympy
-from flint import acb, arb
+from flint import acb, arb, ctx
 
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
 from symacct.integrals.germs import Germ, Germs
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, evaluator, log_of
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, constants, evaluator, log_of
 from symacct.sums.refine import ball, within
 
 #: The distance from a finite end of a piece, or towards an infinite one.
 T = sympy.Symbol("t", positive=True)
 
 Cut = Fraction | float
-_LAST_DOUBLING = 2**16  # 2^_LAST_DOUBLING is the farthest place that is looked at
+_LAST_DOUBLING = 2**24  # 2^_LAST_DOUBLING is the farthest place that is looked at
 _EVALUATIONS = 60_000  # of an integrand on one stretch
 _FAR = arb(2) ** 10  # where a sum shows which of its terms leads
 _REMEMBERED = 4096  # exponents, of which each order of a pair has a few
@@ -75,19 +75,25 @@ class Side:
     @cached_property
     def evaluators(self) -> tuple[Evaluator | None, ...]:
         """The three exponents as functions of T."""
-        return tuple(log if log is None else evaluator(log, T) for log in self.exponents)
+        return tuple(log if log is None else _in_balls(log) for log in self.exponents)
 
     @cached_property
     def evaluators_of_logarithm(self) -> tuple[Evaluator | None, ...]:
-        """The three exponents as functions of log T, what is small at the end set apart."""
+        """The same for the densities of log T, what is small at the end set apart."""
+        weights = (1, 1, 0)  # those of dT = T d(log T)
         return tuple(
-            log
-            if log is None
-            else evaluator(
-                _leading_apart(collected(log), self.is_infinite).xreplace({T: sympy.exp(X)})
-            )
-            for log in self.exponents
+            log if log is None else _of_logarithm(collected(log), weight, self.is_infinite)
+            for log, weight in zip(self.exponents, weights, strict=True)
         )
+
+    def evaluators_for(
+        self, powers: tuple[Fraction, Fraction] | None, of_logarithm: bool
+    ) -> tuple[Evaluator | None, ...]:
+        """The three exponents and, where both densities are, that of p^a q^b; a + b = 1."""
+        logs = self.evaluators_of_logarithm if of_logarithm else self.evaluators
+        if powers is None or None in self.logs:
+            return (*logs, None)
+        return (*logs, _blended(self, powers, of_logarithm))
 
     def is_positive(self, place: arb) -> bool:
         """Is the logarithm of each density a number at T = place?"""
@@ -160,6 +166,45 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
         return log_of(lead) + sympy.log(sympy.expand(sympy.Add(*(t / lead for t in total.args))))
 
     return log.replace(lambda node: isinstance(node, sympy.log), apart)
+
+
+@lru_cache(_REMEMBERED)
+def _blended(side: Side, powers: tuple[Fraction, Fraction], of_logarithm: bool) -> Evaluator:
+    log = side.blend(*powers)
+    return _of_logarithm(log, 1, side.is_infinite) if of_logarithm else _in_balls(log)
+
+
+def _of_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
+    """Of X = log T, the weight times X added: what cancels is gone before balls see it."""
+    apart = _leading_apart(log, infinite).xreplace({T: sympy.exp(X)})
+    return evaluator(sympy.expand(apart, deep=False) + weight * X)
+
+
+def _in_balls(log: sympy.Expr) -> Evaluator:
+    """As `evaluator`; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
+    polynomial = log.as_poly(T)
+    if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
+        return evaluator(log, T)
+    a, b, c = (polynomial.coeff_monomial(T**k) for k in (2, 1, 0))
+    if a:
+        return _polynomial(a, b / (2 * a), c - b**2 / (4 * a))
+    return _polynomial(a, b, c)
+
+
+def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
+    """a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
+    known: dict[int, tuple[acb, ...]] = {}
+
+    def at(x: Jet) -> Jet:
+        if ctx.prec not in known:
+            known[ctx.prec] = tuple(constants(one) for one in (a, b, c))
+        first, second, third = known[ctx.prec]
+        if not a:
+            return Jet(x.sort, second * x.value + third, second * x.slope)
+        away = x.value + second
+        return Jet(x.sort, first * away**2 + third, 2 * first * away * x.slope)
+
+    return at
 
 
 @lru_cache(_REMEMBERED)
@@ -309,7 +354,13 @@ def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Ex
 class Integrand(Protocol):
     """A function of two densities: `combine` of the values of its `parts`."""
 
-    def parts(self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None) -> list[Jet]:
+    @property
+    def powers(self) -> tuple[Fraction, Fraction] | None:
+        """The a and b of `log_blend`, a log p + b log q."""
+
+    def parts(
+        self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None, log_blend: Jet | None
+    ) -> list[Jet]:
         """Exponents and logarithms of which it is made; log p is None where p is 0."""
 
     def combine(self, parts: list[acb]) -> acb:
@@ -341,25 +392,25 @@ class Stretch:
         return self.integrand.combine(values)
 
     def _parts(self, evaluators: Any, x: Jet) -> list[Jet]:
-        p, q, ratio = (at if at is None else at(x) for at in evaluators)
+        p, q, ratio, blend = (at if at is None else at(x) for at in evaluators)
         zero = acb(0)
         one, other = (Jet(x.sort, acb(shift), zero) for shift in self.shifts)
-        return self.integrand.parts(p and p - one, q and q - other, ratio and ratio - one + other)
+        if blend is not None and self.integrand.powers is not None:
+            a, b = map(ball, self.integrand.powers)
+            blend -= Jet(x.sort, acb(a * self.shifts[0] + b * self.shifts[1]), zero)
+        return self.integrand.parts(
+            p and p - one, q and q - other, ratio and ratio - one + other, blend
+        )
 
     def plainly(self, low: arb, high: arb, tolerance: arb) -> arb:
         """∫ f(T) dT"""
-        evaluators = self.side.evaluators
+        evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
         return _integrate(lambda z, a: self.at(evaluators, z, a), low, high, tolerance)
 
     def by_logarithm(self, low: arb, high: arb, tolerance: arb) -> arb:
-        """∫ f(T) dT = ∫ f(e^τ) e^τ dτ"""
-
-        evaluators = self.side.evaluators_of_logarithm
-
-        def at(z: acb, analytic: bool) -> acb:
-            return z.exp() * self.at(evaluators, z, analytic)
-
-        return _integrate(at, low.log(), high.log(), tolerance)
+        """∫ f(T) dT = ∫ f(e^τ) e^τ dτ, whose factor e^τ is in both densities."""
+        evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=True)
+        return _integrate(lambda z, a: self.at(evaluators, z, a), low.log(), high.log(), tolerance)
 
     def integral(self, envelope: Callable[[arb], arb], tolerance: arb) -> arb:
         """∫ f over the side to about the tolerance; the radius is rigorous.
@@ -407,7 +458,8 @@ class Stretch:
     def _rough_at(self, doubling: Fraction) -> float:
         """log of f(T)·T at T = 2^doubling."""
         place = arb(2) ** ball(doubling)
-        value = (self.at(self.side.evaluators, acb(place), False).real * place).abs_upper()
+        evaluators = self.side.evaluators_for(self.integrand.powers, of_logarithm=False)
+        value = (self.at(evaluators, acb(place), False).real * place).abs_upper()
         return float(value.log()) if value.is_finite() and value > 0 else -math.inf
 
 

@@ -148,7 +148,7 @@ def between(P: Law, Q: Law) -> Direction:  # noqa: N803
     return MixtureDirection(Overlap(P, Q))
 
 
-def mixed(P: Law, Q: Law, gamma: Exact) -> list[Direction]:  # noqa: N803
+def mixed(P: Law, Q: Law, gamma: Exact) -> list[MixtureDirection]:  # noqa: N803
     """The mixture from Q, and Q from the mixture."""
     overlap = Overlap(*one_dimensional(P, Q))
     return [MixtureDirection(overlap, gamma, reverse) for reverse in (False, True)]

@@ -156,6 +156,8 @@ class _Grid:
         self.m = as_node(m, "sweep")
         if ask not in NEEDED:
             raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+        if not isinstance(over, Mapping):
+            raise DomainError(f"sweep: found {over!r}, needed values by name: {{'sigma': [1, 2]}}")
         values = {getattr(key, "name", key): _values(key, value) for key, value in over.items()}
         symbols = sorted(symbol.name for symbol in self.m.free_symbols)
         needed = NEEDED[ask]

@@ -11,7 +11,7 @@ import sympy
 from symacct import sizes
 from symacct.claims import Claim
 from symacct.enclosure import Enclosure, claim_as_dict, from_ball
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.evaluation import goal_of
 from symacct.exact import exact, expression, is_infinite
 from symacct.exact import order as checked_order
@@ -30,7 +30,9 @@ from symacct.export.expansions.taylor import (
 )
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
+from symacct.theory import bounding
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
@@ -129,6 +131,8 @@ def expansion(
     opened, symbol, own = _opened(as_node(m, "expansion"), variable)
     _refuse_functions(opened)
     point = _point(symbol, at)
+    if symbol != ALPHA and point not in (0, sympy.oo):
+        opened.subs({symbol: point})  # DomainError where the parameter cannot be that
     asked = _asked_order(symbol, alpha)
     inner = point is not sympy.oo and point != 0 and symbol != ALPHA
     if point is sympy.oo and own is not None:
@@ -178,6 +182,10 @@ class _Problem:
                     return series, evaluation.chosen, curve.claim(self.alpha)
             except TooFewTerms:
                 continue
+            except SymacctError:
+                raise
+            except (ValueError, ZeroDivisionError):  # flint's word for a quotient without a series
+                raise no_series("a quotient that has no series there") from None
         raise no_series(f"nothing but 0 in the first {order + _MORE_TERMS} powers")
 
     def remainder(
@@ -189,6 +197,8 @@ class _Problem:
             return None
         if self.variable == ALPHA or self.point not in (0, sympy.oo):
             return None
+        if self.by is None and self._has_rivals():
+            return None  # beyond the point another theorem may give the smaller bound
 
         def value(ctx: Any) -> Any:
             evaluation = Expanding(ctx, goal_of(self.m, self.by), self.by, chosen=dict(chosen))
@@ -202,10 +212,16 @@ class _Problem:
                 ball = coefficient_over(
                     value, self.variable, until, order, self.point is sympy.oo, _PIECES
                 )
-        except (Unproved, TypeError, DomainError, PrecisionError):
+        except (Unproved, TypeError, ValueError, ZeroDivisionError, PrecisionError):
             return None
         enclosure = from_ball(ball, claim, _REMAINDER_DIGITS, claim.certified, signed=True)
         return Remainder(enclosure, until, order)
+
+    def _has_rivals(self) -> bool:
+        """Is the default answer the smallest of several theorems anywhere in the node?"""
+        goal = goal_of(self.m, None)
+        operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
+        return any(len(bounding(node, self.alpha, goal)) > 1 for node in operations)
 
 
 # --- what is asked
