@@ -1,6 +1,7 @@
 """A Sphinx extension: the page of theorems, written from the register of claims at each build."""
 
 from pathlib import Path
+from typing import Any
 
 import symacct
 from symacct.export.prose import prose
@@ -8,9 +9,9 @@ from symacct.theory import Theorem
 
 HEAD = """# Theorems in use
 
-Every theorem that symacct applies, from its own register: what it says, what it assumes, and the name to
-give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed, ε′ the curve of
-the result. [The table of the papers' results](theorems.md) also has what is no bound on a curve.
+Every theorem that symacct applies, from its own register: what it says, what it assumes, and the
+name to give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed,
+ε′ the curve of the result. [The table of the papers' results](theorems.md) also has what is no bound on a curve.
 """
 
 
@@ -33,8 +34,11 @@ def write(app: object) -> None:
     Path(app.srcdir, "catalogue.md").write_text(page, encoding="utf-8")
 
 
-def keep_bars(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def keep_bars(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """In our docstrings |x| is a modulus, and no substitution."""
+    lines = event[-1]
     lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
