@@ -11,7 +11,8 @@ HEAD = """# Theorems in use
 
 Every theorem that symacct applies, from its own register: what it says, what it assumes, and the
 name to give as `by=`. In the formulas ε is the curve of the mechanism that is sampled or composed,
-ε′ the curve of the result. [The table of the papers' results](theorems.md) also has what is no bound on a curve.
+ε′ the curve of the result. [The table of the papers' results](theorems.md) also has what is no
+bound on a curve.
 """
 
 
@@ -34,9 +35,7 @@ def write(app: object) -> None:
     Path(app.srcdir, "catalogue.md").write_text(page, encoding="utf-8")
 
 
-def keep_bars(
-    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
-) -> None:
+def keep_bars(*event: Any) -> None:
     """In our docstrings |x| is a modulus, and no substitution."""
     lines = event[-1]
     lines[:] = [line.replace("|", r"\|") for line in lines]
