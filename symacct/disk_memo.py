@@ -132,7 +132,9 @@ class DiskMemo:
 
     def save(self) -> None:
         """Write what was computed since the last time, in one transaction."""
-        new = [(table, list(table.unsaved())) for table in self._tables]
+        # What is saved is a part of the table, so equal lengths say that nothing is new.
+        grown = [table for table in self._tables if len(table) > len(table.saved)]
+        new = [(table, list(table.unsaved())) for table in grown]
         rows = []
         for table, orders in new:
             for order in orders:

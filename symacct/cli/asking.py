@@ -10,9 +10,12 @@ from rich.table import Table
 import symacct
 from symacct.accountant import ENGINES, Accountant
 from symacct.cli.frame import (
+    by_option,
     console,
+    conversion_option,
     expression_command,
     kind_label,
+    orders_of_search,
     orders_option,
     print_json,
     shown,
@@ -23,7 +26,7 @@ from symacct.exact import INFINITY
 
 @expression_command("rdp")
 @click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@by_option
 @click.option("--engine", default="ball", show_default=True, type=click.Choice(ENGINES))
 @click.option("--lower", is_flag=True, help="The best lower bound instead.")
 def rdp(
@@ -51,11 +54,9 @@ def rdp(
 
 @expression_command("epsilon")
 @click.option("--delta", required=True, help="δ in [0, 1).")
-@click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
-)
-@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@conversion_option
+@orders_of_search
+@by_option
 def epsilon(
     expr: str,
     delta: str,
@@ -73,11 +74,9 @@ def epsilon(
 
 @expression_command("delta")
 @click.option("--epsilon", required=True, help="ε >= 0.")
-@click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
-)
-@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@conversion_option
+@orders_of_search
+@by_option
 def delta(
     expr: str,
     epsilon: str,

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, main, one_clear_line, print_json
+from symacct.cli.frame import EPILOG, by_option, main, one_clear_line, print_json
 from symacct.export.code import TARGETS
 
 
 @main.command("code", epilog=EPILOG)
 @click.argument("expr")
 @click.option("--target", required=True, help=f"One of {', '.join(TARGETS)}.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@by_option
 @click.option("--symbol", "symbols", multiple=True, help="A parameter left open; repeatable.")
 @click.option("--max-order", type=int, help="The largest finite order answered.")
 @click.option("--accuracy", default="1e-11", show_default=True, help="Largest relative error.")

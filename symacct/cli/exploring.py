@@ -14,14 +14,17 @@ from rich.table import Table
 import symacct
 from symacct.cli.frame import (
     EPILOG,
+    axis,
+    by_option,
     console,
+    conversion_option,
     expression_command,
     main,
     one_clear_line,
+    orders_of_search,
     orders_option,
     print_json,
 )
-from symacct.errors import DomainError
 from symacct.explore.calibration import calibrate
 from symacct.explore.grids import grid
 from symacct.explore.plots import plot, plot_sweep
@@ -45,11 +48,9 @@ _SHOWN = 40  # rows of a table on the terminal
 @click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
 )
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
-@click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
-)
-@click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+@by_option
+@conversion_option
+@orders_of_search
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
@@ -70,7 +71,7 @@ def sweep_command(
 
     1/100)" with --over sigma=1,2,4 --over delta=1e-5.
     """
-    axes = dict(map(_axis, over))
+    axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
     with _executor(jobs) as executor:
         swept = sweep(
@@ -127,7 +128,7 @@ def plot_command(
     Exact curves, upper and lower bounds are drawn apart.
     """
     if over:
-        axes = dict(map(_axis, over))
+        axes = dict(axis("--over", text) for text in over)
         nodes = {text: _parsed(text, axes) for text in exprs}
         how = {"by": by[0] if by else None, "orders": orders_option(orders)}
         figure = plot_sweep(nodes, axes, ask, **how)
@@ -164,10 +165,8 @@ def _parsed(text: str, axes: Iterable[str]) -> Node:
 @click.option("--whole", is_flag=True, help="The parameter is a whole number, such as a count.")
 @click.option("--epsilon", required=True, help="The target ε.")
 @click.option("--delta", required=True, help="The target δ.")
-@click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
-)
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@conversion_option
+@by_option
 def calibrate_command(
     expr: str,
     symbol: str,
@@ -198,13 +197,6 @@ def calibrate_command(
     table.add_row("order α", f"{float(guarantee.alpha):.12g}")
     table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
     console().print(table)
-
-
-def _axis(text: str) -> tuple[str, list[str]]:
-    name, equals, values = text.partition("=")
-    if not equals:
-        raise DomainError(f"--over: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
-    return name.strip(), grid(values.strip())
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:

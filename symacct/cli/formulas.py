@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, InputError, main, one_clear_line, print_json
+from symacct.cli.frame import EPILOG, InputError, by_option, main, one_clear_line, print_json
 from symacct.export.document import paper
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex import latex
@@ -18,7 +18,7 @@ from symacct.export.tables import table
 @main.command("latex", epilog=EPILOG)
 @click.argument("expr")
 @click.option("--alpha", help="The order; by default all orders at once.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@by_option
 @click.option("--symbol", "symbols", multiple=True, help="A parameter left open; repeatable.")
 @click.option("--name", "names", multiple=True, metavar="SYMBOL=LATEX", help="gamma=q; repeatable.")
 @click.option("--document", is_flag=True, help="A whole document, with values at EXPR's numbers.")

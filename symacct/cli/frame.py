@@ -13,7 +13,8 @@ from rich.console import Console
 import symacct
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import SymacctError
+from symacct.errors import DomainError, SymacctError
+from symacct.explore.grids import grid
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
@@ -59,6 +60,15 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
     return wrap
 
 
+by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+conversion_option = click.option(
+    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+)
+orders_of_search = click.option(
+    "--orders", help="'integer', or a list such as 2,4,8.5,64; default all."
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(symacct.__version__, prog_name="symacct")
 def main() -> None:
@@ -93,3 +103,11 @@ def shown(x: Enclosure) -> str:
     if x.claim.kind is Kind.LOWER:
         return x.rounded_down()
     return x.rounded_up() if x.claim.kind is Kind.UPPER else str(x)
+
+
+def axis(option: str, text: str) -> tuple[str, list[str]]:
+    """The name and the values of NAME=VALUES, as an option gave it."""
+    name, equals, values = text.partition("=")
+    if not equals:
+        raise DomainError(f"{option}: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
+    return name.strip(), grid(values.strip())

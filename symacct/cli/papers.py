@@ -14,7 +14,7 @@ from rich.text import Text
 
 import symacct
 from symacct import sizes
-from symacct.cli.frame import InputError, console, expression_command, main, print_json
+from symacct.cli.frame import InputError, by_option, console, expression_command, main, print_json
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
@@ -24,7 +24,7 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 
 @expression_command("cite")
 @click.option("--alpha", help="The order asked about; default whole orders.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@by_option
 @click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
 def cite_command(
     expr: str,
@@ -75,7 +75,7 @@ def statement_command(
 @click.option("--at", help="The point; default 0, inf for sigma and b, 1 for alpha.")
 @click.option("--order", default=3, show_default=True, help="The power in O(·).")
 @click.option("--alpha", help="The order; default symbolic.")
-@click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+@by_option
 @click.option("--within", help="How far from the point a remainder is wanted.")
 def expand_command(
     expr: str,

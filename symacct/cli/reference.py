@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 import symacct
-from symacct.cli.frame import InputError, main
-from symacct.errors import DomainError, SymacctError
-from symacct.explore.grids import grid
-from symacct.explore.reference import AT, ReferenceTable, reference_table
+from symacct.cli.frame import axis, main, one_clear_line
+from symacct.errors import DomainError
+from symacct.explore.reference import ReferenceTable, reference_table
+from symacct.explore.sweeps.worker import NEEDED
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (
@@ -33,10 +33,11 @@ _GRID = (
     help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
     "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
 )
-@click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(AT)))
+@click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(NEEDED)))
 @click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the table as JSON; - to print it.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV; - to print it.")
+@one_clear_line
 def reference_command(
     expr: str,
     axes: tuple[str, ...],
@@ -49,21 +50,11 @@ def reference_command(
 
     Without EXPR and --grid, ε(α) of the Poisson-sampled Gaussian on a grid of common parameters.
     """
-    try:
-        values = dict(map(_axis, axes or _GRID))
-        node = symacct.parse(expr, [name for name in values if name not in AT.values()])
-        table = replace(_computed(node, values, ask, digits), expression=expr)
-        _write(json_file, table.to_json() + "\n")
-        _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
-    except SymacctError as error:
-        raise InputError(f"{type(error).__name__}: {error}") from None
-
-
-def _axis(text: str) -> tuple[str, list[str]]:
-    name, equals, values = text.partition("=")
-    if not equals:
-        raise DomainError(f"--grid: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
-    return name.strip(), grid(values.strip())
+    values = dict(axis("--grid", text) for text in axes or _GRID)
+    node = symacct.parse(expr, [name for name in values if name not in NEEDED.values()])
+    table = replace(_computed(node, values, ask, digits), expression=expr)
+    _write(json_file, table.to_json() + "\n")
+    _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
 
 
 def _computed(

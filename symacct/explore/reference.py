@@ -16,10 +16,9 @@ from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError
+from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
 
-#: What each question is at.
-AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
 
 
@@ -84,21 +83,21 @@ def reference_table(
     node = as_node(node, "reference_table")
     _check(node, grid, ask)
     accountant = Accountant(digits)
-    names = tuple(name for name in grid if name != AT[ask])
+    names = tuple(name for name in grid if name != NEEDED[ask])
     points = list(itertools.product(*(grid[name] for name in names)))
     rows: list[dict[str, str]] = []
     for values in points:
         fixed = dict(zip(names, values, strict=True))
-        rows.extend(_curve(accountant, node, fixed, ask, grid[AT[ask]], digits))
+        rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]], digits))
         accountant.clear()  # another curve follows: what is remembered is of no more use
-        progress(len(rows), len(points) * len(grid[AT[ask]]))
-    return ReferenceTable(str(node), ask, digits, (*names, AT[ask]), tuple(rows))
+        progress(len(rows), len(points) * len(grid[NEEDED[ask]]))
+    return ReferenceTable(str(node), ask, digits, (*names, NEEDED[ask]), tuple(rows))
 
 
 def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
-    if ask not in AT:
-        raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(AT)}")
-    needed = {symbol.name for symbol in node.free_symbols} | {AT[ask]}
+    if ask not in NEEDED:
+        raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+    needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
     if set(grid) != needed or not all(grid.values()):
         found = ", ".join(sorted(grid)) or "nothing"
         raise DomainError(f"grid: found {found}, needed values of {', '.join(sorted(needed))}")
@@ -115,7 +114,7 @@ def _curve(
 ) -> Iterator[dict[str, str]]:
     """The rows of one choice of parameters."""
     for target in targets:
-        row = {**fixed, AT[ask]: target}
+        row = {**fixed, NEEDED[ask]: target}
         try:
             m = node.subs(fixed) if fixed else node
             yield row | _answer(accountant, m, ask, target, digits)

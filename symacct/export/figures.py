@@ -25,7 +25,7 @@ def figure(table: Table) -> Any:
     Values are float64 rounded in their sound direction; ∞ and open cells are left out. Raises
     DomainError where nothing finite and positive is left, MissingPackageError without matplotlib.
     """
-    Figure = _matplotlib().figure.Figure  # noqa: N806
+    Figure = matplotlib_module().figure.Figure  # noqa: N806
     drawn = Figure(figsize=(4.5, 3), layout="constrained")
     axes = drawn.add_subplot(xscale="log", yscale="log", xlabel=r"order $\alpha$")
     axes.set_ylabel(r"$\epsilon(\alpha)$")
@@ -61,7 +61,7 @@ def save(figure: Any, path: str | Path) -> Path:
             "figure: found no pdflatex, which matplotlib measures a pgf figure's text with; "
             "install Debian's texlive-latex-recommended and texlive-pictures, or save as .pdf"
         )
-    with _matplotlib().rc_context(_PGF):
+    with matplotlib_module().rc_context(_PGF):
         try:
             figure.savefig(path)
             if suffix == "pgf":  # a command that matplotlib expects of the document's preamble
@@ -80,7 +80,8 @@ def _literal(text: str) -> str:
     return "".join(sign if sign.isalnum() or sign in " -+=:.," else " " for sign in text)
 
 
-def _matplotlib() -> Any:
+def matplotlib_module() -> Any:
+    """matplotlib, imported where something is drawn. MissingPackageError without it."""
     try:
         import matplotlib
         import matplotlib.figure

@@ -6,8 +6,9 @@ from itertools import cycle
 from typing import Any
 
 from symacct.claims import Kind
-from symacct.errors import DomainError, MissingPackageError
+from symacct.errors import DomainError
 from symacct.explore.plots.lines import Line
+from symacct.export.figures import matplotlib_module
 
 # Okabe and Ito's colours, told apart by every eye.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -93,11 +94,5 @@ def _is_wide(values: list[float]) -> bool:
 
 
 def _new_axes() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingPackageError(
-            "plot: found no matplotlib, needed it to draw; install it with "
-            "`pip install 'symacct[plot]'`"
-        ) from None
-    return Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+    figure = matplotlib_module().figure.Figure(figsize=(6.4, 4.2), layout="constrained")
+    return figure.add_subplot()
