@@ -24,7 +24,7 @@ from symacct import theory as register
 from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
-from symacct.conversion import named as named_conversion
+from symacct.conversion import proved as proved_conversion
 from symacct.conversion.conversion import Conversion
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
@@ -225,7 +225,7 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
-        converter = named_conversion(conversion)
+        converter = proved_conversion(conversion)
         given = nonnegative(delta, "delta")
         if not isinstance(given, Fraction) or given >= 1:
             raise DomainError(f"delta: found {delta}, needed 0 <= delta < 1")
@@ -241,7 +241,7 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
-        converter = named_conversion(conversion)
+        converter = proved_conversion(conversion)
         given = nonnegative(epsilon, "epsilon")
         if not isinstance(given, Fraction):
             raise DomainError(f"epsilon: found {epsilon}, needed a rational number >= 0")
@@ -287,7 +287,7 @@ class _Question:
 
     def by_conversion(self, name: str) -> _Question:
         """The same question with another conversion."""
-        return _Question(self.m, self.by, named_conversion(name), self.given, self.value)
+        return _Question(self.m, self.by, proved_conversion(name), self.given, self.value)
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -165,11 +165,26 @@ class Claim:
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
 
 
+#: A field that decides a claim, which its author states: nothing stands in for it.
+UNSTATED: Any = None
+
+
+def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
+    """SoundnessError naming all that decides a claim and was left out, with what to write."""
+    missing = [name for name in remedies if stated.get(name) is UNSTATED]
+    if missing:
+        needed = "; ".join(remedies[name] for name in missing)
+        raise SoundnessError(
+            f"{what}: found no {' and no '.join(missing)}, needed what decides its claim stated "
+            f"by its author; write {needed}"
+        )
+
+
 def infer(
     what: str,
     stated: Claim,
     premises: Iterable[Claim],
-    monotone: bool = True,
+    monotone: bool,
 ) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 

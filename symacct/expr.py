@@ -34,7 +34,7 @@ class Node:
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False
     #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
-    one_pair: bool = True
+    one_pair: bool = False
 
     _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
     _kinds: ClassVar[dict[str, type[Node]]] = {}

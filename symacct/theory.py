@@ -15,7 +15,17 @@ import numpy as np
 import sympy
 
 from symacct.arithmetic.symbolic import Max
-from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
+from symacct.claims import (
+    INTEGER_ORDERS,
+    UNSTATED,
+    Adjacency,
+    Claim,
+    Kind,
+    Orders,
+    Source,
+    check_stated,
+    infer,
+)
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
 from symacct.expr import Node
@@ -26,6 +36,16 @@ Condition = Callable[[Node], str | None]
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
+_REMEDIES = {
+    "about": "about= with the operation's name",
+    "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
+    "source": "source=Source(work, place)",
+    "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
+    "adjacency": "adjacency= such as ADD_REMOVE of symacct.claims",
+    "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
+    "status": STATUS_REMEDY,
+}
 
 
 def always(node: Node) -> str | None:
@@ -33,9 +53,9 @@ def always(node: Node) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Theorem:
-    """One statement about one operation.
+    """One statement about one operation; SoundnessError where what decides its claim is left out.
 
     `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
     operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
@@ -43,15 +63,18 @@ class Theorem:
     """
 
     name: str
-    about: str
-    kind: Kind
-    source: Source
-    orders: Orders
-    adjacency: Adjacency
     bound: Callable[..., Any]
+    about: str = UNSTATED
+    kind: Kind = UNSTATED
+    source: Source = UNSTATED
+    orders: Orders = UNSTATED
+    adjacency: Adjacency = UNSTATED
+    #: Is the bound nondecreasing in every ε(j) that it reads?
+    monotone: bool = UNSTATED
+    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
+    status: str = UNSTATED
     assumes: str = "nothing further"
     applies: Condition = always
-    monotone: bool = True
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True
@@ -59,12 +82,14 @@ class Theorem:
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
-    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
-    status: str = "proved"
     #: What `by=` may set, each with the value it has where it is not set.
     options: tuple[tuple[str, int], ...] = field(default=())
     #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
     option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
+        check_status(f"theorem {self.name}", self.status)
 
     @property
     def statement(self) -> str:
@@ -123,8 +148,6 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
         made = Theorem(name=name, bound=bound, **statement)
-        if made.status not in STATUSES:
-            raise DomainError(f"theorem {name}: found status {made.status!r}, needed {STATUSES}")
         if made.default and made.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
@@ -135,6 +158,12 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
         return bound
 
     return register
+
+
+def check_status(what: str, status: Any) -> None:
+    """DomainError for what is no status."""
+    if status not in STATUSES:
+        raise DomainError(f"{what}: found status {status!r}, needed one of {', '.join(STATUSES)}")
 
 
 def theorems() -> list[Theorem]:
@@ -153,10 +182,16 @@ def named(name: str) -> Theorem:
 
 def refuse_unproved(by: str | None) -> None:
     """SoundnessError if the pinned theorem is no theorem: it must never become a guarantee."""
-    if by is not None and named(by).status != PROVED:
+    if by is not None:
+        remedy = "leave out by=, or look at the number with .rdp(alpha, by=...)"
+        check_proved(named(by).name, named(by).status, remedy)
+
+
+def check_proved(what: str, status: str, remedy: str) -> None:
+    """SoundnessError for what a guarantee must not rest on."""
+    if status != PROVED:
         raise SoundnessError(
-            f"{named(by).name}: found the status {named(by).status!r}, needed a proved theorem for "
-            "a guarantee; leave out by=, or look at the number with .rdp(alpha, by=...)"
+            f"{what}: found the status {status!r}, needed {PROVED!r} for a guarantee; {remedy}"
         )
 
 

@@ -62,17 +62,17 @@ def test_a_statement_about_an_inexact_premise(stated, premise, monotone):
 
 def test_a_certificate_is_lost_once_for_all():
     sure, unsure = Claim(EXACT), Claim(EXACT, certified=False)
-    assert infer("test", sure, [sure, sure]).certified
-    assert not infer("test", sure, [sure, unsure]).certified
-    assert not infer("test", unsure, [sure]).certified
+    assert infer("test", sure, [sure, sure], True).certified
+    assert not infer("test", sure, [sure, unsure], True).certified
+    assert not infer("test", unsure, [sure], True).certified
 
 
 def test_premises_must_be_about_one_relation():
-    assert infer("test", Claim(UPPER), [Claim(EXACT, ADD), Claim(EXACT)]).adjacency == ADD
-    assert infer("test", Claim(UPPER, ADD), [Claim(EXACT)]).adjacency == ADD
+    assert infer("test", Claim(UPPER), [Claim(EXACT, ADD), Claim(EXACT)], True).adjacency == ADD
+    assert infer("test", Claim(UPPER, ADD), [Claim(EXACT)], True).adjacency == ADD
     for premises in ([Claim(EXACT, ADD), Claim(EXACT, REPLACE)], [Claim(EXACT, REPLACE)]):
         with pytest.raises(AdjacencyError, match="test: found add_remove and replace_one"):
-            infer("test", Claim(UPPER, ADD), premises)
+            infer("test", Claim(UPPER, ADD), premises, True)
 
 
 GROUPS = [Adjacency(r, g) for r in Relation for g in (1, 2, 3, 4, 8)]
@@ -221,6 +221,8 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
             source=Source("test", "half of it"),
             orders=Orders(2, whole=True, infinite=False),
             adjacency=REPLACE,
+            monotone=True,
+            status="proved",
         )
         def half(ctx, eps, alpha, gamma):
             """ε′(α) <= γ² ε(α)/100"""
@@ -237,6 +239,8 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
                 source=Source("test", ""),
                 orders=Orders(),
                 adjacency=EITHER,
+                monotone=True,
+                status="proved",
             )(half)
     finally:
         register._register.pop("TEST-HALF", None)

@@ -410,6 +410,8 @@ def test_a_theorem_of_ones_own_has_code(tmp_path):
         source=symacct.Source("me", "here"),
         orders=symacct.claims.FINITE_ORDERS,
         adjacency=symacct.claims.ADD_REMOVE,
+        monotone=True,
+        status="proved",
         default=False,
     )
     def mine(ctx, eps, alpha, gamma):

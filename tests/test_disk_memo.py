@@ -85,6 +85,8 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
         source=Source("user", "mine"),
         orders=INTEGER_ORDERS,
         adjacency=ADD_REMOVE,
+        monotone=True,
+        status="proved",
     )
     def mine(ctx, eps, alpha, gamma):
         """ε′(α) <= ε(α)"""

@@ -73,6 +73,8 @@ def is_infinite_pair(node: Node) -> str | None:
     applies=is_finite_pair,
     tight=True,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P)"""
@@ -89,6 +91,8 @@ def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     assumes="neighbouring datasets give the laws P and Q, of finitely many outcomes, in any order",
     applies=is_finite_pair,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
@@ -106,6 +110,8 @@ def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     assumes="neighbouring datasets give the laws P and Q, not of finitely many outcomes",
     applies=is_infinite_pair,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def replaced_record_of_laws(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):

@@ -51,6 +51,8 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     default=False,
     options=(("tau", 0), ("sides", 2)),
     option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
 )
 def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
@@ -82,6 +84,8 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     default=False,
     options=(("tau", 0), ("sides", 1)),
     option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
 )
 def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α

@@ -66,12 +66,13 @@ def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
 
 register(
     Conversion(
-        "optimal",
-        ALCKS21.at("the exact conversion of one order"),
-        epsilon,
-        log_delta,
-        False,
-        "improved",
+        name="optimal",
+        source=ALCKS21.at("the exact conversion of one order"),
+        epsilon=epsilon,
+        log_delta=log_delta,
+        one_valley=False,
+        rival="improved",
+        status="proved",
     )
 )
 

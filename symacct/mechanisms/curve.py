@@ -50,8 +50,10 @@ class Curve(Mechanism):
     """
 
     f: Any
+    kind: Kind
     adjacency: Adjacency
     source = Source("user", "")
+    one_pair = True  # what the kinds "exact" and "lower" say
 
     def __new__(
         cls, f: Any, kind: Any = "upper", adjacency: Any = None, at_infinity: Any = None
@@ -84,7 +86,7 @@ class Curve(Mechanism):
 
     def _infer(self) -> Claim:
         return Claim(
-            self._fields["kind"],
+            self.kind,
             self.adjacency,
             sources=(self.source,),
             certified=not self.is_mpmath_callable,
@@ -114,7 +116,7 @@ class Curve(Mechanism):
         stated = self._fields["at_infinity"]
         if stated is not None:
             return ctx.number(stated)
-        if self._fields["kind"] is Kind.UPPER:
+        if self.kind is Kind.UPPER:
             return ctx.number(INFINITY)
         raise OrderError(
             f"Curve: its value at alpha = ∞ was not stated, and a curve of kind "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.claims import Kind
 from symacct.domains import positive
 from symacct.exact import Exact
 from symacct.mechanisms.mechanism import Mechanism
@@ -25,6 +26,8 @@ class Laplace(Mechanism):
     b: Exact
     sensitivity: Exact
     source = MIR17.at("Table II")
+    kind = Kind.EXACT
+    one_pair = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
 
     def __new__(cls, b: Any, sensitivity: Any = 1) -> Laplace:

@@ -7,16 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated
 from symacct.exact import order
 from symacct.expr import Node
 
+_CURVE = {"curve", "excess", "at_one", "at_infinity"}
+_REMEDIES = {
+    "kind": "kind = Kind.EXACT if a pair attains the curve at every order, else Kind.UPPER or "
+    "Kind.LOWER",
+    "one_pair": "one_pair = True if it is the same pair at every order, else False",
+    "swap_symmetric": "swap_symmetric = True if an involution swaps that pair, else False",
+    "convex": "convex = True if λε(λ+1) is proved convex, else False",
+    "source": "source = Source(work, place)",
+}
+
 
 class Mechanism(Node):
-    """A leaf. A subclass gives its kind, its source and the three parts of its curve."""
+    """A leaf: its kind, its source and the three parts of its curve.
 
-    kind: Kind = Kind.EXACT
+    A class that gives a part of the curve states what that curve is, `one_pair` too unless it is
+    only an upper bound; what a base states is about the base's curve.
+    """
+
+    kind: Kind
     source: Source
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__dict__.keys() & {*_CURVE, "__new__"}:
+            return
+        own = _up_to_its_curve(cls)
+        stated: dict[str, Any] = {n: True for one in own for n in (*one.constructor, *one.__dict__)}
+        needed = _needed(cls, own) | ({"source"} if "__new__" in cls.__dict__ else set())
+        stated["source"] = hasattr(cls, "source") or None
+        check_stated(
+            f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
+        )
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
         """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
@@ -59,3 +85,18 @@ def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return curve(alpha)
 
     return each
+
+
+def _up_to_its_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
+    """The class and its bases, up to the first that gives a part of the curve."""
+    bases = cls.__mro__[: cls.__mro__.index(Mechanism)]
+    gives = (i for i, one in enumerate(bases) if _CURVE & one.__dict__.keys())
+    return list(bases[: next(gives, len(bases)) + 1])
+
+
+def _needed(cls: type[Mechanism], own: list[type[Mechanism]]) -> set[str]:
+    """What the classes that make the curve have to state of it."""
+    kind = next((one.__dict__["kind"] for one in own if "kind" in one.__dict__), None)
+    of_a_base = cls.__mro__[len(own) : cls.__mro__.index(Mechanism)]
+    restated = {name for one in of_a_base for name in one.__dict__ if name in _REMEDIES}
+    return {"kind"} | restated | (set() if kind is Kind.UPPER else {"one_pair"})

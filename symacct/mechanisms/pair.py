@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from symacct import sizes
-from symacct.claims import Adjacency, Claim, Source
+from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
 from symacct.errors import DomainError
@@ -42,6 +42,7 @@ class DistributionPair(Mechanism):
     P: Any
     Q: Any
     adjacency: Adjacency
+    kind = Kind.EXACT
 
     def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
         if isinstance(P, Law) or isinstance(Q, Law):

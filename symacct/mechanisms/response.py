@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.claims import Adjacency
+from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
 from symacct.exact import Exact
@@ -16,6 +16,8 @@ from symacct.sources import KOV15, MIR17
 class ResponsePair(Mechanism):
     """A curve attained by the laws (p, 1−p) and (1−p, p), in terms of p and t = log(p/(1−p))."""
 
+    kind = Kind.EXACT
+    one_pair = True
     swap_symmetric = True  # swapping the two answers swaps the two laws
 
     def truth_probability(self, ctx: Any) -> Any:

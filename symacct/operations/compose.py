@@ -85,6 +85,11 @@ class Compose(Operation):
         return all(part.swap_symmetric for part in self.terms)
 
     @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The product of the parts' pairs attains the sum of their curves."""
+        return all(part.one_pair for part in self.terms)
+
+    @property
     def convex(self) -> bool:
         return all(part.convex for part in self.terms)
 

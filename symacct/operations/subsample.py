@@ -32,6 +32,11 @@ class PoissonSubsample(Operation):
             gamma=rate(gamma, "PoissonSubsample, gamma"),
         )
 
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The pair of the sample's mixture and the law without the record."""
+        return self.mechanism.one_pair
+
 
 class SubsampleWithoutReplacement(Operation):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
@@ -53,3 +58,8 @@ class SubsampleWithoutReplacement(Operation):
             mechanism=as_node(mechanism, "SubsampleWithoutReplacement, mechanism"),
             gamma=rate(gamma, "SubsampleWithoutReplacement, gamma"),
         )
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The pair of the sample's mixture and the law without the record."""
+        return self.mechanism.one_pair

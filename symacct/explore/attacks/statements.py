@@ -80,6 +80,8 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
         source=Source("user", ""),
         orders=orders,
         adjacency=adjacency.get(about, EITHER),
+        monotone=False,
+        status="conjecture",
         bound=bound,
     )
 
@@ -105,6 +107,8 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            monotone=True,
+            status=conversion.status,
             bound=bound,
         )
         for about, bound in (("epsilon", to_epsilon), ("delta", to_delta))
