@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import sympy
 
+from symacct import sizes
 from symacct.arithmetic.ball import decide
 from symacct.errors import DomainError, PrecisionError
 from symacct.exact import Exact, exact
@@ -44,6 +46,16 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {value}, needed a whole number >= {least}")
     return int(number)
+
+
+def listed(values: Any, name: str, needed: str = "a list") -> list[Any]:
+    """The values in their order, counted as they come: an iterable may have no end."""
+    unordered = (str, bytes, Set, Mapping)  # a set has no order, a mapping is no list of its keys
+    if isinstance(values, unordered) or not isinstance(values, Iterable):
+        raise DomainError(f"{name}: found {values!r}, needed {needed}")
+    found = list(islice(values, sizes.current().outcomes + 1))
+    sizes.check("outcomes", len(found), f"{name}, outcomes or entries")
+    return found
 
 
 def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]) -> Exact:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,9 +12,9 @@ from typing import Any
 import sympy
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import precision
+from symacct.domains import listed
 from symacct.errors import DomainError, PrecisionError
 from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
 from symacct.integrals.expectations import mass
@@ -104,17 +103,12 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 
 def _checked_cuts(values: Any) -> tuple[Cut, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"Density, cuts: found {values!r}, needed a list such as [0, 'inf']")
-    listed = []
-    for value in values:
-        listed.append(_cut(value))
-        sizes.check("outcomes", len(listed), "Density, cuts")
-    if len(listed) < 2 or any(low >= high for low, high in pairwise(listed)):
+    cuts = tuple(map(_cut, listed(values, "Density, cuts", "a list such as [0, 'inf']")))
+    if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
-            f"Density, cuts: found {[str(cut) for cut in listed]}, needed two or more, rising"
+            f"Density, cuts: found {[str(cut) for cut in cuts]}, needed two or more, rising"
         )
-    return tuple(listed)
+    return cuts
 
 
 def _cut(value: Any) -> Cut:

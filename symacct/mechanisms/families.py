@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import sympy
 
 from symacct import sizes
 from symacct.arithmetic.special import log_gamma
-from symacct.domains import nonnegative, positive, probability
+from symacct.domains import listed, nonnegative, positive, probability
 from symacct.errors import DomainError
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
@@ -446,7 +445,8 @@ class MultivariateNormal(Law):
 
     def __post_init__(self) -> None:
         mean = _row(self.mean, "MultivariateNormal, mean")
-        rows = _listed(self.covariance, "MultivariateNormal, covariance")
+        sizes.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
+        rows = listed(self.covariance, "MultivariateNormal, covariance")
         covariance = tuple(_row(row, "MultivariateNormal, covariance") for row in rows)
         self._settle(mean=mean, covariance=covariance)
         if not mean or len(rows) != len(mean) or any(len(row) != len(mean) for row in covariance):
@@ -519,12 +519,4 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
-    return tuple(exact(value, what) for value in _listed(values, what))
-
-
-def _listed(values: Any, what: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"{what}: found {values!r}, needed a list")
-    listed = list(islice(values, sizes.current().outcomes + 1))
-    sizes.check("outcomes", len(listed) ** 2 if what.endswith("mean") else len(listed), what)
-    return listed
+    return tuple(exact(value, what) for value in listed(values, what))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from symacct import sizes
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
-from symacct.domains import rate
+from symacct.domains import listed, rate
 from symacct.errors import DomainError
 from symacct.exact import exact, order
 from symacct.mechanisms.direction import Direction, FiniteDirection
@@ -28,8 +27,9 @@ class DistributionPair(Mechanism):
 
     ε(α) = max( D_α(P‖Q), D_α(Q‖P) ), D_α(P‖Q) = log( E_Q[(P/Q)^α] )/(α−1).
 
-    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, or two
-    of `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
+    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, as two
+    lists or as two mappings {outcome: probability}, which are matched by outcome; or two of
+    `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
     are unordered: either law may be the one of the dataset that holds the record. ε(∞) is the
     larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
     Raises DomainError, LimitError; PrecisionError where an integral is not proved to be finite
@@ -48,6 +48,7 @@ class DistributionPair(Mechanism):
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
+            P, Q = _matched(P, Q)  # noqa: N806
             P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
             if len(P) != len(Q):
                 raise DomainError(
@@ -162,14 +163,33 @@ def mixture(masses: Iterable[tuple[Any, Any]], gamma: Any) -> list[tuple[Any, An
     return [(q + gamma * (p - q), q) for p, q in masses]
 
 
+def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
+    """The probabilities in one order of the outcomes, which mappings give by name."""
+    if not isinstance(P, Mapping) and not isinstance(Q, Mapping):
+        return P, Q
+    if not isinstance(P, Mapping) or not isinstance(Q, Mapping):
+        raise DomainError(
+            f"DistributionPair: found {type(P).__name__} for P and {type(Q).__name__} for Q, "
+            "needed two mappings {outcome: probability}, or two lists"
+        )
+    apart = {"P": [key for key in P if key not in Q], "Q": [key for key in Q if key not in P]}
+    for name, keys in apart.items():
+        if keys:
+            known = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
+            raise DomainError(
+                f"DistributionPair: found the outcomes {known} in {name} alone, needed the same "
+                "outcomes in both; give those that one law lacks the probability 0"
+            )
+    return list(P.values()), [Q[key] for key in P]
+
+
 def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
     what = f"DistributionPair, {name}"
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(
-            f"{what}: found {values!r}, needed a list of probabilities such as ['1/3', '2/3'], "
-            "or one of symacct.laws"
-        )
-    numbers = tuple(exact(value, what) for value in _counted(values, what))
+    needed = (
+        "a list of probabilities such as ['1/3', '2/3'], a mapping {outcome: probability}, "
+        "or one of symacct.laws"
+    )
+    numbers = tuple(exact(value, what) for value in listed(values, what, needed))
     for number in numbers:
         if not isinstance(number, Fraction):
             raise DomainError(f"{what}: found {number}, needed rational probabilities")
@@ -182,15 +202,6 @@ def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
             "write them as fractions or decimal text, a float is its binary value"
         )
     return numbers
-
-
-def _counted(values: Iterable[Any], what: str) -> list[Any]:
-    """The values as a list, counted as they come: an iterable may have no end."""
-    listed: list[Any] = []
-    for value in values:
-        listed.append(value)
-        sizes.check("outcomes", len(listed), f"{what}, outcomes")
-    return listed
 
 
 def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
