@@ -16,12 +16,14 @@ class Kind(Enum):
     """How a curve errs.
 
     `exact`: the supremum over everything that fits the description, attained; `upper`: at least
-    the truth; `lower`: at most the truth.
+    the truth; `lower`: at most the truth; `neither`: what approximates it and bounds nothing, so
+    that no curve and no theorem is of this kind.
     """
 
     EXACT = "exact"
     UPPER = "upper"
     LOWER = "lower"
+    NEITHER = "neither"
 
     def __str__(self) -> str:
         return self.value
@@ -30,9 +32,11 @@ class Kind(Enum):
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
     """exact only if all are; upper if all are exact or upper; lower if all are exact or lower.
 
-    Raises SoundnessError where an upper meets a lower.
+    Raises SoundnessError where an upper meets a lower, and for what is neither.
     """
     found = set(kinds)
+    if Kind.NEITHER in found:
+        raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
     if {Kind.UPPER, Kind.LOWER} <= found:
         raise SoundnessError(
             f"{what}: found an upper bound together with a lower one, which bounds nothing; "
@@ -101,10 +105,10 @@ def adjacency(value: Any) -> Adjacency:
 
 def kind(value: Any) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
-    try:
-        return value if isinstance(value, Kind) else Kind(value)
-    except ValueError:
-        raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'") from None
+    for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
+        if value in (known, known.value):
+            return known
+    raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'")
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ class Orders:
 
 ALL_ORDERS = Orders()
 FINITE_ORDERS = Orders(infinite=False)
+ABOVE_ONE = Orders(above=True, infinite=False)
 INTEGER_ORDERS = Orders(2, whole=True, infinite=False)
 INFINITE_ORDER = Orders(INFINITY)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import arb
@@ -75,9 +76,8 @@ def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
             power = ternary_power(BALL, curve, spread, difference, l)
         else:
             power = ((l - 1) * curve(l)).exp() * spread(l)
-        claim = Claim(
-            Kind.UPPER, m.claim.adjacency, sources=(WBK19.at("Definition 14, Theorems 9 and 27"),)
-        )
+        source = WBK19.at("Definition 14, Theorems 9 and 27")
+        claim = replace(curve.claim(l), kind=Kind.UPPER, sources=(source,))
         return power ** (arb(1) / l), claim
 
     return certified_number(default_accountant("ball"), value, digits, f"zeta({l})")

@@ -36,7 +36,10 @@ ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER
 
 
-@pytest.mark.parametrize("kinds", product(Kind, repeat=3))
+BOUNDS = (EXACT, UPPER, LOWER)
+
+
+@pytest.mark.parametrize("kinds", list(product(BOUNDS, repeat=3)))
 def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
     if {UPPER, LOWER} <= set(kinds):
         with pytest.raises(SoundnessError, match=r"bounds nothing.*needed"):
@@ -47,8 +50,18 @@ def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
     assert combine([], "test") is EXACT
 
 
+@pytest.mark.parametrize("other", BOUNDS)
+def test_what_is_neither_bound_is_no_premise_and_no_curve(other):
+    for kinds in ([Kind.NEITHER], [Kind.NEITHER, other], [other, Kind.NEITHER]):
+        with pytest.raises(SoundnessError, match="no bound"):
+            combine(kinds, "test")
+    for given in (Kind.NEITHER, "neither", "Upper", None, [], 5):
+        with pytest.raises(DomainError, match="kind: found"):
+            Curve("alpha", kind=given, adjacency="either")
+
+
 @pytest.mark.parametrize("monotone", [True, False])
-@pytest.mark.parametrize(("stated", "premise"), product(Kind, repeat=2))
+@pytest.mark.parametrize(("stated", "premise"), list(product(BOUNDS, repeat=2)))
 def test_a_statement_about_an_inexact_premise(stated, premise, monotone):
     def yields():
         return infer("test", Claim(stated), [Claim(EXACT), Claim(premise)], monotone).kind

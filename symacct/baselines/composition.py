@@ -31,8 +31,10 @@ def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
     source = DKM06.at("WBK19, Theorem 12")
     return Baseline(
         "naive",
-        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε"),
-        enclose(lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ"),
+        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε", Kind.UPPER),
+        enclose(
+            lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ", Kind.UPPER
+        ),
         source,
     )
 
@@ -48,8 +50,8 @@ def advanced(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> 
 
     return Baseline(
         "advanced",
-        enclose(value, source, digits, "advanced ε"),
-        enclose(lambda: BALL.number(total), source, digits, "advanced δ"),
+        enclose(value, source, digits, "advanced ε", Kind.UPPER),
+        enclose(lambda: BALL.number(total), source, digits, "advanced δ", Kind.UPPER),
         source,
     )
 
@@ -71,8 +73,8 @@ def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Ba
 
     return Baseline(
         "strong",
-        enclose(value, source, digits, "strong ε"),
-        enclose(lambda: BALL.number(total), source, digits, "strong δ"),
+        enclose(value, source, digits, "strong ε", Kind.UPPER),
+        enclose(lambda: BALL.number(total), source, digits, "strong δ", Kind.UPPER),
         source,
     )
 
@@ -152,8 +154,8 @@ def best_over_rounds(
     best = _best_share(value)
     return Baseline(
         "optimal, best per-round δ",
-        enclose(lambda: value(best), source, digits, "optimal ε"),
-        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ"),
+        enclose(lambda: value(best), source, digits, "optimal ε", Kind.UPPER),
+        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ", Kind.UPPER),
         source,
     )
 

@@ -8,14 +8,16 @@ from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
 from symacct.arithmetic import BALL
-from symacct.claims import EITHER, Claim, Kind
+from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
 from symacct.exact import is_infinite
 from symacct.sources import WBK19, ZW19
 
-_CHI = Claim(Kind.UPPER, EITHER, sources=(WBK19.at("Lemma 31, put right"),))
+_CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, put right"),))
+# Attained where the sampled law is P with the record and Q without it, for an (ε, δ) that P and Q
+# meet: E[(γP + (1−γ)Q − e^{ε′}Q)₊] = γ E[(P − e^ε Q)₊].
 _SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))
 
 

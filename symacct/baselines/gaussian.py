@@ -10,7 +10,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
-from symacct.claims import REPLACE_ONE, Kind
+from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.domains import positive, rate, whole
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError
@@ -122,8 +122,8 @@ def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> En
     """WBK19 Example 28: D_α of the normal laws that approximate sampling from equal records.
 
     αγ²/(2σ²)·(α*−1)/(α*−α) + ½ log((α*−1)/α*) + log((α*−1)/(α*−α))/(2(α−1)), with
-    α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, neither an upper nor a lower bound, so
-    `certified` is False: what is enclosed is the formula.
+    α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, so its kind is neither upper nor
+    lower and `certified` is False: what is enclosed is the formula.
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     last = 1 + variance * n / (gamma * (n - 1))
@@ -141,7 +141,7 @@ def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> En
 def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
     """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), the same for records half ½, half −½; n odd.
 
-    An approximation, neither an upper nor a lower bound: `certified` is False.
+    An approximation, of neither kind: `certified` is False.
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     if n % 2 == 0:
@@ -152,7 +152,7 @@ def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> E
 
 def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure:
     source = WBK19.at(f"{place}, an approximation")
-    return enclose(value, source, digits, place, Kind.UPPER, REPLACE_ONE, certified=False)
+    return enclose(value, source, digits, place, Kind.NEITHER, REPLACE_ONE, ABOVE_ONE, False)
 
 
 def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any, int]:

@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
@@ -41,12 +41,13 @@ def enclose(
     source: Source,
     digits: int,
     what: str,
-    kind: Kind = Kind.UPPER,
+    kind: Kind,
     adjacency: Adjacency = EITHER,
+    orders: Orders = ALL_ORDERS,
     certified: bool = True,
 ) -> Enclosure:
     """The Enclosure of a ball-valued formula, at a precision doubled until the digits are there."""
-    claim = Claim(kind, adjacency, sources=(source,), certified=certified)
+    claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
     ask = default_accountant("ball")
     return certified_number(ask, lambda accountant: (value(), claim), digits, what)
 

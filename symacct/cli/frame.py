@@ -75,7 +75,12 @@ def main() -> None:
     """A privacy accountant in which every printed digit is proven."""
 
 
-KIND_LABELS = {Kind.LOWER: "↑ lower", Kind.EXACT: "= exact", Kind.UPPER: "↓ upper"}
+KIND_LABELS = {
+    Kind.LOWER: "↑ lower",
+    Kind.EXACT: "= exact",
+    Kind.UPPER: "↓ upper",
+    Kind.NEITHER: "≈ neither",
+}
 
 
 def console() -> Console:

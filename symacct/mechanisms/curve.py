@@ -120,7 +120,7 @@ class Curve(Mechanism):
             return ctx.number(INFINITY)
         raise OrderError(
             f"Curve: its value at alpha = ∞ was not stated, and a curve of kind "
-            f"{self._fields['kind']} needs one there; pass at_infinity=..."
+            f"{self.kind} needs one there; pass at_infinity=..."
         )
 
     def _formula_at(self, ctx: Any, alpha: Any) -> Any:

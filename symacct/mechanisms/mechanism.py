@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated
+from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
 from symacct.exact import order
 from symacct.expr import Node
 
@@ -72,7 +72,8 @@ class Mechanism(Node):
         return EITHER
 
     def _infer(self) -> Claim:
-        return Claim(self.kind, self.stated_adjacency(), sources=(self.source,))
+        kind = combine([self.kind], type(self).__name__)
+        return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
 def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -25,7 +25,10 @@ _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 @dataclass(frozen=True)
 class Optimum:
-    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given."""
+    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given.
+
+    `claim` is the curve's: what a conversion makes of an exact one is an upper bound all the same.
+    """
 
     alpha: sympy.Expr
     epsilon: sympy.Expr
