@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sqlite3
 from collections.abc import Iterator
@@ -63,9 +64,10 @@ class StoredTable(dict[Any, Any]):
 class DiskMemo:
     """Certified curve values in an SQLite file, for any number of processes at once.
 
-    A value is found again only for the same expression, theorem, kind of bound, precision and
-    version of symacct and flint; each row carries a digest. A transaction that a kill cuts off
-    leaves no trace. Raises StorageError for a file that is foreign, corrupt or not writable.
+    A value is found again only for the same expression, theorem, kind of bound, precision,
+    version of flint and source text of symacct: what an older formula gave is not found. Each row
+    carries a digest. A transaction that a kill cuts off leaves no trace. Raises StorageError for a
+    file that is foreign, corrupt or not writable.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -193,8 +195,18 @@ def _key_text(node: Node, key: Any) -> str | None:
     from symacct import __version__  # at the top it would be a circle
 
     known = " ".join(sorted(t.name for t in theorems))
-    parts = (__version__, flint.__version__, known, bits, goal, by, expression)
+    parts = (__version__, source_digest(), flint.__version__, known, bits, goal, by, expression)
     return "\n".join(map(str, parts))
+
+
+@functools.cache
+def source_digest(package: Path = Path(__file__).parent) -> str:
+    """A digest of all that computes a value: every module of the package."""
+    found = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_bytes()
+        found.update(f"{file.relative_to(package).as_posix()}\n{len(text)}\n".encode() + text)
+    return found.hexdigest()
 
 
 def _is_ours(bound: Any) -> bool:

@@ -1,11 +1,13 @@
 """Curve values on disk: the same digits, no oracle call, and no trust in a damaged file."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from symacct import (
     Laplace,
     PoissonSubsample,
     StorageError,
+    disk_memo,
     theorem,
     theory,
 )
@@ -70,6 +73,58 @@ def test_another_version_is_another_memo(tmp_path, monkeypatch):
     older = Accountant(memo=file)
     older.rdp(STEP, 6)
     assert older.oracle_calls(STEP) == 1
+
+
+def test_a_formula_put_right_finds_no_value_of_the_one_before(tmp_path):
+    """A copy of the package, with another Gaussian curve under the same version."""
+    package, file = tmp_path / "symacct", tmp_path / "memo.sqlite"
+    shutil.copytree(Path(disk_memo.__file__).parent, package, ignore=lambda *_: ["__pycache__"])
+    formula = package / "mechanisms" / "gaussian.py"
+    ask = (
+        "from symacct import Accountant, Gaussian\n"
+        f"a, m = Accountant(memo={str(file)!r}), Gaussian(5)\n"
+        "print(a.rdp(m, 2), a.oracle_calls(m))"
+    )
+
+    def answers():
+        command = [sys.executable, "-c", ask]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        run = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        value, calls = run.stdout.split()
+        return float(value), int(calls)
+
+    assert answers() == (0.04, 1)
+    assert answers() == (0.04, 0)
+    right = formula.read_text(encoding="utf-8")
+    formula.write_text(right.replace("** 2 / 2", "** 2 / 4"), encoding="utf-8")
+    assert answers() == (0.02, 1)
+    formula.write_text(right, encoding="utf-8")
+    assert answers() == (0.04, 0)
+
+
+def test_the_digest_of_the_source_is_of_names_and_texts(tmp_path):
+    def digest(files):
+        package = tmp_path / str(len(list(tmp_path.iterdir())))
+        for name, text in files.items():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / name).write_text(text)
+        return disk_memo.source_digest(package)
+
+    files = {"a.py": "x = 1", "b/c.py": ""}
+    others = [{"a.py": "x = 2", "b/c.py": ""}, {"a.py": "x = 1"}, {"a.py": "x = 1", "c.py": ""}]
+    assert digest(files) == digest({**files, "README": "changed"})
+    assert len({digest(one) for one in (files, *others)}) == 4
+
+
+def test_the_source_is_read_only_where_a_memo_is_used():
+    ask = (
+        "import symacct, symacct.disk_memo as d; symacct.Accountant().rdp(symacct.Gaussian(5), 2);"
+    )
+    ask += "print(d.source_digest.cache_info().currsize)"
+    run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "0"
 
 
 def test_what_python_code_decides_is_not_kept(tmp_path):
