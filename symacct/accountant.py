@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -40,6 +39,7 @@ from symacct.errors import (
 from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import INFINITY, expression, order
 from symacct.expr import Node, as_node
+from symacct.forking import new_lock
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -73,7 +73,7 @@ class Accountant:
         self.digits = _checked_digits(digits)
         self.engine = engine
         self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
-        self._lock = threading.RLock()
+        self._lock = new_lock()
         self._disk = None if memo is None else DiskMemo(memo)
 
     # --- remembering
@@ -99,6 +99,9 @@ class Accountant:
             if self._disk is None:
                 yield
                 return
+            if self._disk.is_inherited:
+                self._disk = self._disk.opened_again()
+                self._memo.clear()
             self._disk.refresh()
             try:
                 yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ _APPLICATION = 0x73796D61  # "syma", in the header of the file
 _FORMAT = 1
 _RADIUS_BITS = 30  # of flint's radii
 _WAIT = 60.0  # seconds for another process's transaction
+_inherited: list[sqlite3.Connection] = []
 _SCHEMA = """
 create table if not exists ball (
     key blob not null, alpha text not null, value text not null, digest blob not null,
@@ -72,6 +74,7 @@ class DiskMemo:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._process = os.getpid()
         self._tables: WeakSet[StoredTable] = WeakSet()
         self._seen = 0  # the state of the file at the last refresh
         with self._said():
@@ -84,6 +87,16 @@ class DiskMemo:
         except StorageError:
             self._base.close()
             raise
+
+    @property
+    def is_inherited(self) -> bool:
+        """Was it opened by the process that this one was forked from?"""
+        return self._process != os.getpid()
+
+    def opened_again(self) -> DiskMemo:
+        """The same file in this process; SQLite forbids even closing what another one opened."""
+        _inherited.append(self._base)
+        return type(self)(self.path)
 
     def _prepare(self) -> None:
         with self._transaction():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
@@ -14,8 +13,9 @@ from symacct import sizes
 from symacct.claims import Claim
 from symacct.errors import DomainError
 from symacct.exact import exact, expression
+from symacct.forking import new_lock
 
-_interning = threading.RLock()
+_interning = new_lock()
 
 
 class Node:

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from symacct.claims import (
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
 from symacct.expr import Node
+from symacct.forking import cached_property
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,9 +14,10 @@ from flint import arb, fmpq
 from symacct.arithmetic.context import Arithmetic
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import INFINITY, exact
+from symacct.forking import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
-_flint = threading.RLock()
+_flint = new_lock(flint.ctx.default)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from flint import acb, arb, ctx
 
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
+from symacct.forking import cached_property
 from symacct.integrals.germs import Germ, Germs
 from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, constants, evaluator, log_of
 from symacct.sums.refine import ball, within

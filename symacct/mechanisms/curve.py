@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -21,11 +20,12 @@ from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
 from symacct.errors import AdjacencyError, DomainError, OrderError
 from symacct.exact import INFINITY, exact, expression, is_infinite
+from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
 
 # mpmath's global precision belongs to the process, so one such function runs at a time.
-_global_mpmath = threading.RLock()
+_global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
 
 
 class Curve(Mechanism):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise, product
 from math import isfinite
 from typing import Any
@@ -17,6 +16,7 @@ from symacct.arithmetic.ball import precision
 from symacct.domains import listed
 from symacct.errors import DomainError, PrecisionError
 from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
+from symacct.forking import cached_property
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.overlap import Cut, Kernel, Side, corners, sides

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, singledispatch
+from functools import lru_cache, singledispatch
 from math import isfinite, isqrt
 from typing import Any
 
@@ -26,6 +26,7 @@ from symacct.arithmetic import (
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError
 from symacct.exact import INFINITY, Exact, expression
+from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
 from symacct.integrals.expectations import (
     Chi,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from symacct.claims import Adjacency, Claim, Kind, Source
@@ -13,6 +12,7 @@ from symacct.claims import adjacency as named_adjacency
 from symacct.domains import listed, rate
 from symacct.errors import DomainError
 from symacct.exact import exact, order
+from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.families import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
@@ -75,7 +75,7 @@ class DistributionPair(Mechanism):
         return tuple(zip(self.P, self.Q, strict=True))
 
     @cached_property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
+    def swap_symmetric(self) -> bool:
         """Does a permutation of the outcomes, or a known symmetry of the family, swap P and Q?"""
         masses = self.masses
         if masses is None:
