@@ -17,7 +17,7 @@ from symacct.integrals.magnitude import (
     log_laplace_kl,
     log_mixture,
 )
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, integral, to_relative_accuracy
 
 Integrand = Callable[[acb, bool], acb]
 Direction = Callable[[acb, acb], acb]
@@ -29,7 +29,7 @@ def integrate(integrand: Integrand, points: list[arb], log_tolerance: float) -> 
     tolerance = arb(log_tolerance).exp().mid()
     total = arb(0)
     for left, right in pairwise(points):
-        total += acb.integral(integrand, left, right, rel_tol=arb(0), abs_tol=tolerance).real
+        total += integral(integrand, left, right, rel_tol=arb(0), abs_tol=tolerance).real
     return total
 
 

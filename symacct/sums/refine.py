@@ -1,11 +1,12 @@
-"""Exact rationals into balls, and results to a stated relative accuracy."""
+"""Exact rationals into balls, flint's integrals, and results to a stated relative accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
-from flint import arb, ctx, fmpq
+from flint import acb, arb, ctx, fmpq
 
 from symacct.errors import PrecisionError
 
@@ -20,6 +21,21 @@ def ball(x: Fraction) -> arb:
 def within(error: arb) -> arb:
     """The ball [−error, error] for a bound error ≥ 0."""
     return arb(0, error.abs_upper())
+
+
+def integral(integrand: Callable[[acb, bool], acb], low: Any, high: Any, **options: Any) -> acb:
+    """flint's rigorous integral; what the integrand raises, Ctrl-C too, is raised as it was.
+
+    flint goes on calling after an exception that it does not know, and each later one has the one
+    before as its cause.
+    """
+    try:
+        return acb.integral(integrand, low, high, **options)
+    except SystemError as error:
+        first: BaseException = error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        raise first from None
 
 
 def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
