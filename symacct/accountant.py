@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -41,6 +42,7 @@ from symacct.exact import INFINITY, expression, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.remembering import Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
 _SEARCH_BITS = 80
@@ -72,20 +74,31 @@ class Accountant:
             raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
         self.digits = _checked_digits(digits)
         self.engine = engine
-        self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
+        self._memo: WeakKeyDictionary[Node, dict[Any, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
+        self._here = threading.local()  # a question within a question forgets nothing
+        self._touched: dict[int, tuple[Remembered, str]] = {}
         self._disk = None if memo is None else DiskMemo(memo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what a pickle gives back: the same settings, and nothing remembered but
+
+        what is on the disk.
+        """
+        file = None if self._disk is None else str(self._disk.path.absolute())
+        return type(self), (self.digits, self.engine, file)
 
     # --- remembering
 
     def oracle_calls(self, m: Node) -> int:
-        """The number of distinct orders at which m's curve was evaluated."""
+        """The number of distinct orders at which m's curve was evaluated, of those remembered."""
         with self._lock:
             tables = self._memo.get(m, {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            return len({alpha for table in asked for alpha in table if not _was_read(table, alpha)})
+            orders = {(alpha, _was_read(t, alpha)) for t in asked for alpha in t.all()}
+            return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
         """Forget everything but what is on the disk."""
@@ -96,22 +109,38 @@ class Accountant:
     def _asking(self) -> Iterator[None]:
         """One question at a time, between what the disk has and what it is then given."""
         with self._lock:
-            if self._disk is None:
-                yield
-                return
-            if self._disk.is_inherited:
-                self._disk = self._disk.opened_again()
-                self._memo.clear()
-            self._disk.refresh()
+            outermost, self._here.asking = not hasattr(self._here, "asking"), True
             try:
-                yield
+                with contextlib.nullcontext() if self._disk is None else self._on(self._disk):
+                    yield
             finally:
-                self._disk.save()
+                if outermost:
+                    del self._here.asking
+                    self._forget()
+
+    @contextlib.contextmanager
+    def _on(self, disk: DiskMemo) -> Iterator[None]:
+        """What is on the disk is known here, and what is found is written there."""
+        if disk.is_inherited:
+            disk = self._disk = disk.opened_again()
+            self._memo.clear()
+        disk.refresh()
+        try:
+            yield
+        finally:
+            disk.save()
+
+    def _forget(self) -> None:
+        """Keep no more of what the question has touched than the limits allow."""
+        allowed = sizes.current()
+        for table, limit in self._touched.values():
+            table.forget(getattr(allowed, limit))
+        self._touched.clear()
 
     def _evaluation(self, ctx: Any, goal: Kind, by: str | None) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)
 
-    def _table(self, node: Node, key: Any) -> dict[Any, Any]:
+    def _table(self, node: Node, key: Any, limit: str = "values") -> Remembered:
         """What is remembered of a node's curve under a key of all that changes a value."""
         tables = self._memo.get(node)
         if tables is None:
@@ -119,8 +148,10 @@ class Accountant:
         if key not in tables:
             disk = self._disk if len(key) == KEY_LENGTH else None
             stored = None if disk is None else disk.table(node, key)
-            tables[key] = {} if stored is None else stored
-        return tables[key]
+            tables[key] = Remembered() if stored is None else stored
+        table = tables[key]
+        self._touched[id(table)] = table, limit
+        return table
 
     def curve(self, m: Node, by: str | None = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
@@ -267,12 +298,14 @@ class Accountant:
         with self._asking():
             if orders is not None and not isinstance(orders, str):
                 return replace(_Search(self, question, digits).answer(orders), mechanism=m)
-            answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
-            key = (*question.key, orders, digits)
-            if key not in answers:
-                answers[key] = _Search(self, question, digits).answer(orders)
+            key = ("guarantees", sizes.current(), register.revision())
+            answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
+            try:
+                found = answers[asked]
+            except KeyError:
+                found = answers[asked] = _Search(self, question, digits).answer(orders)
             # What is remembered of a node must not keep it alive.
-            return replace(answers[key], mechanism=m)
+            return replace(found, mechanism=m)
 
 
 class _Question:

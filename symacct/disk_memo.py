@@ -22,6 +22,7 @@ from symacct.errors import StorageError, SymacctError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.notation import to_json
+from symacct.remembering import Remembered
 
 _APPLICATION = 0x73796D61  # "syma", in the header of the file
 _FORMAT = 1
@@ -36,7 +37,7 @@ create table if not exists ball (
 """
 
 
-class StoredTable(dict[Any, Any]):
+class StoredTable(Remembered):
     """A curve's values by order: those read from the disk, and those computed since."""
 
     def __init__(self, key: bytes) -> None:
@@ -57,6 +58,11 @@ class StoredTable(dict[Any, Any]):
         self.update((alpha, stored[alpha]) for alpha in new)
         self.read |= new
         self.saved |= stored.keys()
+
+    def forget(self, limit: int) -> None:
+        super().forget(limit)
+        self.saved &= self.keys()
+        self.read &= set(self.all())
 
     def unsaved(self) -> Iterator[Any]:
         """The orders whose values are not on the disk yet."""

@@ -24,6 +24,8 @@ class Limits:
     depth: int = 60  # nesting of operations
     nodes: int = 100_000  # distinct nodes of one expression
     points: int = 1_000_000  # of a sweep's grid
+    values: int = 2**18  # remembered of one curve at one precision, between questions
+    answers: int = 2**12  # (ε, δ) remembered of one node, between questions
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
 
 
