@@ -60,11 +60,11 @@ class Enclosure:
         return f"{type(self).__name__}({self}, {self.claim})"
 
     def __lt__(self, other: Any) -> bool:
-        low, high = _ends(other)
+        low, high = _ends(other, rounding.bits(self.lower, self.upper))
         return _decided(self.upper < low, self.lower >= high, self, other)
 
     def __le__(self, other: Any) -> bool:
-        low, high = _ends(other)
+        low, high = _ends(other, rounding.bits(self.lower, self.upper))
         return _decided(self.upper <= low, self.lower > high, self, other)
 
     def __gt__(self, other: Any) -> bool:
@@ -236,7 +236,11 @@ def _mpf(x: arb) -> Any:
     return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(power)))
 
 
-def _ends(other: Any) -> tuple[Any, Any]:
+def _ends(other: Any, bits: int) -> tuple[Any, Any]:
+    """Both ends of what is compared with numbers of so many bits.
+
+    A number m/2^k that is not p/q differs from it by 1/(q 2^k) at least.
+    """
     if isinstance(other, Enclosure):
         return other.lower, other.upper
     if is_infinite(other):
@@ -244,7 +248,7 @@ def _ends(other: Any) -> tuple[Any, Any]:
     value = exact(other)
     if not isinstance(value, Fraction):
         raise PrecisionError(f"found {other}, needed a rational number to compare with")
-    bits = value.numerator.bit_length() + value.denominator.bit_length() + 64
+    bits += value.numerator.bit_length() + value.denominator.bit_length() + 64
     with precision(bits):
         ball = arb(fmpq(value.numerator, value.denominator))
         return _mpf(ball.lower()), _mpf(ball.upper())

@@ -26,7 +26,7 @@ from symacct.exact import text
 
 _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
 _DIGITS = 6  # of a format that names none, as for a float
-_SHORT = 40  # signs up to which a number that was stated is printed in full
+_SHORT = 24  # signs up to which a number that was stated is printed in full
 _STATED_DIGITS = 17
 _PLACES = 60  # decimals up to which a number is written as a decimal
 
@@ -194,7 +194,7 @@ def _rounded(x: Any, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int
     def rounded() -> Any:
         return whole(_times_ten_to(x, digits - 1 - exponent)).unique_fmpz()
 
-    leading = int(_first_answer(_bits(x) + 4 * digits, rounded))
+    leading = int(_first_answer(bits(x) + 4 * digits, rounded))
     return (exponent + 1, leading // 10) if leading == 10**digits else (exponent, leading)
 
 
@@ -216,7 +216,7 @@ def _log_ratio(x: Any, unit: Any) -> int:
             return near
         return near - 1 if left < 1 else None
 
-    return int(_first_answer(max(_bits(x), _bits(unit)), largest))
+    return int(_first_answer(bits(x, unit), largest))
 
 
 def _first_answer(bits: int, question: Callable[[], Any]) -> Any:
@@ -245,8 +245,9 @@ def _ball(x: Any) -> arb:
     return arb((int(mantissa), int(power)))
 
 
-def _bits(x: Any) -> int:
-    return int(x._mpf_[3])
+def bits(*numbers: Any) -> int:
+    """The bits of the longest mantissa."""
+    return max(int(x._mpf_[3]) for x in numbers)
 
 
 def _decimal_text(exponent: int, leading: int) -> str:
@@ -270,7 +271,7 @@ def _units(x: Any, places: int, up: bool) -> int:
     size = int(x._mpf_[2] + x._mpf_[3])  # 2^size > x
     sizes.check("digits", max(0, math.ceil(size * math.log10(2))) + places, "format, digits")
     whole = arb.ceil if up else arb.floor
-    return int(_first_answer(_bits(x), lambda: whole(_times_ten_to(x, places)).unique_fmpz()))
+    return int(_first_answer(bits(x), lambda: whole(_times_ten_to(x, places)).unique_fmpz()))
 
 
 def _as_decimal(shown: str) -> Decimal:
