@@ -174,9 +174,10 @@ class Accountant:
         return self._enclose(m, order(lam + 1), goal_of(m, by), by, digits, factor=lam)
 
     def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
-        """The largest proved lower bound of ε(α)."""
+        """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
         as_node(m, "lower_bound")
-        return self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
 
     def _enclose(
         self,
@@ -667,6 +668,7 @@ class _Search:
             delta=question.value if question.asks_epsilon else enclosure,
             alpha=alpha,
             conversion=question.conversion.name,
+            kind=Kind.UPPER,  # of ε(δ) and δ(ε), however exact the curve
             claim=claim,
             optimal=optimal,
         )

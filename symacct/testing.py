@@ -20,7 +20,7 @@ from symacct.exact import exact
 from symacct.expr import Node
 from symacct.notation import parse
 from symacct.verify import profiles
-from symacct.verify.bounds import Bound, ends
+from symacct.verify.bounds import Bound, decimal_text, ends
 from symacct.verify.protocol import Ask
 from symacct.verify.truth import parts_of
 
@@ -113,7 +113,7 @@ def _check(
 ) -> None:
     low, high = truth
     value = float(found)
-    between = f"the truth is in [{float(low):.17g}, {float(high):.17g}]"
+    between = f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
     if math.isnan(value):
         raise UnsoundError(f"{where}: found nan, {between}")
     if math.isinf(value):

@@ -27,7 +27,7 @@ def gaussian_delta(
     """δ(ε) = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ), the exact one; k runs have σ/√k.
 
     >>> print(gaussian_delta(1, 1, digits=10).delta)
-    0.1269367375
+    0.1269367376
     """
     eps, ratio = rational(epsilon, "epsilon"), _ratio(sigma, sensitivity, k)
     return Baseline(

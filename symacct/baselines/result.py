@@ -12,28 +12,26 @@ from flint import arb
 from symacct.accountant import certified_number, default_accountant
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
-from symacct.enclosure import Enclosure
+from symacct.enclosure import Bound, bound
 from symacct.errors import DomainError
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """(ε, δ)-DP by a published composition or tail bound; both ends are Enclosures.
+    """(ε, δ)-DP by a published composition or tail bound; both numbers are Bounds.
 
     `status` is "proved", or "conjecture" for what must not be taken as a guarantee.
     """
 
     name: str
-    epsilon: Enclosure
-    delta: Enclosure
+    epsilon: Bound
+    delta: Bound
     source: Source
     status: str = "proved"
 
     def __str__(self) -> str:
         trust = "" if self.status == "proved" else f" ({self.status})"
-        return (
-            f"({self.epsilon.rounded_up(10)}, {self.delta.rounded_up(10)})-DP, {self.name}{trust}"
-        )
+        return f"({self.epsilon.rounded(10)}, {self.delta.rounded(10)})-DP, {self.name}{trust}"
 
 
 def enclose(
@@ -45,11 +43,11 @@ def enclose(
     adjacency: Adjacency = EITHER,
     orders: Orders = ALL_ORDERS,
     certified: bool = True,
-) -> Enclosure:
-    """The Enclosure of a ball-valued formula, at a precision doubled until the digits are there."""
+) -> Bound:
+    """The Bound of a ball-valued formula, at a precision doubled until the digits are there."""
     claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
     ask = default_accountant("ball")
-    return certified_number(ask, lambda accountant: (value(), claim), digits, what)
+    return bound(certified_number(ask, lambda accountant: (value(), claim), digits, what), kind)
 
 
 def probability_or_zero(value: Any, name: str, below: int = 1) -> Fraction:

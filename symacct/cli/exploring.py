@@ -25,13 +25,14 @@ from symacct.cli.frame import (
     orders_option,
     print_json,
 )
-from symacct.explore.calibration import calibrate
+from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid
 from symacct.explore.plots import plot, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
+from symacct.rounding import given
 
 _SHOWN = 40  # rows of a table on the terminal
 
@@ -190,10 +191,10 @@ def calibrate_command(
         return
     guarantee = found.guarantee
     table = Table(show_header=False)
-    table.add_row(f"{symbol}, meets the target", f"{float(found.meets):.{min(digits, 16)}g}")
-    table.add_row(f"{symbol}, does not", f"{float(found.fails):.{min(digits, 16)}g}")
-    table.add_row("ε", f"{guarantee.epsilon.rounded_up(12)}  (rounded up)")
-    table.add_row("δ", delta)
+    table.add_row(f"{symbol}, meets the target", number(found.meets))
+    table.add_row(f"{symbol}, does not", number(found.fails))
+    table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
+    table.add_row("δ", given(guarantee.delta))
     table.add_row("order α", f"{float(guarantee.alpha):.12g}")
     table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
     console().print(table)

@@ -12,7 +12,6 @@ from rich.console import Console
 
 import symacct
 from symacct.claims import Claim, Kind
-from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError
 from symacct.explore.grids import grid
 
@@ -52,7 +51,7 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
         run = one_clear_line(function)
         run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(run)
         run = click.option(
-            "--digits", default=30, show_default=True, help="Significant digits, all proven."
+            "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
         )(run)
         run = click.argument("expr")(run)
         return main.command(name, epilog=EPILOG)(run)
@@ -101,13 +100,6 @@ def orders_option(text: str | None) -> Any:
 
 def kind_label(claim: Claim) -> str:
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
-
-
-def shown(x: Enclosure) -> str:
-    """A bound rounded in its safe direction; an exact value as far as it is known."""
-    if x.claim.kind is Kind.LOWER:
-        return x.rounded_down()
-    return x.rounded_up() if x.claim.kind is Kind.UPPER else str(x)
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

@@ -16,13 +16,13 @@ from symacct.cli.frame import (
     expression_command,
     main,
     print_json,
-    shown,
 )
-from symacct.enclosure import Enclosure, format_shared
+from symacct.enclosure import Enclosure
 from symacct.errors import SymacctError
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
+from symacct.rounding import format_shared
 from symacct.theory import PROVED
 
 
@@ -94,7 +94,7 @@ def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None
 
 
 def _cell(value: Enclosure | str) -> str:
-    return shown(value) if isinstance(value, Enclosure) else "–"
+    return value.rounded() if isinstance(value, Enclosure) else "–"
 
 
 def _times(ratio: Enclosure | None) -> str:

@@ -168,7 +168,7 @@ _STYLES = {"true": "green", "undecided": "yellow"}
 def _print_table(checked: list[Any]) -> None:
     table = Table("source", "printed", "value", "verdict", "why")
     for one in checked:
-        value = f"{one.value.rounded_up(_SHOWN_DIGITS)}"
+        value = one.value.rounded(_SHOWN_DIGITS)
         verdict = str(one.verdict)
         style = _STYLES.get(verdict, "bold red")
         table.add_row(

@@ -16,9 +16,12 @@ from rich.text import Text
 from symacct.cli.frame import InputError, console, main
 from symacct.errors import SymacctError
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
+from symacct.verify.bounds import decimal_text
 from symacct.verify.report import finding_as_dict
+from symacct.verify.truth import Truth
 
 _SHOWN = 25
+_TRUTH_DIGITS = 10
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 
@@ -206,7 +209,7 @@ def _table(report: Report) -> Table:
             f"{cluster.count:,}",
             f"{found['call']}\n{found['expression']}",
             _number(found["peer_value"]),
-            _truth(found),
+            _truth(cluster.shown.truth),
             _number(found["ratio"]),
             "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
         )
@@ -214,12 +217,15 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _truth(found: dict) -> str:
-    low, high = (found[end] for end in ("truth_lower", "truth_upper"))
-    if low is None:
+def _truth(truth: Truth | None) -> str:
+    """Both ends rounded outwards."""
+    if truth is None:
         return "–"
-    short = [_number(float(end)) for end in (low, high)]
-    return short[0] if short[0] == short[1] else f"{short[0]} … {short[1]}"
+    low, high = (
+        decimal_text(end, up, _TRUTH_DIGITS)
+        for end, up in ((truth.lower, False), (truth.upper, True))
+    )
+    return low if low == high else f"{low} … {high}"
 
 
 def _number(x: float | str | None) -> str:

@@ -15,6 +15,7 @@ from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, PrecisionError
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
+from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
 _DIGITS = 30  # of the ε that is compared with the target
@@ -35,7 +36,7 @@ class Calibration:
     guarantee: Guarantee
 
     def __str__(self) -> str:
-        values = f"{float(self.meets):.12g} meets the target, {float(self.fails):.12g} does not"
+        values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
         return f"{self.symbol} = {values}: {self.guarantee}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,6 +97,11 @@ def calibrate(
     return target.calibrated(meets * unit, fails * unit)
 
 
+def number(value: Fraction) -> str:
+    """A value in full, for another digit may be on the other side: a decimal where it is one."""
+    return exact_decimal(value) or exact.text(value)
+
+
 class _Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
@@ -122,8 +128,9 @@ class _Target:
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
         raise PrecisionError(
-            f"{self.symbol} = {value}: found ε in [{found.lower}, {found.upper}], which does not "
-            f"decide whether it exceeds {self.epsilon}; move the target by a little"
+            f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
+            f"{found.rounded_up()}], which does not decide whether it exceeds {self.epsilon}; "
+            "move the target by a little"
         )
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:

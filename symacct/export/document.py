@@ -23,6 +23,7 @@ from symacct.export.tables import table
 from symacct.expr import Node, as_node
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Compose
+from symacct.rounding import rational_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
@@ -37,6 +38,7 @@ _KINDS = {
     Kind.UPPER: "This is an upper bound.",
     Kind.LOWER: "This is a lower bound, and no guarantee.",
 }
+_DELTA_DIGITS = 17  # of the δ stated, which few need
 _RELATIONS = {
     Relation.ADD_REMOVE: "that differ in one record, added or removed",
     Relation.REPLACE_ONE: "that differ in one record, replaced by another",
@@ -213,10 +215,11 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
+    delta = rational_text(found.delta, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
-        rf"$\epsilon = \num{{{found.epsilon.rounded_up(digits)}}}$, rounded up, at "
-        rf"$\delta = \num{{{float(found.delta):.10g}}}$: order ${at}$, {conversion}."
+        rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
+        rf"$\delta = \num{{{delta}}}$: order ${at}$, {conversion}."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from symacct.errors import SymacctError
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, approximately
+from symacct.verify.bounds import Bound, approximately, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
 from symacct.verify.truth import Oracle, Truth
 
@@ -219,7 +219,7 @@ class Judge:
         bounds = matching.claimed(self.oracle, ask, answer.claims)
         if bounds is None or matching.same(value, bounds):
             return None
-        low, high = (approximately(end) for end in bounds)
+        low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
         below = bool(value < truth.upper * (1 - ALLOWANCE)) and not truth.exact
         gap = abs(value - Fraction(bounds[0]))
         return Finding(
@@ -229,8 +229,7 @@ class Judge:
             truth,
             beyond_rounding=not explained_by_rounding(ask, gap, Fraction(bounds[0])),
             below=below,
-            note=f"claims {answer.claims}, which is {low:.12g}"
-            + (f" … {high:.12g}" * (low != high)),
+            note=f"claims {answer.claims}, which is {low}" + f" … {high}" * (low != high),
         )
 
     # --- ε and δ
@@ -285,8 +284,8 @@ class Judge:
     ) -> Finding | None:
         if self._by_total_variation(ask, value):
             return None
-        low = approximately(best.lower)
-        note = f"below {low:.12g}, the least that its conversion gives at its orders"
+        low = decimal_text(best.lower, False, 12)
+        note = f"below {low}, the least that its conversion gives at its orders"
         wrong = Truth(truth.lower, best.upper, False)
         return Finding("wrong-formula", ask, answer, wrong, note=note)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from symacct.accountant import Accountant
@@ -12,6 +13,7 @@ from symacct.enclosure import Enclosure
 from symacct.errors import OrderError, SymacctError
 from symacct.exact import INFINITY, exact
 from symacct.expr import Node
+from symacct.rounding import rational_float
 
 DIGITS = 8
 _KINDS = {Kind.EXACT: "exact", Kind.UPPER: "upper bound", Kind.LOWER: "lower bound"}
@@ -72,5 +74,11 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
     answered = [record for record in records if "value" in record and record["value"] != "inf"]
     kinds = {Kind(record["kind"]) for record in answered}
     kind = next((one for one in _WEAKEST if one in kinds), Kind.EXACT)
-    points = sorted((float(exact(r[axis])), float(r["value"])) for r in answered)
+    points = sorted((float(exact(r[axis])), _safe(r["value"], Kind(r["kind"]))) for r in answered)
     return Line(name, kind, all(record["certified"] for record in answered), tuple(points))
+
+
+def _safe(value: str, kind: Kind) -> float:
+    """A decimal as the float64 next to it on the safe side."""
+    exactly = Fraction(value)
+    return -rational_float(-exactly) if kind is Kind.LOWER else rational_float(exactly)
