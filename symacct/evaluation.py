@@ -120,7 +120,7 @@ class NodeCurve:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
-        direct = mechanism.excess(ctx) if isinstance(mechanism, Mechanism) else None
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
 
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
 
