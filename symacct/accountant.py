@@ -220,7 +220,7 @@ class Accountant:
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
-            return np.asarray(curve(orders.ravel()).value()).reshape(orders.shape)
+            return np.asarray(curve(orders.ravel()).known()).reshape(orders.shape)
 
     # --- (ε, δ)
 

@@ -6,7 +6,7 @@ rounding included: where digits cancel, the bound says so, and fewer are stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -24,6 +24,7 @@ Array = np.ndarray
 _UNIT = 2.0**-53
 _FUNCTION = 8 * _UNIT  # relative error of an elementary function, of a few units at most
 _TINY = 5e-324
+_NO_DIGIT = 0.5  # an error of the log as large as this
 # Below this log, x, e^x − 1 and log(1 + x) are one float64.
 _NEGLIGIBLE = -37.0
 _TERMS = 80  # of a series whose terms fall at least by halves
@@ -52,6 +53,19 @@ class LogNumber:
         x = np.asarray(x, dtype=np.float64)
         with np.errstate(divide="ignore"):
             return _rounded(np.sign(x), np.log(np.abs(x)), 0.0)
+
+    @classmethod
+    def from_parts(cls, shape: tuple[int, ...], parts: Iterable[tuple[Any, Any]]) -> LogNumber:
+        """An array put together from those at some of its places each."""
+        fields = [np.empty(shape) for _ in range(3)]
+        for chosen, part in parts:
+            for field, values in zip(fields, (part.sign, part.log, part.error), strict=True):
+                field[chosen] = values
+        return cls(*fields)
+
+    def known(self) -> Array:
+        """The plain values, NaN where not even one digit is known."""
+        return np.where(self.error < _NO_DIGIT, self.value(), np.nan)
 
     def value(self) -> Array:
         """The plain float64 value; ±inf and 0 where the magnitude is out of range."""

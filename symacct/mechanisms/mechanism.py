@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import LogNumber
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
 from symacct.exact import order
 from symacct.expr import Node
@@ -62,8 +63,8 @@ def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def each(alpha: Any) -> Any:
         if isinstance(alpha, np.ndarray):
-            values = [curve(order(one)).value() for one in alpha]
-            return ctx.number(np.array(values, dtype=np.float64))
+            parts = [(k, curve(order(one))) for k, one in enumerate(alpha)]
+            return LogNumber.from_parts(alpha.shape, parts)
         return curve(alpha)
 
     return each
