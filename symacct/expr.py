@@ -284,9 +284,10 @@ class Node:
 
         `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
         code is measured against certified values before it is given out, and its header says where
-        and how far it was off. Options: `max_order`, the end of the domain; `accuracy`, the largest
-        relative error allowed; `points`, how many orders are tried; `at`, values to try for
-        symbols left open, which become arguments: {"sigma": [1, 5]}. Raises DomainError for what
+        and how far it was off: measured, which is no bound. Options: `max_order`, the end of the
+        domain; `accuracy`, the largest relative error allowed; `points`, how many orders are tried;
+        `at`, values of symbols left open, which become arguments: {"sigma": [1, 5]} is an end each
+        of the box that is measured, outside which there is no answer. Raises DomainError for what
         cannot be written as code, PrecisionError where it is less accurate than asked.
 
         >>> from symacct import Gaussian

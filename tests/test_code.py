@@ -145,7 +145,7 @@ def certified(node, alpha, by):
 
 def stated_error(text):
     """The bound in the code: 10^(2−15) for mpmath, which runs at 15 digits here."""
-    found = re.search(r"(?:RELATIVE_ERROR|relative_error) = ([\d.e-]+)", text)
+    found = re.search(r"(?:MARGIN|margin) = ([\d.e-]+)", text)
     return Fraction(found[1]) if found else Fraction(1, 10**13)
 
 
@@ -361,7 +361,8 @@ def assert_generates(leaf, name):
         answers = [certified(node, x, name) for x in (1, 2, 5, Fraction(3, 2), Fraction(11, 2))]
         if any(answers):
             text = node.code("python", name, max_order=12, points=20)
-            assert "def epsilon_lower" in text or certified(node, 5, name).claim.kind != Kind.LOWER
+            lower = certified(node, 5, name).claim.kind is Kind.LOWER
+            assert ("1.0 - MARGIN" if lower else "1.0 + MARGIN") in text
             generated += 1
         else:
             with pytest.raises(SymacctError):
@@ -468,7 +469,7 @@ def test_arguments_outside_their_domain_have_no_answer(tmp_path):
 def test_the_values_that_code_is_measured_at_can_be_chosen():
     node = PoissonSubsample(Gaussian(SIGMA), "1/100")
     text = node.code("python", max_order=30, points=20, at={"sigma": [3, "9/2"]})
-    assert re.search(r"measured at sigma = 3; sigma = 9/2$", text, re.MULTILINE)
+    assert re.search(r"box +: sigma in \[3, 9/2\]; outside it", text, re.MULTILINE)
     with pytest.raises(DomainError, match="at: found 'tau', needed one of the open parameters"):
         node.code("python", at={"tau": [1]})
 
@@ -546,7 +547,7 @@ def test_the_header_says_where_the_code_comes_from():
         "Assumes E_Q[(P/Q − 1)^l] >= 0",
         "whole orders >= 2: exact (add_remove), by ZW19-T8",
         "domain : orders in [1, 20] and ∞",
-        "measured, not proven",
+        "measured and no bound",
     ):
         assert part in head, part
 
@@ -554,15 +555,23 @@ def test_the_header_says_where_the_code_comes_from():
 def test_a_lower_bound_is_never_called_an_upper_one():
     text = SAMPLES["sampled Gaussian"].code("python", "ZW19-T6", max_order=20, points=20)
     assert "kind       : lower: a LOWER bound: it guarantees nothing" in text
-    assert "def epsilon_lower" in text
-    assert "1.0 - RELATIVE_ERROR" in text
+    assert "1.0 - MARGIN" in text
     assert "upper" not in text.split("import math")[1]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("node", [PoissonSubsample(Gaussian(5), "1/1000"), OPEN[1][0]], ids=repr)
+def test_what_is_measured_is_not_called_a_bound(node, target):
+    text = node.code(target, max_order=12, points=20)
+    assert "_with_margin(" in text
+    assert "measured and no bound" in " ".join(text.split())
+    assert not re.search(r"(epsilon|rdp)_(upper|lower)|at most", text)
 
 
 def test_the_sound_side_is_on_the_sound_side(tmp_path):
     node = SAMPLES["sampled Laplace"]
     text = node.code("python", max_order=40, points=20)
-    upper = text + "\n\nepsilon = epsilon_upper\n"
+    upper = text + "\n\nepsilon = epsilon_with_margin\n"
     upper = upper.replace("return epsilon(alpha) *", "return value_at(alpha) *")
     upper = upper.replace("def epsilon(alpha)", "def value_at(alpha)")
     orders = some_orders(40, 40, seed=11)

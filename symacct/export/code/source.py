@@ -16,7 +16,7 @@ from typing import Any
 from symacct.claims import Kind
 from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import Compare
-from symacct.export.code.measure import Measured
+from symacct.export.code.measure import Measured, box
 from symacct.export.code.targets import CWriter, MpmathWriter, NumpyWriter, PythonWriter
 from symacct.export.code.trace import IN_WORDS, Program
 from symacct.export.code.writer import Scope, Writer, indented, one_line
@@ -29,18 +29,14 @@ class Facts:
     """What the header says of a piece of code."""
 
     lines: tuple[str, ...]
-    bound: str
+    margin: str
     max_order: int
     kind: Kind
     measured: Measured
 
     @property
-    def side(self) -> str:
-        """The sound side: upper, unless the curve is a lower bound."""
-        return "lower" if self.kind is Kind.LOWER else "upper"
-
-    @property
     def sign(self) -> str:
+        """The sound side: up, unless the curve is a lower bound."""
         return "-" if self.kind is Kind.LOWER else "+"
 
 
@@ -66,11 +62,10 @@ def evidence(measured: Measured, max_order: int, how: str) -> list[str]:
             lines += wrapped("at", f"{words}: {claim.kind} ({claim.adjacency}), by {names}")
     lines += wrapped("domain", f"orders in [1, {max_order}] and ∞; elsewhere there is no answer")
     if any(measured.samples):
-        rows = "; ".join(
-            ", ".join(f"{name} = {value}" for name, value in row.items())
-            for row in measured.samples
+        ends = ", ".join(
+            f"{name} in [{low}, {high}]" for name, (low, high) in box(measured.samples).items()
         )
-        lines += wrapped("parameters", f"measured at {rows}")
+        lines += wrapped("box", f"{ends}; outside it there is no answer")
     return [*lines, *wrapped("error", how)]
 
 
@@ -199,8 +194,8 @@ def mpmath(program: Program, facts: Facts, guard: int) -> str:
         raise ValueError(f"epsilon has no value at order {{alpha}}: see the domain above")
     return +value"""
     known = "known_differences, known_moments = {}, {}\n" if "log_difference" in writer.used else ""
-    side = f"""def epsilon_{facts.side}({taken}):
-    \"\"\"epsilon rounded to the sound side by the error stated above: measured, not proven.\"\"\"
+    side = f"""def epsilon_with_margin({taken}):
+    \"\"\"epsilon moved to the sound side by the margin above: measured, no bound.\"\"\"
     return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
     parts = [
         _comment("#", facts.lines),
@@ -224,13 +219,13 @@ def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> st
 
 
 def _settings(facts: Facts) -> str:
-    return f"RELATIVE_ERROR = {facts.bound}\nMAX_ORDER = {float(facts.max_order)!r}"
+    return f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}"
 
 
 def _side(facts: Facts, taken: str) -> str:
-    return f"""def epsilon_{facts.side}({taken}):
-    \"\"\"epsilon moved to the sound side by RELATIVE_ERROR: measured, not proven.\"\"\"
-    return epsilon({taken}) * (1.0 {facts.sign} RELATIVE_ERROR)"""
+    return f"""def epsilon_with_margin({taken}):
+    \"\"\"epsilon moved to the sound side by MARGIN: measured, no bound.\"\"\"
+    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)"""
 
 
 def _float_constants(program: FloatProgram, line: str, remark: str) -> str:
@@ -283,9 +278,9 @@ def c(program: FloatProgram, facts: Facts) -> str:
 double rdp({takes}) {{
     return {known} ? {program.program.main}({passes}) : NAN;
 }}"""
-    side = f"""/* epsilon moved to the sound side by relative_error: measured, not proven. */
-double rdp_{facts.side}({takes}) {{
-    return rdp({passes}) * (1.0 {facts.sign} relative_error);
+    side = f"""/* epsilon moved to the sound side by the margin: measured, no bound. */
+double rdp_with_margin({takes}) {{
+    return rdp({passes}) * (1.0 {facts.sign} margin);
 }}"""
     numbers = _float_constants(program, "static const double {name} = {value!r};", " /* {text} */")
     tables = [
@@ -298,12 +293,12 @@ double rdp_{facts.side}({takes}) {{
         )
         for name, values in program.tables.items()
     ]
-    prototypes = [f"double rdp({takes});", f"double rdp_{facts.side}({takes});"]
+    prototypes = [f"double rdp({takes});", f"double rdp_with_margin({takes});"]
     parts = [
         "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
         "#include <math.h>",
         "\n".join(prototypes),
-        f"static const double relative_error = {facts.bound};{numbers}",
+        f"static const double margin = {facts.margin};{numbers}",
         *tables,
         *needed(_c_functions(), writer.used),
         "\n".join(writer.declared),
