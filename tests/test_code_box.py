@@ -12,8 +12,17 @@ import pytest
 
 from symacct import Gaussian, Laplace, PoissonSubsample
 from symacct.export.code.measure import between
-from tests.test_code import FLAGS, GCC, INFINITY, OPEN, TARGETS_HERE, certified, deviation
-from tests.test_code import GAMMA, SIGMA, stated_error
+from tests.test_code import (
+    FLAGS,
+    GCC,
+    INFINITY,
+    OPEN,
+    SIGMA,
+    TARGETS_HERE,
+    certified,
+    deviation,
+    stated_error,
+)
 
 ALLOWED = Fraction(1, 10**11)  # the accuracy that code is given out with
 

@@ -262,7 +262,7 @@ class Float64Arithmetic:
         while True:
             with precision(bits):
                 ball = question()
-                if ball.is_finite() and ball.rel_accuracy_bits() >= self.bits or bits >= limit:
+                if (ball.is_finite() and ball.rel_accuracy_bits() >= self.bits) or bits >= limit:
                     return self.of_ball(ball)
             bits = min(2 * bits, limit)
 
@@ -310,9 +310,7 @@ class Float64Arithmetic:
     def log1p(self, x: LogNumber) -> LogNumber:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             positive, least = (np.logaddexp(0.0, l) for l in (x.log, x.log - x.error))
-            negative, most = (
-                -_log1mexp(np.minimum(l, 0.0)) for l in (x.log, x.log + x.error)
-            )
+            negative, most = (-_log1mexp(np.minimum(l, 0.0)) for l in (x.log, x.log + x.error))
             log = np.log(np.where(x.sign < 0, negative, positive))
             moved = np.where(x.sign < 0, np.log(most) - log, log - np.log(least))
             moved = np.where(x.error == 0, 0.0, moved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -133,7 +133,7 @@ def between(low: Fraction, high: Fraction, share: float) -> Fraction:
     return min(max(near, low), high)
 
 
-def box(tried: list[Given]) -> dict[str, tuple[Fraction, Fraction]]:
+def box(tried: Sequence[Given]) -> dict[str, tuple[Fraction, Fraction]]:
     """The smallest and largest value of each parameter left open."""
     return {
         name: (min(given[name] for given in tried), max(given[name] for given in tried))
