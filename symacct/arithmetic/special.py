@@ -1,4 +1,4 @@
-"""log Γ and its derivative for the few formulas that need them, in the arithmetics that evaluate these."""
+"""log Γ and its derivative, in the arithmetics of the few formulas that need them."""
 
 from __future__ import annotations
 

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import keyword
+from typing import ClassVar
+
+from symacct.export.code.constants import FloatProgram
+from symacct.export.code.source import (
+    Facts,
+    comment,
+    conditions,
+    float_constants,
+    float_tables,
+    joined,
+    needed,
+    python_functions,
+)
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import (
     Loop,
@@ -28,8 +42,41 @@ REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alph
 class PythonWriter(Writer):
     """float64 in plain Python."""
 
+    name: ClassVar[str] = "python"
+    language: ClassVar[str] = "Python, standard library only"
+    words: ClassVar[frozenset[str]] = frozenset([*keyword.kwlist, *keyword.softkwlist, "math"])
     nan = "math.nan"
     infinity = "math.inf"
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
+        """The module for Python alone."""
+        writer = cls(program.program)
+        curves, tables = writer.curves(), float_tables(writer, program, "(", ")")
+        required = conditions(writer, program.program.conditions, " and ")
+        taken = ", ".join(["alpha", *writer.arguments])
+        reads = ", ".join(["float(alpha)", *(f"float({name})" for name in writer.arguments)])
+        answer = f"""def epsilon({taken}):
+    \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
+    {taken} = {reads}
+    value = math.nan
+    if (1.0 <= alpha <= MAX_ORDER or alpha == math.inf){required}:
+        value = {program.program.main}({taken})
+    if value != value:
+        raise ValueError(f"epsilon has no value at order {{alpha!r}}: see the domain above")
+    return value"""
+        parts = [
+            comment("#", facts.lines),
+            "import math",
+            settings(facts) + float_constants(program, "{name} = {value!r}", "  # {text}"),
+            *tables,
+            *needed(python_functions("plain.py"), writer.used),
+            *writer.helpers,
+            *curves,
+            answer,
+            with_margin(facts, taken),
+        ]
+        return joined(parts)
 
     def curve(self, function: Function) -> str:
         lines = [f"# {one_line(function.title)}"]
@@ -70,3 +117,15 @@ class PythonWriter(Writer):
         inside = [*loop.inside, f"top, total = add_exp(top, total, {weight}, {x})", *step]
         lines += [f"while {loop.index} <= last:", *indented(inside), "return top + log(total)"]
         return self.define(name, names, lines)
+
+
+def settings(facts: Facts) -> str:
+    """The margin and the last order."""
+    return f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}"
+
+
+def with_margin(facts: Facts, taken: str) -> str:
+    """The function that answers on the sound side."""
+    return f"""def epsilon_with_margin({taken}):
+    \"\"\"epsilon moved to the sound side by MARGIN: measured, no bound.\"\"\"
+    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)"""
