@@ -55,6 +55,7 @@ from symacct.export.code.runtime import digits, plain
 from symacct.export.code.trace import trace
 from symacct.theory import forget, theorem
 from tests import independent
+from tests.julia_reader import as_python
 
 INFINITY = math.inf
 FLAGS = "-std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes -Werror -O2"
@@ -128,6 +129,8 @@ def run_c(text, orders, arguments, directory):
 
 
 def run(target, text, orders, arguments, directory):
+    if target == "julia":
+        text = as_python(text)
     runner = run_c if target == "c" else run_python
     return runner(text, orders, arguments, directory)
 
@@ -217,7 +220,7 @@ def test_a_thousand_orders_of_a_run(target, tmp_path):
     assert_agrees(node, target, node.code(target), some_orders(1000, 256), tmp_path)
 
 
-@pytest.mark.parametrize("target", ["numpy", pytest.param("c", marks=needs_gcc)])
+@pytest.mark.parametrize("target", ["numpy", "julia", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_code_agrees_with_certified_values(name, target, tmp_path):
     text = SAMPLES[name].code(target, max_order=40, points=40)
@@ -239,7 +242,7 @@ def test_mpmath_code_agrees_to_its_digits(name, tmp_path):
 
 def test_every_order_beyond_the_domain_has_no_answer(tmp_path):
     node, outside = SAMPLES["sampled response"], [0.5, -1.0, 40.5, 41.0, 1e300, math.nan]
-    for target in TARGETS if GCC else ("python", "numpy", "mpmath"):
+    for target in TARGETS if GCC else TARGETS.keys() - {"c"}:
         text = node.code(target, max_order=40, points=20)
         assert all(value != value for value in run(target, text, outside, (), tmp_path))
 
@@ -265,6 +268,33 @@ def test_the_interpreter_and_the_mpmath_code_agree_digit_for_digit(name, tmp_pat
             found = machine.epsilon(alpha, {})
         with digits.mp.workdps(15):
             assert mpmath.mpf(digits.mp.nstr(+found, 15)) == value
+
+
+def test_julia_and_python_code_agree_bit_for_bit(tmp_path):
+    """Both are the same operations in the same order; only Base's functions are Python's here."""
+    node, orders = SAMPLES["all"], [float(x) for x in some_orders(40, 40, seed=5)]
+    python, julia = (
+        run(target, node.code(target, max_order=40, points=20), orders, (), tmp_path)
+        for target in ("python", "julia")
+    )
+    assert [x.hex() for x in python] == [x.hex() for x in julia]
+
+
+JULIA = shutil.which("julia")
+
+
+@pytest.mark.skipif(JULIA is None, reason="Julia is not installed")
+@pytest.mark.parametrize("name", ["sampled Gaussian", "subset Laplace", "sampled pair"])
+def test_julia_runs_its_code(name, tmp_path):
+    orders, file = some_orders(24, 40), tmp_path / "generated.jl"
+    text = SAMPLES[name].code("julia", max_order=40, points=20)
+    tail = 'for x in eachline()\n    println(epsilon(x == "inf" ? Inf : parse(Float64, x)))\nend\n'
+    file.write_text(text + tail, encoding="utf-8")
+    asked = "\n".join(repr(float(x)) for x in orders)
+    done = subprocess.run([JULIA, file], input=asked, capture_output=True, text=True, check=True)
+    for alpha, value in zip(orders, done.stdout.split(), strict=True):
+        answer = certified(SAMPLES[name], alpha, None)
+        assert deviation(float(value), answer) <= stated_error(text), (alpha, value, answer)
 
 
 def off_by(function, factor):
@@ -496,6 +526,8 @@ def test_names_of_symbols_cannot_leave_their_comment(name, target, tmp_path):
     assert "arg_1" in text
     values = run(target, text, [2, 3], [5.0], tmp_path)
     assert [float(x) for x in values] == pytest.approx([0.04, 0.06], rel=1e-14)
+    if target == "julia":
+        assert as_python(text).count("import") == 1 + text.count("import")
     pattern = r"/\*.*?\*/" if target == "c" else r"#[^\n]*"
     body = re.sub(pattern, "", text, flags=re.DOTALL)
     assert name in ("alpha", "eps_1", "while", "lambda") or name not in body
@@ -586,7 +618,7 @@ LAWS = laws.Geometric("1/2"), laws.Geometric("1/3")
 
 @pytest.mark.parametrize("target", ["fortran", "", None, "C", 3])
 def test_an_unknown_target_lists_those_there_are(target):
-    with pytest.raises(DomainError, match="needed one of numpy, mpmath, python, c"):
+    with pytest.raises(DomainError, match="needed one of numpy, mpmath, python, c, julia"):
         Gaussian(5).code(target)
 
 

@@ -45,6 +45,7 @@ class PythonWriter(Writer):
     name: ClassVar[str] = "python"
     language: ClassVar[str] = "Python, standard library only"
     words: ClassVar[frozenset[str]] = frozenset([*keyword.kwlist, *keyword.softkwlist, "math"])
+    keyword = "def"
     nan = "math.nan"
     infinity = "math.inf"
 
@@ -83,7 +84,7 @@ class PythonWriter(Writer):
         tests = REMAINING_TESTS if is_complete(function) else TESTS
         *most, last = found = branches(function)
         for kind, e in most if is_complete(function) else found:
-            lines += [f"if {self.test(tests[kind])}:", *indented(self.body(e))]
+            lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
         lines += self.body(last[1]) if is_complete(function) else [f"return {self.nan}"]
         return self.define(function.name, ["alpha", *self.arguments], lines)
 
@@ -95,17 +96,21 @@ class PythonWriter(Writer):
 
     def define(self, name: str, names: list[str], lines: list[str]) -> str:
         """A function of these names."""
-        return "\n".join([f"def {name}({', '.join(names)}):", *indented(lines)])
+        return "\n".join(self.block(f"{self.keyword} {name}({', '.join(names)})", lines))
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        """The lines further in, under their head."""
+        return [f"{head}:", *indented(lines)]
 
     def entry(self, table: str, index: str) -> str:
         return f"{table}[int({index})]"
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        self.used |= {"add_exp", "log"}
+        self.used.add("add_exp")
         lines = [
             *loop.before,
             f"{loop.index}, last = {loop.first}, {loop.last}",
-            "top, total = -math.inf, 0.0",
+            f"top, total = -{self.infinity}, 0.0",
         ]
         step = [f"{loop.index} += 1.0"]
         weight, x = "1.0", loop.log_term
@@ -115,7 +120,8 @@ class PythonWriter(Writer):
             lines.append("weight, scale = 1.0, 0.0")
             step.append(f"weight, scale = rescaled(weight * ({loop.ratio}), scale)")
         inside = [*loop.inside, f"top, total = add_exp(top, total, {weight}, {x})", *step]
-        lines += [f"while {loop.index} <= last:", *indented(inside), "return top + log(total)"]
+        lines += self.block(f"while {loop.index} <= last", inside)
+        lines.append(f"return top + {self.function('log', ['total'])[0]}")
         return self.define(name, names, lines)
 
 
