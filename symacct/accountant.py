@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 import threading
 import warnings
@@ -21,7 +22,14 @@ from flint import arb
 
 from symacct import search, sizes
 from symacct import theory as register
-from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
+from symacct.arithmetic import (
+    BALL,
+    FLOAT64,
+    LogNumber,
+    MpmathArithmetic,
+    SymbolicArithmetic,
+    UpwardMpmathArithmetic,
+)
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
@@ -48,6 +56,7 @@ ENGINES = ("ball", "mpmath", "float64")
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _GUARD_BITS = 32
+_FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",))
 
@@ -212,18 +221,19 @@ class Accountant:
         """Two precisions that agree to the digits asked; not a proof."""
         bits = _first_bits(digits)
         coarse: Any = None
+        # In turn, for what is lost in a rounding downwards is not in one upwards.
+        directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
         while bits <= sizes.current().bits:
-            ctx = MpmathArithmetic(bits)
+            ctx = next(directions)(bits)
             curve = self._evaluation(ctx, goal, by).curve(m)
             fine = curve(alpha)
             if ctx.is_infinite(fine):
-                return _uncertified(fine, ctx.number(0), curve.claim(alpha), digits)
+                return _uncertified(fine, fine, curve.claim(alpha), digits)
             fine = fine * ctx.number(factor)
-            if coarse is not None:
+            if coarse is not None and fine >= 0:
                 error = abs(fine - coarse)
                 if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
-                    claim = curve.claim(alpha)
-                    return _uncertified(fine, error, claim, digits)
+                    return _uncertified(fine - error, fine + error, curve.claim(alpha), digits)
             coarse = fine
             bits *= 2
         raise _undecided(f"{_name(m)} at order {alpha}", digits)
@@ -231,13 +241,12 @@ class Accountant:
     def _by_float64(
         self, m: Node, alpha: Any, goal: Kind, by: str | None, digits: int, factor: Any
     ) -> Enclosure:
-        """About 12 digits, whatever was asked; not a proof."""
+        """About 12 digits less what cancels, whatever was asked; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
-        value = mpmath.mpf(float(curve(alpha).value()))
-        if mpmath.isinf(value):
-            return _uncertified(value, mpmath.mpf(0), curve.claim(alpha), digits)
-        value *= float(factor)
-        return _uncertified(value, abs(value) * mpmath.mpf(2) ** -40, curve.claim(alpha), digits)
+        value = curve(alpha)
+        if not FLOAT64.is_infinite(value):
+            value = value * FLOAT64.number(factor)
+        return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: Any, goal: Kind, by: str | None) -> np.ndarray:
         _refuse_symbols(m, 2)
@@ -246,7 +255,7 @@ class Accountant:
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
-            return np.asarray(curve(orders.ravel()).value()).reshape(orders.shape)
+            return np.asarray(curve(orders.ravel()).known()).reshape(orders.shape)
 
     # --- (ε, δ)
 
@@ -747,10 +756,18 @@ def _refuse_symbols(m: Node, alpha: Any) -> None:
         )
 
 
-def _uncertified(value: Any, error: Any, claim: Claim, digits: int) -> Enclosure:
-    make = mpmath.mp.make_mpf
-    low, high = (make(x._mpf_) for x in (value - error, value + error))
+def _uncertified(low: Any, high: Any, claim: Claim, digits: int) -> Enclosure:
+    low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _ends(x: LogNumber) -> tuple[Any, Any]:
+    """Between what numbers a LogNumber >= 0 lies, by its own bound; 0 and ∞ if it knows nothing."""
+    mp = MpmathArithmetic(_FEW_BITS).mp
+    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
+    if not mp.isfinite(float(x.error)) or x.sign < 0:
+        return mp.zero, mp.inf
+    return mp.exp(log - error), mp.exp(log + error)
 
 
 def _name(m: Node) -> str:

@@ -120,7 +120,7 @@ class NodeCurve:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
-        direct = mechanism.excess(ctx) if isinstance(mechanism, Mechanism) else None
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
 
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
 
@@ -158,17 +158,15 @@ class NodeCurve:
 
     def _array(self, alpha: np.ndarray) -> Any:
         """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
-        ctx = self.evaluation.ctx
-        result = np.empty(alpha.shape)
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
-        for order in (1, INFINITY):
-            if np.any(alpha == order):
-                result[alpha == order] = self(order).value()
         between = ~whole & np.isfinite(alpha) & (alpha > 1)
-        for chosen in (whole, between & (alpha < 2), between & (alpha > 2)):
-            if np.any(chosen):
-                result[chosen] = self.compute(alpha[chosen]).value()
-        return ctx.number(result)
+        parts = [(alpha == one, self(one)) for one in (1, INFINITY) if np.any(alpha == one)]
+        parts += [
+            (chosen, self.compute(alpha[chosen]))
+            for chosen in (whole, between & (alpha < 2), between & (alpha > 2))
+            if np.any(chosen)
+        ]
+        return LogNumber.from_parts(alpha.shape, parts)
 
 
 class LeafCurve(NodeCurve):

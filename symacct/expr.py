@@ -282,12 +282,14 @@ class Node:
     def code(self, target: str, by: str | None = None, **options: Any) -> str:
         """The text of a self-contained function of α that gives ε(α), in nats.
 
-        `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
-        code is measured against certified values before it is given out, and its header says where
-        and how far it was off. Options: `max_order`, the end of the domain; `accuracy`, the largest
-        relative error allowed; `points`, how many orders are tried; `at`, values to try for
-        symbols left open, which become arguments: {"sigma": [1, 5]}. Raises DomainError for what
-        cannot be written as code, PrecisionError where it is less accurate than asked.
+        `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
+        <math.h>). The code is measured against certified values before it is given out, and its
+        header says where and how far it was off: measured, which is no bound. Options: `max_order`,
+        the end of the domain; `accuracy`, the largest relative error allowed; `points`, how many
+        orders are tried; `at`, values of symbols left open, which become arguments: those of
+        {"sigma": [1, 5]} are ends of the box that is measured, outside which there is no answer.
+        Raises DomainError for what cannot be written as code, PrecisionError where it is less
+        accurate than asked.
 
         >>> from symacct import Gaussian
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")

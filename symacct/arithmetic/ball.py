@@ -11,7 +11,7 @@ import flint
 import sympy
 from flint import arb, fmpq
 
-from symacct.arithmetic.context import Arithmetic
+from symacct.arithmetic.context import Arithmetic, PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import INFINITY, exact
 from symacct.forking import new_lock
@@ -27,7 +27,7 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
-class BallArithmetic:
+class BallArithmetic(PlainGaps):
     """arb balls: every value encloses the true one, roundings included."""
 
     certified = True

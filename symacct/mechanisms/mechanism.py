@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import LogNumber
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
 from symacct.exact import order
 from symacct.expr import Node
@@ -50,7 +51,7 @@ class Mechanism(Node):
         It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
         `excess` where the moment has a closed form.
         """
-        excess = self.excess(ctx)
+        excess = self.excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
@@ -58,6 +59,14 @@ class Mechanism(Node):
     def excess(self, ctx: Any) -> Callable[[Any], Any] | None:
         """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
         return None
+
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+        """The same where nothing cancels, for arithmetics that round; `excess` unless given."""
+        return self.excess(ctx)
+
+    def excess_in(self, ctx: Any) -> Callable[[Any], Any] | None:
+        """The form of the excess that this arithmetic needs."""
+        return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
     def at_one(self, ctx: Any) -> Any:
         """ε(1), the Kullback–Leibler bound."""
@@ -81,8 +90,8 @@ def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def each(alpha: Any) -> Any:
         if isinstance(alpha, np.ndarray):
-            values = [curve(order(one)).value() for one in alpha]
-            return ctx.number(np.array(values, dtype=np.float64))
+            parts = [(k, curve(order(one))) for k, one in enumerate(alpha)]
+            return LogNumber.from_parts(alpha.shape, parts)
         return curve(alpha)
 
     return each

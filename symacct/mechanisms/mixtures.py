@@ -19,7 +19,6 @@ from symacct.arithmetic import (
     BALL,
     BallArithmetic,
     Float64Arithmetic,
-    LogNumber,
     MpmathArithmetic,
     SymbolicArithmetic,
 )
@@ -48,8 +47,6 @@ from symacct.mechanisms.families import Law, LogNormal, MultivariateNormal, Norm
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
-
-_FLOAT_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -212,11 +209,7 @@ def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Any:
 @_ask.register
 def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Any:
     power = None if power is None else Fraction(power)
-    with precision(_FLOAT_BITS):
-        value = direction.overlap.in_balls(direction.question(power))
-        if not value.is_finite():
-            return ctx.number(INFINITY)
-        return LogNumber(1.0, float(value.log()))
+    return ctx.from_balls(lambda: direction.overlap.in_balls(direction.question(power)))
 
 
 @_ask.register
@@ -272,11 +265,15 @@ def _(ctx: BallArithmetic, overlap: Overlap) -> Any:
         return largest - first + second
 
 
-@_largest.register(Float64Arithmetic)
-@_largest.register(MpmathArithmetic)
-def _(ctx: Any, overlap: Overlap) -> Any:
+@_largest.register
+def _(ctx: Float64Arithmetic, overlap: Overlap) -> Any:
+    return ctx.from_balls(lambda: _largest(BALL, overlap))
+
+
+@_largest.register
+def _(ctx: MpmathArithmetic, overlap: Overlap) -> Any:
     """A number read off the certified one: the search is the same in every arithmetic."""
-    with precision(max(_FLOAT_BITS, ctx.bits)):
+    with precision(ctx.bits):
         value = _largest(BALL, overlap)
         if not value.is_finite():
             return ctx.number(INFINITY)

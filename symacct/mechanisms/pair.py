@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from symacct.arithmetic import Float64Arithmetic
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import listed, rate
 from symacct.errors import DomainError
 from symacct.exact import exact, order
 from symacct.forking import cached_property
-from symacct.mechanisms.direction import Direction, FiniteDirection
+from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.mechanisms.families import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.mixtures import between, has_closed_form
@@ -96,7 +97,7 @@ class DistributionPair(Mechanism):
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
-        curves = [one.curve(ctx) for one in self._directions()]
+        curves = [one.curve(ctx) for one in self._directions(ctx)]
 
         def rdp(alpha: Any) -> Any:
             return ctx.maximum(*(curve(alpha) for curve in curves))
@@ -104,16 +105,26 @@ class DistributionPair(Mechanism):
         # Whether the integral of two laws converges is decided exactly, order by order.
         return one_by_one(ctx, rdp) if self.masses is None else rdp
 
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+        if self.masses is None:
+            return None
+        directions: list[Any] = self._directions(ctx)
+        curves = [one.stable_excess(ctx) for one in directions]
+        return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
+
     def at_one(self, ctx: Any) -> Any:
-        return ctx.maximum(*(one.at_one(ctx) for one in self._directions()))
+        return ctx.maximum(*(one.at_one(ctx) for one in self._directions(ctx)))
 
     def at_infinity(self, ctx: Any) -> Any:
-        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions()))
+        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions(ctx)))
 
-    def _directions(self) -> list[Direction]:
+    def _directions(self, ctx: Any) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
         both = (False,) if self.swap_symmetric else (False, True)
-        return [self.direction(reverse) for reverse in both]
+        found = [self.direction(reverse) for reverse in both]
+        if self.masses is None and isinstance(ctx, Float64Arithmetic):
+            return [RoundedDirection(one) for one in found]
+        return found
 
     def divergence(self, alpha: Any, digits: int = 30, reverse: bool = False) -> Any:
         """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].

@@ -28,6 +28,10 @@ class ResponsePair(Mechanism):
         """t = log(p/(1−p)), of either sign."""
         raise NotImplementedError
 
+    def lie_probability(self, ctx: Any) -> Any:
+        """1 − p."""
+        return 1 - self.truth_probability(ctx)
+
     def excess(self, ctx: Any) -> Callable[[Any], Any]:
         p, t = self.truth_probability(ctx), self.log_odds(ctx)
 
@@ -38,7 +42,23 @@ class ResponsePair(Mechanism):
 
         return excess
 
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+        one = ctx.number(1)
+
+        def excess(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            return self.over_answers(ctx, lambda x: ctx.power_gap(one, x, lam))
+
+        return excess
+
+    def over_answers(self, ctx: Any, gap: Callable[[Any], Any]) -> Any:
+        """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
+        t = self.log_odds(ctx)
+        return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
+
     def at_one(self, ctx: Any) -> Any:
+        if ctx.rounds:
+            return self.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
 
     def at_infinity(self, ctx: Any) -> Any:
@@ -68,6 +88,8 @@ class RandomizedResponse(ResponsePair):
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)), of either sign."""
+        if ctx.rounds:  # exact near p = 1/2
+            return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
         p = ctx.number(self.p)
         return ctx.log(p / (1 - p))
 
@@ -98,6 +120,10 @@ class PureDP(ResponsePair):
     def truth_probability(self, ctx: Any) -> Any:
         """p = e^{ε₀}/(1+e^{ε₀})."""
         return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))
+
+    def lie_probability(self, ctx: Any) -> Any:
+        """1 − p = 1/(1+e^{ε₀})."""
+        return 1 / (1 + ctx.exp(ctx.number(self._fields["epsilon"])))
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)) = ε₀."""
