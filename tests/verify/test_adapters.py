@@ -19,7 +19,8 @@ import pytest
 
 from symacct import parse
 from symacct.verify.peers import adapters
-from symacct.verify.protocol import HOW, Ask, Part, read_answer, read_hello
+from symacct.verify.protocol import HOW, Ask, Part
+from symacct.verify.reading import is_answer_to, read_answer, read_hello, read_object
 
 pytest.importorskip("numpy")
 
@@ -229,8 +230,8 @@ class Talk:
     def line(self, text):
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
-        row = json.loads(self.process.stdout.readline(), parse_float=str)
-        assert row["id"] == json.loads(text)["id"]
+        row = read_object(self.process.stdout.readline().encode())
+        assert is_answer_to(row, json.loads(text)["id"])
         return row
 
     def ask(self, ask):

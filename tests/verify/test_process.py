@@ -100,7 +100,7 @@ def test_a_malformed_answer_is_an_error(tmp_path, row):
 def test_a_peer_that_never_answers_properly_ends_the_run(tmp_path):
     with Peer(program(tmp_path, "say({})")) as peer:
         assert all("malformed" in peer.ask(ask()).error for _ in range(MAX_ENDS))
-        with pytest.raises(ProtocolError, match="no answer"):
+        with pytest.raises(PeerGoneError, match="no answer"):
             peer.ask(ask())
 
 

@@ -18,12 +18,9 @@ from symacct.verify.protocol import (
     MECHANISMS,
     Ask,
     Part,
-    read_answer,
-    read_hello,
-    read_number,
-    read_object,
 )
 from symacct.verify.questions import Extent
+from symacct.verify.reading import Number, read_answer, read_hello, read_number, read_object
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
@@ -89,7 +86,7 @@ def test_sampling_without_replacement_has_its_sizes():
 @pytest.mark.parametrize(
     ("value", "exact"),
     [
-        (3, Fraction(3)),
+        (Number("3"), Fraction(3)),
         ("1.5e-3", Fraction(3, 2000)),
         ("-0.25", Fraction(-1, 4)),
         ("inf", float("inf")),
