@@ -101,11 +101,18 @@ class Session:
                 continue
             pending.append((ask, self._worker.submit(self.peer.ask, ask)))
             if len(pending) > _AHEAD:
-                yield self._counted(*pending.popleft())
+                yield from self._first(pending)
         while pending:
-            ask, future = pending.popleft()
-            if not (self._late() and future.cancel()):
-                yield self._counted(ask, future)
+            yield from self._first(pending)
+
+    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[tuple[Ask, Answer]]:
+        """The first that is pending, unless there is no time for questions of its kind any more."""
+        ask, future = pending.popleft()
+        hangs = self._hangs[region(ask)] >= _HANGS
+        if (hangs or self._late()) and future.cancel():
+            self.skipped += hangs
+        else:
+            yield self._counted(ask, future)
 
     def _counted(self, ask: Ask, future: Future[Answer]) -> tuple[Ask, Answer]:
         answer = future.result()

@@ -127,6 +127,72 @@ def test_a_peer_that_starts_only_once_does_not_lose_what_was_found(tmp_path):
     assert any("started again" in why for why in report.cut)
 
 
+AHEAD = """
+import time
+print('HELLO', *('{"id": %d, "value": 1}' % i for i in range(1, 2000)), sep="\\n", flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_peer_that_never_reads_cannot_block_the_question(tmp_path):
+    script = tmp_path / "ahead.py"
+    script.write_text(AHEAD.replace("HELLO", HELLO), encoding="utf-8")
+    with Peer([sys.executable, str(script)], timeout=0.5) as peer:
+        answers = [peer.ask(ask())]
+        while answers[-1].finite == RIGHT:
+            answers.append(peer.ask(ask()))
+    assert len(answers) > 100
+    assert answers[-1].late  # the pipe is full
+    assert peer.incidents.out_of_order > 0
+
+
+def test_each_byte_of_noise_is_looked_at_once(tmp_path, monkeypatch):
+    body = "print('noise\\n' * 100_000); say({'value': value})"
+    searched = 0
+
+    class Watched(bytearray):
+        def find(self, wanted, start=0):
+            nonlocal searched
+            end = super().find(wanted, start)
+            searched += (len(self) if end < 0 else end) - start
+            return end
+
+    monkeypatch.setattr("symacct.verify.process.bytearray", Watched, raising=False)
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+    assert peer.incidents.noise == 100_000
+    assert 500_000 <= searched < 600_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"value": "+-inf"',
+        '"value": [[[[]]]]',
+        '"value": 1e999999999',
+        '"value": 1, "claims": 3',
+        '"value": 1, "seconds": -1',
+        '"value": 1, "seconds": "nan"',
+        '"value": 1, "reproduce": [3]',
+        '"value": 1, "alpha": {}',
+        '"value": 1, "claim": "ZW19-T8"',
+        '"error": []',
+        '"unsupported": null',
+    ],
+)
+def test_a_field_of_another_type_is_a_bad_answer(tmp_path, line):
+    body = f"print('{{\"id\": %d, ' % number + {line!r} + '}}', flush=True)"
+    with Peer(program(tmp_path, body)) as peer:
+        assert "malformed" in peer.ask(ask()).error
+
+
+def test_no_number_of_seconds_is_too_large(tmp_path):
+    body = 'print(\'{"id": %d, "value": 1, "seconds": 1%s}\' % (number, \'0\' * 400), flush=True)'
+    with Peer(program(tmp_path, body)) as peer:
+        answer = peer.ask(ask())
+    assert (answer.finite, answer.seconds < 10) == (RIGHT, True)
+
+
 def test_control_characters_do_not_reach_the_terminal(tmp_path):
     body = "print('\\x1b[2J noise'); say({'error': '\\x1b]0;title\\x07'})"
     with Peer(program(tmp_path, body)) as peer:
