@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -128,22 +129,28 @@ def test_a_peer_that_starts_only_once_does_not_lose_what_was_found(tmp_path):
 
 
 AHEAD = """
-import time
-print('HELLO', *('{"id": %d, "value": 1}' % i for i in range(1, 2000)), sep="\\n", flush=True)
+import sys, time
+print('HELLO', flush=True)
+sys.stdin.readline()
+time.sleep(0.2)
+for number in range(1, 1000):
+    print('{"id": %d, "value": 1}' % number, flush=True)
 time.sleep(100)
 """
 
 
-def test_a_peer_that_never_reads_cannot_block_the_question(tmp_path):
+def test_a_peer_that_does_not_read_cannot_block_the_question(tmp_path):
     script = tmp_path / "ahead.py"
     script.write_text(AHEAD.replace("HELLO", HELLO), encoding="utf-8")
-    with Peer([sys.executable, str(script)], timeout=0.5) as peer:
-        answers = [peer.ask(ask())]
-        while answers[-1].finite == RIGHT:
-            answers.append(peer.ask(ask()))
-    assert len(answers) > 100
-    assert answers[-1].late  # the pipe is full
-    assert peer.incidents.out_of_order > 0
+    long = replace(ask(), orders=("2",) * 50_000)  # more than a pipe takes
+    with Peer([sys.executable, str(script)], timeout=1.0) as peer:
+        assert peer.ask(long).late
+        assert peer.incidents.out_of_order > 0
+
+
+def test_a_question_longer_than_a_pipe_is_answered(tmp_path):
+    with Peer(program(tmp_path, "print('x' * (1 << 17)); say({'value': value})")) as peer:
+        assert peer.ask(replace(ask(), orders=("2",) * 50_000)).finite == RIGHT
 
 
 def test_each_byte_of_noise_is_looked_at_once(tmp_path, monkeypatch):
