@@ -20,6 +20,7 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
     StorageError,
+    StorageWarning,
     SymacctError,
 )
 from symacct.explore.calibration import Calibration, calibrate
@@ -95,6 +96,7 @@ __all__ = [
     "SoundnessError",
     "Source",
     "StorageError",
+    "StorageWarning",
     "SubsampleWithoutReplacement",
     "Sweep",
     "SymacctError",
