@@ -201,7 +201,7 @@ class DiskMemo:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise self._error(str(error)) from None
+            raise self._error(" ".join(str(error).split())) from None
 
     def _error(self, fault: str) -> StorageError:
         return StorageError(

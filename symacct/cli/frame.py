@@ -42,10 +42,10 @@ def findings_alone_are_1() -> Iterator[None]:
     """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
     try:
         yield
-    except click.ClickException:
+    except (click.ClickException, SymacctError):
         raise
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
+    except (KeyboardInterrupt, BrokenPipeError) as stopped:
+        raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
     except Exception:
         traceback.print_exc()
         click.echo("Error: a defect of symacct, not a finding; please report it", err=True)

@@ -141,9 +141,10 @@ def optimum_command(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @findings_alone_are_1()
 def check_command(file: Path, as_json: bool) -> None:
-    """Verify every number of the paper file FILE; exit status 1 if one is not true as printed.
+    """Verify every number of the paper file FILE.
 
-    A malformed entry is named and the others are judged; the exit status is then 2.
+    Exit status 1 if one is not true as printed; 2 if an entry is malformed: it is named, and the
+    others are judged.
     """
     try:
         checked = _checked(_read(file))

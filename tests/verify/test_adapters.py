@@ -21,6 +21,7 @@ from symacct import parse
 from symacct.verify.peers import adapters
 from symacct.verify.protocol import HOW, Ask, Part
 from symacct.verify.reading import is_answer_to, read_answer, read_hello, read_object
+from tests.damaged.protocol import check_adapter
 
 pytest.importorskip("numpy")
 
@@ -392,6 +393,12 @@ def test_a_way_is_really_another_way(folders, name, how, inside):
     lines = "\n".join(talk.ask(ask).reproduce)
     talk.close()
     assert inside in lines
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_adapter_answers_every_line_whatever_it_holds(folders, name):
+    command = [sys.executable, "-P", str(adapters()[name].script)]
+    check_adapter(command, environment(folders[name]), seed=1, lines=60)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,7 +19,7 @@ from symacct.verify.report import Report
 from symacct.verify.session import Session
 from symacct.verify.truth import Oracle
 from symacct.verify.verdict import Judge
-from tests.fuzz import mutations
+from tests.damaged import mutations
 
 ANSWERS = [
     {"id": 7, "value": 0.25, "claims": "ZW19-T8", "alpha": "5/2", "seconds": 1e-3},
