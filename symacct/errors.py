@@ -61,3 +61,7 @@ class OrderGridWarning(UserWarning):
 
 class StorageWarning(UserWarning):
     """A memo on disk can no longer be written; answers go on without it."""
+
+
+class GapWarning(UserWarning):
+    """Some points of a picture have no finite value: the line has a gap there."""
