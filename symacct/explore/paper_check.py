@@ -283,7 +283,7 @@ def _size(x: Fraction) -> str:
     """x > 0 to two digits, whatever its size.
 
     >>> _size(Fraction(10) ** 999)
-    '1e+999'
+    '1.0e+999'
     """
     wide = decimal.Context(2, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     return f"{wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)):.2g}"
