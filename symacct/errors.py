@@ -57,3 +57,11 @@ class MissingPackageError(SymacctError, ImportError):
 
 class OrderGridWarning(UserWarning):
     """The best of the orders given lies at the edge of the grid: a better one may lie beyond."""
+
+
+class StorageWarning(UserWarning):
+    """A memo on disk can no longer be written; answers go on without it."""
+
+
+class GapWarning(UserWarning):
+    """Some points of a picture have no finite value: the line has a gap there."""

@@ -1,5 +1,6 @@
 """Curve values on disk: the same digits, no oracle call, and no trust in a damaged file."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from symacct import (
     Laplace,
     PoissonSubsample,
     StorageError,
+    StorageWarning,
     disk_memo,
     theorem,
     theory,
@@ -197,17 +200,82 @@ def test_a_full_disk_loses_no_answer(tmp_path):
     pages = base.execute("pragma page_count").fetchone()[0]
     base.execute(f"pragma max_page_count = {pages}")
 
-    def go_on():
-        for alpha in range(3, 2000):
-            accountant.rdp(STEP, alpha)
-
-    with pytest.raises(StorageError, match="full"):
-        go_on()
-    calls = accountant.oracle_calls(STEP)
-    base.execute("pragma max_page_count = 100000")
-    assert accountant.rdp(STEP, calls + 1) == Accountant().rdp(STEP, calls + 1)
-    assert accountant.oracle_calls(STEP) == calls
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for alpha in range(3, 400):
+            assert accountant.rdp(STEP, alpha, digits=8) == Accountant(8).rdp(STEP, alpha)
+        accountant.epsilon(2 * STEP, "1e-5")
+        accountant._disk.close()
+    assert [warning.category for warning in said] == [StorageWarning]
+    assert "full" in str(said[0].message)
+    assert accountant.oracle_calls(STEP) >= 397
     assert Accountant(memo=file).rdp(STEP, 2) == Accountant().rdp(STEP, 2)
+
+
+class Interrupting:
+    """The connection of a memo, with an interrupt just after one statement is done."""
+
+    def __init__(self, base, after):
+        self.base, self.after = base, after
+
+    def __getattr__(self, name):
+        return getattr(self.base, name)
+
+    def execute(self, statement, *values):
+        done = self.base.execute(statement, *values)
+        if statement == self.after:
+            self.after = None
+            raise KeyboardInterrupt
+        return done
+
+
+@pytest.mark.parametrize("after", ["begin immediate", "commit", "pragma data_version"])
+def test_an_interrupt_leaves_no_transaction_open(tmp_path, after):
+    file = tmp_path / "memo.sqlite"
+    accountant = Accountant(memo=file)
+    base = accountant._disk._base
+    accountant._disk._base = Interrupting(base, after)
+    with pytest.raises(KeyboardInterrupt):
+        accountant.rdp(STEP, 5)
+    assert not base.in_transaction
+    assert accountant.rdp(STEP, 6) == Accountant().rdp(STEP, 6)
+    other = Accountant(memo=file)
+    other.rdp(STEP, 6)
+    assert other.oracle_calls(STEP) == 0
+
+
+def digested(key, alpha, value):
+    return hashlib.sha256(b"\n".join((key, alpha, value))).digest()[:16]
+
+
+FORGED = [
+    (b"6", b"zz 0 0 0"),
+    (b"6", b"0x1 0 0 0"),
+    (b"6", b"1_0 0 0 0"),
+    (b"6", b"nan"),
+    (b"6", b"-inf"),
+    (b"6", b"1 0 0"),
+    (b"6.0", b"1 0 0 0"),
+    (b"1/0", b"1 0 0 0"),
+    (b"1/2", b"1 0 0 0"),
+    (b"0", b"1 0 0 0"),
+    (b"-5", b"1 0 0 0"),
+    (b"\xff", b"1 0 0 0"),
+    (b"6", b"\xff"),
+]
+
+
+@pytest.mark.parametrize(("alpha", "value"), FORGED)
+def test_a_row_is_read_strictly_even_with_the_right_digest(tmp_path, alpha, value):
+    file = tmp_path / "memo.sqlite"
+    Accountant(memo=file).rdp(STEP, 6)
+    with sqlite3.connect(file) as base:
+        keys = base.execute("select distinct key from ball").fetchall()
+        base.execute("delete from ball")
+        rows = [(key, alpha, value, digested(key, alpha, value)) for (key,) in keys]
+        base.executemany("insert into ball values (?, ?, ?, ?)", rows)
+    with pytest.raises(StorageError, match="holds no order and value"):
+        Accountant(memo=file).rdp(STEP, 6)
 
 
 ENDLESS = """

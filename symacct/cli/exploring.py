@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -26,12 +27,13 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.explore.calibration import calibrate, number
-from symacct.explore.grids import grid
+from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
+from symacct.operations import Compose
 from symacct.rounding import given
 
 _SHOWN = 40  # rows of a table on the terminal
@@ -74,6 +76,7 @@ def sweep_command(
     """
     axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
+    axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
         swept = sweep(
             m,
@@ -128,14 +131,16 @@ def plot_command(
 
     Exact curves, upper and lower bounds are drawn apart.
     """
-    if over:
-        axes = dict(axis("--over", text) for text in over)
-        nodes = {text: _parsed(text, axes) for text in exprs}
-        how = {"by": by[0] if by else None, "orders": orders_option(orders)}
-        figure = plot_sweep(nodes, axes, ask, **how)
-    else:
-        nodes = {text: symacct.parse(text) for text in exprs}
-        figure = plot(nodes, None if orders is None else grid(orders), by)
+    with _warnings_said():
+        if over:
+            axes = dict(axis("--over", text) for text in over)
+            nodes = {text: _parsed(text, axes) for text in exprs}
+            axes = _with_whole_counts(over, axes, nodes.values())
+            how = {"by": by[0] if by else None, "orders": orders_option(orders)}
+            figure = plot_sweep(nodes, axes, ask, **how)
+        else:
+            nodes = {text: symacct.parse(text) for text in exprs}
+            figure = plot(nodes, None if orders is None else grid(orders), by)
     click.echo(save(figure, out))
 
 
@@ -159,6 +164,36 @@ def graph_command(expr: str, form: str) -> None:
 def _parsed(text: str, axes: Iterable[str]) -> Node:
     """The expression, the names of the axes open in it but for the question's own."""
     return symacct.parse(text, [name for name in axes if name not in NEEDED.values()])
+
+
+def _with_whole_counts(
+    over: Iterable[str], axes: dict[str, list[str]], nodes: Iterable[Node]
+) -> dict[str, list[str]]:
+    """The axes, those spaced over a count of runs rounded to whole numbers, and that said."""
+    counts = {name for m in nodes for name in _counts(m)}
+    spaced = {text.partition("=")[0].strip() for text in over if ":" in text}
+    rounded = {name: whole(axes[name]) for name in counts & spaced if name in axes}
+    for name, values in rounded.items():
+        if values != axes[name]:
+            click.echo(f"{name} is a count, taken at {', '.join(values)}", err=True)
+    return axes | rounded
+
+
+def _counts(m: Node) -> set[str]:
+    """The symbols that say how many times something is run."""
+    composed = (node for node in m.walk() if isinstance(node, Compose))
+    runs = (count for node in composed for count in node.symbolic_parameters())
+    return {symbol.name for count in runs for symbol in count.free_symbols}
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """What is warned of as a plain line on standard error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in said):
+        click.echo(f"Warning: {message}", err=True)
 
 
 @expression_command("calibrate")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -28,6 +30,25 @@ class InputError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(f"Error: {self.format_message()}", err=True)
+
+
+#: The exit status where too little could be judged, and of a defect of symacct itself.
+NOT_JUDGED = 3
+
+
+@contextlib.contextmanager
+def findings_alone_are_1() -> Iterator[None]:
+    """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
+    try:
+        yield
+    except (click.ClickException, SymacctError):
+        raise
+    except (KeyboardInterrupt, BrokenPipeError) as stopped:
+        raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
+    except Exception:
+        traceback.print_exc()
+        click.echo("Error: a defect of symacct, not a finding; please report it", err=True)
+        raise SystemExit(NOT_JUDGED) from None
 
 
 def one_clear_line(function: Callable[..., None]) -> Callable[..., None]:

@@ -13,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from symacct.cli.frame import InputError, console, main
+from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
 from symacct.errors import SymacctError
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import decimal_text
@@ -38,6 +38,7 @@ _QUICK_TIMEOUT = 2.5
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with plots.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
+@findings_alone_are_1()
 def verify_command(
     peer: str | None,
     every: bool,
@@ -54,7 +55,8 @@ def verify_command(
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
-    a new environment (--install). Exit status 1 if a value is below what is proved.
+    a new environment (--install). Exit status 1 if a value is below what is proved, 3 if no
+    number could be held against a truth.
     """
     try:
         _check(peer, every, command, install, version)
@@ -74,6 +76,10 @@ def verify_command(
         raise InputError(f"{type(error).__name__}: {error}") from None
     if any(report.unsound for report in reports):
         raise SystemExit(1)
+    unjudged = [report.peer for report in reports if not report.judged]
+    if unjudged:
+        click.echo(f"{', '.join(unjudged)}: no answer could be judged", err=True)
+        raise SystemExit(NOT_JUDGED)
 
 
 def _check(

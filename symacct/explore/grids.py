@@ -38,6 +38,15 @@ def grid(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def whole(values: list[str]) -> list[str]:
+    """The values rounded to whole numbers, each once: what a grid of counts is.
+
+    >>> whole(grid("1:100:6:log"))
+    ['1', '3', '6', '16', '40', '100']
+    """
+    return list(dict.fromkeys(str(round(exact.exact(x, "grid"))) for x in values))
+
+
 def _counted(count: int, text: str) -> int:
     if count < 1:
         raise DomainError(f"grid: found {text!r}, needed the smaller end first")

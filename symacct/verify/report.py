@@ -41,6 +41,8 @@ class Report:
     seed: int
     clusters: list[Cluster]
     incidents: Incidents
+    #: Numbers held against a truth, confirmations included; where there is none, nothing is said.
+    judged: int = 0
     #: Answers below the truth by no more than the rounding allowance, and the largest share.
     within_rounding: int = 0
     worst_within: float = 0.0
@@ -72,6 +74,7 @@ class Report:
             "unsound": self.unsound,
             "counts": self.counts,
             "unsupported": self.unsupported,
+            "judged": self.judged,
             "skipped": self.skipped,
             "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
             "incidents": self.incidents.as_dict(),

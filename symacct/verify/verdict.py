@@ -93,6 +93,8 @@ class Judge:
         #: Answers below the truth by no more than the allowance: (how many, the largest share).
         self.within_rounding = 0
         self.worst_within = 0.0
+        #: Numbers held against a truth.
+        self.judged = 0
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
@@ -107,6 +109,7 @@ class Judge:
             return self._without_truth(ask, answer)
         if answer.finite is None:
             return self._not_finite(ask, answer, truth)
+        self.judged += 1
         return self._number(ask, answer, answer.finite, truth)
 
     def complete(self, found: Finding) -> Finding:

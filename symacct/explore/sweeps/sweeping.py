@@ -191,7 +191,7 @@ class _Grid:
     def header(self, settings: Record) -> Record:
         """What a results file must agree with."""
         return {
-            "symacct sweep": 1,
+            "symacct sweep": 2,
             "version": symacct.__version__,
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
