@@ -36,7 +36,7 @@ ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER
 
 
-@pytest.mark.parametrize("kinds", product(Kind, repeat=3))
+@pytest.mark.parametrize("kinds", list(product(Kind, repeat=3)))
 def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
     if {UPPER, LOWER} <= set(kinds):
         with pytest.raises(SoundnessError, match=r"bounds nothing.*needed"):
@@ -48,7 +48,7 @@ def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
 
 
 @pytest.mark.parametrize("monotone", [True, False])
-@pytest.mark.parametrize(("stated", "premise"), product(Kind, repeat=2))
+@pytest.mark.parametrize(("stated", "premise"), list(product(Kind, repeat=2)))
 def test_a_statement_about_an_inexact_premise(stated, premise, monotone):
     def yields():
         return infer("test", Claim(stated), [Claim(EXACT), Claim(premise)], monotone).kind
@@ -78,7 +78,7 @@ def test_premises_must_be_about_one_relation():
 GROUPS = [Adjacency(r, g) for r in Relation for g in (1, 2, 3, 4, 8)]
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_adjacencies_meet_in_what_both_speak_of(a, b):
     relations = {a.relation, b.relation} - {Relation.EITHER}
     if len(relations) < 2:
@@ -96,7 +96,7 @@ def test_adjacencies_meet_in_what_both_speak_of(a, b):
         )
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_meeting_has_no_order(a, b):
     def met(x, y):
         try:
