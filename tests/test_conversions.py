@@ -94,6 +94,17 @@ def test_delta_and_epsilon_are_each_others_inverse(rho, alpha, delta):
         assert back.rad() < 1e-20
 
 
+@pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
+def test_few_bits_enclose_what_many_bits_say(rho, alpha, delta):
+    """Both ends count: the candidate itself is above the truth as often as below."""
+    for bits in range(40, 120, 4):
+        with precision(bits):
+            given = [BALL.number(x).mid() for x in (rho, alpha, delta)]
+            ball = asoodeh21.epsilon(BALL, *given)
+        with precision(400):
+            assert ball.contains(asoodeh21.epsilon(BALL, *given))
+
+
 def least_excess(alpha, epsilon, delta):
     """min_v p^α q^{1−α} + (1−p)^α (1−q)^{1−α} − 1, p = v+δ, q = ve^{−ε}, by golden sections."""
 
