@@ -25,17 +25,17 @@ Density = laws.Density
 LINE, UNIT = (-INFINITY, INFINITY), (0, 1)
 HALF_LINE = (0, INFINITY)
 
-#: log p, log q, where they live, and in which y towards which end a tail is taken; not normalized.
+#: log p and log q, not normalized, and where both live.
 KERNELS = {
     "normal, wider normal": (-(X**2) / 2, -((X - 1) ** 2) / 6, LINE),
     "normal, Laplace": (-(X**2) / 2 + 3, -sympy.Abs(X) / 2, LINE),
     "powers": (-3 * sympy.log(1 + X**2), -2 * sympy.log(1 + X**2) + 1, LINE),
     "gammas": (sympy.log(X) / 2 - X, sympy.log(X) * 2 - 2 * X, HALF_LINE),
     "powers at 0": (sympy.log(X) / 3, -sympy.log(X) / 2 - 1, UNIT),
-    "flat, e^(-1/√x)": (sympy.Integer(1), -1 / sympy.sqrt(X), UNIT),
+    "flat, e^(-1/√x)": (sympy.Integer(-2), -1 / sympy.sqrt(X), UNIT),
     "e^(-√x), e^(-x)": (-sympy.sqrt(X), -X - 1, HALF_LINE),
 }
-#: The function of p and q, p and q where both are positive, plainly.
+#: The function of p and q, plainly.
 QUESTIONS = {
     Mass(): lambda p, q: p,
     Excess(F(1, 3), F(3, 2)): lambda p, q: q * ((1 + (p / q - 1) / 3) ** 1.5 - 1 - (p / q - 1) / 2),
