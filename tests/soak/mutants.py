@@ -171,9 +171,14 @@ def survivors(module, drawn, jobs, tests):
             return survived
 
         with ThreadPoolExecutor(jobs) as pool:
-            for (description, _), survived in zip(drawn, pool.map(survives, drawn), strict=True):
-                if survived:
-                    yield description
+            try:
+                for (description, _), survived in zip(
+                    drawn, pool.map(survives, drawn), strict=True
+                ):
+                    if survived:
+                        yield description
+            finally:
+                pool.shutdown(cancel_futures=True)  # an interrupt waits for those that run
 
 
 def main(module, *tests):
