@@ -115,7 +115,7 @@ def mutants(source):
             yield f"{line}: {before} → {after}, in: {lines[line - 1].strip()}", text
 
 
-def tests_of(module):
+def concerning(module):
     name = max((name for name in CONCERNED if module.startswith(name)), key=len)
     return CONCERNED[name].split()
 
@@ -186,7 +186,7 @@ def main(module, *tests):
     drawn = list(mutants((ROOT / "symacct" / module).read_text()))
     every, most = len(drawn), int(os.environ.get("MUTANTS", len(drawn)))
     drawn = random.Random(seed).sample(drawn, min(most, every))
-    tests = [name for name in tests or tests_of(module) if (ROOT / name.split("::")[0]).exists()]
+    tests = [name for name in tests or concerning(module) if (ROOT / name.split("::")[0]).exists()]
     print(f"{module}: {len(drawn)} of {every} mutants, seed {seed}, {' '.join(tests)}", flush=True)
     found = 0
     for description in survivors(module, drawn, int(os.environ.get("JOBS", 2)), tests):
