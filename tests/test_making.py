@@ -6,7 +6,7 @@ from hypothesis import settings
 
 from tests.lowest import lowest
 from tests.soak import bounded
-from tests.soak.mutants import CONCERNED, ROOT, mutants, concerning
+from tests.soak.mutants import CONCERNED, ROOT, concerning, mutants
 
 
 def test_only_the_soak_draws_new_examples():
