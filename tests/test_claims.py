@@ -29,7 +29,18 @@ from symacct import (
     theorems,
 )
 from symacct import theory as register
-from symacct.claims import EITHER, Relation, adjacency, combine, infer, kind
+from symacct.claims import (
+    ALL_ORDERS,
+    EITHER,
+    FINITE_ORDERS,
+    INFINITE_ORDER,
+    INTEGER_ORDERS,
+    Relation,
+    adjacency,
+    combine,
+    infer,
+    kind,
+)
 from symacct.theory import named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
@@ -88,10 +99,29 @@ def test_premises_must_be_about_one_relation():
             infer("test", Claim(UPPER, ADD), premises, True)
 
 
+def test_what_leaves_the_relation_open_takes_over_that_of_its_premises():
+    pairs = Adjacency(Relation.ADD_REMOVE, 2)
+    assert infer("test", Claim(UPPER), [Claim(EXACT, pairs)], True).adjacency == pairs
+    assert infer("test", Claim(UPPER), [], True).adjacency == Claim(UPPER).adjacency
+
+
+def test_a_claim_in_words():
+    said = Claim(UPPER, Adjacency(Relation.ADD_REMOVE, 2), Orders(2), ("A", "B"), certified=False)
+    assert str(said) == (
+        "upper (add_remove, groups of 2; real orders >= 2 and ∞) by A, B, not certified"
+    )
+    assert str(Claim(EXACT, ADD, Orders(2))) == "exact (add_remove; real orders >= 2 and ∞)"
+
+
+def test_only_all_orders_hold_infinity():
+    named = (ALL_ORDERS, FINITE_ORDERS, INTEGER_ORDERS, INFINITE_ORDER)
+    assert [float("inf") in orders for orders in named] == [True, False, False, True]
+
+
 GROUPS = [Adjacency(r, g) for r in Relation for g in (1, 2, 3, 4, 8)]
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_adjacencies_meet_in_what_both_speak_of(a, b):
     relations = {a.relation, b.relation} - {Relation.EITHER}
     if len(relations) < 2:
@@ -109,7 +139,7 @@ def test_adjacencies_meet_in_what_both_speak_of(a, b):
         )
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_meeting_has_no_order(a, b):
     def met(x, y):
         try:

@@ -250,6 +250,22 @@ def test_the_number_of_outcomes_is_limited():
         DistributionPair(itertools.repeat(0), [1])
 
 
+def test_the_entries_of_a_matrix_are_limited_and_never_cut_short():
+    with limits(outcomes=4):
+        kept = laws.MultivariateNormal([0, 1], [[1, 0], [0, 1]])
+        assert len(kept.mean) == len(kept.covariance) == 2
+        with pytest.raises(LimitError, match="mean: found 9, the limit is 4"):
+            laws.MultivariateNormal([0] * 3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        with pytest.raises(LimitError, match="covariance: found 5, the limit is 4"):
+            laws.MultivariateNormal([0, 0], [[1, 0]] * 5)
+        with pytest.raises(DomainError, match="a covariance of 4 rows"):
+            laws.MultivariateNormal([0, 0], [[1, 0]] * 4)
+        with pytest.raises(LimitError, match="mean"):
+            laws.MultivariateNormal(itertools.count(), [[1]])
+        with pytest.raises(LimitError, match="covariance"):
+            laws.MultivariateNormal([0], [itertools.repeat(1)])
+
+
 @given(st.permutations(range(5)), st.integers(0, 10**6))
 def test_a_permutation_that_swaps_the_laws_is_found(order, seed):
     P = shares(random.Random(seed), 5)

@@ -15,9 +15,11 @@ from symacct import (
     TCDP,
     Accountant,
     Curve,
+    DistributionPair,
     Gaussian,
     Kind,
     Laplace,
+    OrderError,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
@@ -280,3 +282,13 @@ def test_the_best_real_order_is_found_beside_a_cliff(m, delta):
     for step in range(-20, 21):
         alpha = found.alpha + Fraction(step, 50)
         assert m.epsilon(delta, orders=[alpha]).epsilon.upper >= found.epsilon.lower
+
+
+@pytest.mark.parametrize("ask", ["epsilon", "delta"])
+def test_a_curve_infinite_at_every_order_gives_no_guarantee(ask):
+    """An outcome that only one of the two laws has."""
+    question = getattr(DistributionPair(["1/2", "1/2"], [1, 0]), ask)
+    with pytest.raises(OrderError, match="infinite at every order tried"):
+        question("1/10", digits=6)
+    with pytest.raises(OrderError, match="infinite at every whole order tried"):
+        question("1/10", digits=6, orders="integer")
