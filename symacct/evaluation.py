@@ -19,6 +19,7 @@ from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations.subsample import Sampling
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
@@ -217,21 +218,30 @@ class OperationCurve(NodeCurve):
         self._theorems: dict[Any, list[Theorem]] = {}
         self._premises: Any = None
         self._parameters: dict[str, Any] | None = None
+        self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
+
+    @property
+    def _is_pinned(self) -> bool:
+        """Does the theorem that the user named answer for this node?"""
+        by = self.evaluation.by
+        return by is not None and register.is_about(register.named(by), self.node)
 
     def theorems(self, alpha: Any) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
         key = register.order_class(alpha)
         if key not in self._theorems:
-            by = self.evaluation.by
-            if by is not None and register.is_about(register.named(by), self.node):
-                found = register.pinned(by, self.node, alpha)
+            if self._is_pinned:
+                found = register.pinned(self.evaluation.by, self.node, alpha)
             else:
                 found = register.bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
         return self._theorems[key]
 
     def compute(self, alpha: Any) -> Any:
-        values = [self.value_by(theorem, alpha) for theorem in self.theorems(alpha)]
+        theorems = self.theorems(alpha)
+        if self._rate == 1 and not self._is_pinned:
+            return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
+        values = [self.value_by(theorem, alpha) for theorem in theorems]
         if len(values) == 1:
             return values[0]
         ctx = self.evaluation.ctx
@@ -239,8 +249,18 @@ class OperationCurve(NodeCurve):
         return best(*values)
 
     def value_by(self, theorem: Theorem, alpha: Any) -> Any:
-        """The bound of one theorem at α."""
+        """The bound of one theorem at α; what is certain of sampling needs no formula.
+
+        At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
+        the mechanism's ε(α) is not.
+        """
         ctx = self.evaluation.ctx
+        if self._rate == 0:
+            return ctx.number(0)
+        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
+            top = self._read(theorem)(alpha)
+            if ctx.is_infinite(top):
+                return top
         if self._parameters is None:
             self._parameters = {
                 name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
@@ -307,6 +327,11 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
+
+
+def _sums_orders(theorem: Theorem) -> bool:
+    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
+    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
 def goal_of(m: Node, by: str | None) -> Kind:

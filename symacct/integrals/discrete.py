@@ -91,6 +91,8 @@ class Series:
 
     def _total(self, question: Question, bits: int) -> arb:
         """Terms from k = 0 on, until the rest is proved to be small beside their sum."""
+        if self.logs[0].factorial and min(one.step for one in self.logs) > _MOST_TERMS:
+            raise _too_long()  # both laws still rise there
         steps = [ball(one.step).log() for one in self.logs]
         logs = [_start(one) for one in self.logs]
         total = arb(0)
@@ -103,10 +105,7 @@ class Series:
                 # Where the sum is lost in its own rounding, more terms add nothing.
                 if rest <= abs(total).upper() * arb(2) ** -(bits + 4):
                     return total + within(rest)
-        raise PrecisionError(
-            f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer; "
-            "take laws of smaller means"
-        )
+        raise _too_long()
 
     def plain(self, ctx: Any, question: Any) -> Any:
         """The sum in mpmath's arithmetic, to the last term that counts there."""
@@ -124,6 +123,13 @@ class Series:
                     return total
                 if k > _MOST_TERMS:
                     raise PrecisionError("a sum: found too many terms, needed fewer")
+
+
+def _too_long() -> PrecisionError:
+    return PrecisionError(
+        f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer; "
+        "take laws of smaller means"
+    )
 
 
 def _start(one: Progression) -> arb:
