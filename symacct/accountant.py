@@ -380,6 +380,8 @@ class _Search:
                     if self._patience == 0:
                         raise self._skipped from None
                     return arb("inf")  # any other order is as sound, if not proved the best
+                if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
+                    self._skipped = self._skipped or _undecided(_name(question.m), self.digits)
                 self._patience = -1  # it has an answer, and gives up no more
                 return value
 
@@ -500,10 +502,12 @@ class _Search:
 
     def _last_order(self) -> int:
         """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
-        limits, below = sizes.current(), self.question.m.walk()
-        if any(isinstance(node, Sampling) for node in below):
-            return min(limits.search_order, limits.search_sum)
-        return limits.search_order
+        limits = sizes.current()
+        last = limits.search_order
+        for node in self.question.m.walk():
+            if isinstance(node, Sampling):
+                last = min(last, limits.search_sum if node.mechanism.convex else limits.hull)
+        return last
 
     def _guess(self) -> int:
         """The best order if K were quadratic and the conversion the classic one, from ε(2).
@@ -579,9 +583,9 @@ class _Search:
                     best = self._best_in_segments(self.objective(), places, one_valley=convex)
                 if not f(best).is_finite():
                     best = places[1]  # beside a pole fewer bits may do than the answer needs
-                if not f(best).is_finite():
+                if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
-            if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 

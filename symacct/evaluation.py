@@ -14,7 +14,7 @@ import sympy
 from symacct import theory as register
 from symacct.arithmetic.float64 import LogNumber
 from symacct.claims import Claim, Kind
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.errors import AssumptionError, DomainError, OrderError, PrecisionError, SoundnessError
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
@@ -238,15 +238,27 @@ class OperationCurve(NodeCurve):
         return self._theorems[key]
 
     def compute(self, alpha: Any) -> Any:
-        theorems = self.theorems(alpha)
         if self._rate == 1 and not self._is_pinned:
+            self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
-        values = [self.value_by(theorem, alpha) for theorem in theorems]
+        values = [value for _, value in self._values(alpha)]
         if len(values) == 1:
             return values[0]
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*values)
+
+    def _values(self, alpha: Any) -> list[tuple[Theorem, Any]]:
+        """What each theorem gives; one that cannot be computed is left out where another can."""
+        values, error = [], None
+        for theorem in self.theorems(alpha):
+            try:
+                values.append((theorem, self.value_by(theorem, alpha)))
+            except PrecisionError as failed:
+                error = error or failed
+        if error is not None and not values:
+            raise error
+        return values
 
     def value_by(self, theorem: Theorem, alpha: Any) -> Any:
         """The bound of one theorem at α; what is certain of sampling needs no formula.
@@ -285,7 +297,7 @@ class OperationCurve(NodeCurve):
         if len(theorems) == 1:
             return theorems[0]
         answer = self(alpha)
-        return min(theorems, key=lambda t: _distance(self.value_by(t, alpha), answer))
+        return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
     def claim(self, alpha: Any) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.

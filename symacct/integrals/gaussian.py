@@ -11,7 +11,7 @@ from flint import arb, ctx
 from symacct.integrals.magnitude import LOG2, crossing
 from symacct.integrals.trapezoid import Grid, Guess, excess_by_trapezoid, guess, plan
 from symacct.sums.alternating import binomial_integral
-from symacct.sums.refine import ball, to_relative_accuracy, steered_by_floats
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
 _TRAPEZOID_START = 40

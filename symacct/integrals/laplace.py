@@ -11,7 +11,7 @@ from flint import arb, ctx
 from symacct.integrals.magnitude import LOG2, log_laplace_excess, log_laplace_kl
 from symacct.integrals.quadrature import sampled_laplace_excess_by_quadrature
 from symacct.sums.alternating import binomial_integral
-from symacct.sums.refine import ball, to_relative_accuracy, steered_by_floats
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 _LAST_SERIES_ORDER = 1000  # from here on the integral takes less time than ⌊α⌋ terms
 

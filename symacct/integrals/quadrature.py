@@ -17,7 +17,7 @@ from symacct.integrals.magnitude import (
     log_laplace_kl,
     log_mixture,
 )
-from symacct.sums.refine import ball, to_relative_accuracy, steered_by_floats
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 Integrand = Callable[[acb, bool], acb]
 Direction = Callable[[acb, acb], acb]

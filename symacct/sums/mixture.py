@@ -197,8 +197,7 @@ class _Curve:
         """Return floats c, d with log T_l ≤ c + d·l on the block."""
         end = self.floats[right]
         if self.is_small(right):
-            rise = math.expm1(end)
-            return (math.log(rise) + self.log_factor if rise > 0.0 else -math.inf), 0.0
+            return _float_log(self.moments[right].expm1()) + self.log_factor, 0.0
         level, slope = self.float_chord(self.anchor(left), right)
         return level + self.log_factor, slope
 
