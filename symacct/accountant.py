@@ -16,12 +16,11 @@ from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
-import sympy
 from flint import arb
 
 from symacct import search, sizes
 from symacct import theory as register
-from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
+from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
@@ -38,8 +37,8 @@ from symacct.errors import (
     SoundnessError,
     SymacctError,
 )
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
-from symacct.exact import INFINITY, expression, order, shown
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, exact_pure, goal_of
+from symacct.exact import INFINITY, order, shown
 from symacct.expr import Node, as_node
 from symacct.operations.subsample import Sampling
 
@@ -434,7 +433,7 @@ class _Search:
         if finite and self.question.value == 0 and self.question.asks_epsilon:
             self._refuse_delta_zero()
         best = self._best_of([alpha for alpha in grid if alpha != 1])
-        if len(finite) > 1 and best.alpha in (finite[0], finite[-1]):
+        if finite and best.alpha in (finite[0], finite[-1]) and not best.asked.upper == 0:
             warnings.warn(
                 f"the best order, {best.alpha}, is at the edge of the grid given "
                 f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
@@ -465,9 +464,8 @@ class _Search:
         if pure <= given or pure > given:
             return bool(pure <= given)
         # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
-        evaluation = Evaluation(SymbolicArithmetic(), Kind.UPPER, self.question.by)
-        exact = evaluation.curve(self.question.m)(INFINITY)
-        return isinstance(exact, sympy.Rational) and bool(exact <= expression(self.question.value))
+        exact = exact_pure(self.question.m, self.question.by)
+        return exact is not None and exact <= self.question.value
 
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or OrderError(

@@ -13,8 +13,16 @@ import sympy
 
 from symacct import theory as register
 from symacct.arithmetic.float64 import LogNumber
+from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
-from symacct.errors import AssumptionError, DomainError, OrderError, PrecisionError, SoundnessError
+from symacct.errors import (
+    AssumptionError,
+    DomainError,
+    OrderError,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+)
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
@@ -339,6 +347,15 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
+
+
+def exact_pure(m: Node, by: str | None) -> Fraction | None:
+    """ε(∞) where it is a rational number, which balls never prove; None where it is not known."""
+    try:
+        value = Evaluation(SymbolicArithmetic(), Kind.UPPER, by).curve(m)(INFINITY)
+    except SymacctError:  # a Python function has no formula
+        return None
+    return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
 
 
 def _sums_orders(theorem: Theorem) -> bool:

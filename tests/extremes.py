@@ -156,3 +156,9 @@ def answer(make, question, seconds=20):
             return QUESTIONS[question](make())
         except SymacctError as error:
             return error
+
+
+def is_ordered(found):
+    """Do the two ends stand in order, from 0 on?"""
+    asked = getattr(found, "asked", found)
+    return bool(0 <= asked.lower <= asked.upper)

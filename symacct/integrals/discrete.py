@@ -16,6 +16,7 @@ from symacct.sums.refine import ball, within
 
 _MOST_TERMS = 200_000
 _ROUNDS = 8
+_MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
 _NO_SHIFTS = (arb(0), arb(0))
 
 
@@ -77,14 +78,16 @@ class Series:
         """Σ of the question's function to a relative accuracy of `bits` bits; ∞ where it is."""
         if question.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
-        working = bits + 40
+        working, most = bits + 40, 16 * bits + _MOST_LOST_BITS
         for _ in range(_ROUNDS):
             with ctx.workprec(working):
                 value = self._total(question, bits)
             reached = max(-bits, value.rel_accuracy_bits())
             if reached >= bits:
                 return value
-            working += max(bits - reached, working // 2)
+            if working == most:
+                break
+            working = min(working + max(bits - reached, working // 2), most)
         raise PrecisionError(
             f"a sum: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may be 0"
         )

@@ -195,7 +195,6 @@ class _Curve:
 
     def float_line(self, left: int, right: int) -> tuple[float, float]:
         """Return floats c, d with log T_l ≤ c + d·l on the block."""
-        end = self.floats[right]
         if self.is_small(right):
             return _float_log(self.moments[right].expm1()) + self.log_factor, 0.0
         level, slope = self.float_chord(self.anchor(left), right)
