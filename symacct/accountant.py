@@ -433,7 +433,7 @@ class _Search:
         if finite and self.question.value == 0 and self.question.asks_epsilon:
             self._refuse_delta_zero()
         best = self._best_of([alpha for alpha in grid if alpha != 1])
-        if finite and best.alpha in (finite[0], finite[-1]) and not best.asked.upper == 0:
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
             warnings.warn(
                 f"the best order, {best.alpha}, is at the edge of the grid given "
                 f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",

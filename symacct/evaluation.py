@@ -238,8 +238,9 @@ class OperationCurve(NodeCurve):
         """The theorems whose best value is the answer at α."""
         key = register.order_class(alpha)
         if key not in self._theorems:
-            if self._is_pinned:
-                found = register.pinned(self.evaluation.by, self.node, alpha)
+            by = self.evaluation.by
+            if by is not None and self._is_pinned:
+                found = register.pinned(by, self.node, alpha)
             else:
                 found = register.bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found

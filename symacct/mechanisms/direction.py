@@ -79,9 +79,14 @@ class FiniteDirection(Direction):
 
     def _terms(self, ctx: Any) -> list[tuple[Any, Any]]:
         """(p, log(p/q)) for every outcome of P; where p = q the logarithm is exactly 0."""
-        return [
-            (ctx.number(p), ctx.log1p(ctx.number((p - q) / q))) for p, q in self.masses if p != 0
-        ]
+        return [(ctx.number(p), _log(ctx, p / q)) for p, q in self.masses if p != 0]
+
+
+def _log(ctx: Any, ratio: Fraction) -> Any:
+    """log r; near 1, and only there, from r − 1."""
+    if 1 < 2 * ratio < 4:
+        return ctx.log1p(ctx.number(ratio - 1))
+    return ctx.log(ctx.number(ratio))
 
 
 Terms = Callable[[Any], list[tuple[Any, Any]]]  # (p, log(p/q)) in an arithmetic

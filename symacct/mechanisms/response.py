@@ -66,8 +66,7 @@ class RandomizedResponse(ResponsePair):
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)), of either sign."""
-        p = ctx.number(self.p)
-        return ctx.log(p / (1 - p))
+        return ctx.log(ctx.number(self.p / (1 - self.p)))
 
 
 class PureDP(ResponsePair):
