@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
+from flint import arb
 
 from symacct import (
     TCDP,
@@ -27,6 +28,9 @@ from symacct import (
     limits,
     theorems,
 )
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.conversion import asoodeh21
 from symacct.errors import OrderGridWarning, PrecisionError, SymacctError
 from symacct.theory import is_about
 from tests import extremes
@@ -199,3 +203,68 @@ def test_one_order_says_that_a_curve_of_0_is_private_with_delta_0():
 def test_a_tie_with_the_target_is_met(count):
     found = calibrate(count * Laplace(sympy.Symbol("b", positive=True)), "1/3", 0, digits=3)
     assert found.meets == 3 * count
+
+
+# --- the optimal conversion at its edges, against two-point pairs tried one by one
+
+
+def divergence(alpha, p, q):
+    ratios = (p / q) ** (alpha - 1), ((1 - p) / (1 - q)) ** (alpha - 1)
+    return mp.log(p * ratios[0] + (1 - p) * ratios[1]) / (alpha - 1)
+
+
+def worst_gain(alpha, rho, eps, t):
+    """p − e^ε q for q = 1/(1+e^t) and the largest p with D_α((p, 1−p)‖(q, 1−q)) <= ρ."""
+    q = 1 / (1 + mp.e**t)
+    low, high = q, 1 - mp.mpf(10) ** -40
+    while high - low > mp.mpf(10) ** -28 and divergence(alpha, high, q) > rho:
+        middle = (low + high) / 2
+        low, high = (middle, high) if divergence(alpha, middle, q) <= rho else (low, middle)
+    return (high if divergence(alpha, high, q) <= rho else low) - mp.e**eps * q
+
+
+def worst_delta(alpha, rho, eps):
+    """The largest gain over q: a grid, then ever smaller steps."""
+    gain = lambda t: worst_gain(alpha, rho, eps, t)  # noqa: E731
+    best = max((mp.mpf(k) for k in range(-6, 54, 2)), key=gain)
+    step = mp.mpf(2)
+    while step > mp.mpf(10) ** -7:
+        step /= 2
+        best = max((best - step, best, best + step), key=gain)
+    return gain(best)
+
+
+EDGES = [  # α, ε(α), ε: ε = 0, α next to 1, α large, a curve next to 0, δ next to 1, ε > ε(α)
+    ("2", "1/2", "0"),
+    ("1.000001", "3/10", "1/10"),
+    ("50", "1e-6", "0"),
+    ("300", "1/50", "1/60"),
+    ("2", "1e-20", "1e-10"),
+    ("2", "20", "1/2"),
+    ("5", "3", "4"),
+]
+
+
+@pytest.mark.parametrize(("alpha", "rho", "eps"), EDGES)
+def test_the_optimal_conversion_is_what_two_point_pairs_reach(alpha, rho, eps):
+    exactly = [Fraction(x) for x in (alpha, rho, eps)]
+    reached = worst_delta(*(mp.mpf(x.numerator) / x.denominator for x in exactly))
+    with precision(300):
+        a, r, e = map(BALL.number, exactly)
+        delta = asoodeh21.log_delta(BALL, r, a, e).exp()
+        least, most = (mp.mpf(end.str(40, radius=False)) for end in (delta.lower(), delta.upper()))
+        assert reached * (1 - mp.mpf(10) ** -30) <= most
+        assert least <= reached * (1 + mp.mpf(10) ** -10)
+        # A little less δ costs a little more ε.
+        assert asoodeh21.epsilon(BALL, r, a, delta * (1 - arb(2) ** -40)).upper() > e
+
+
+def test_the_optimal_conversion_of_a_curve_that_is_0_or_next_to_it():
+    for alpha in ("1.0001", 2, 10**6):
+        a, e = BALL.number(Fraction(alpha)), arb(0.25)
+        assert asoodeh21.epsilon(BALL, arb(0), a, arb(1e-9)) == 0
+        assert asoodeh21.log_delta(BALL, arb(0), a, e).exp() == 0
+        unknown = asoodeh21.log_delta(BALL, arb(0, 1e-30), a, e)
+        assert not unknown.is_finite()
+    with pytest.raises(PrecisionError, match="improved conversion"):
+        Gaussian("1e400").epsilon("1e-5", conversion="optimal", orders=[2])
