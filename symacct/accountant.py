@@ -8,7 +8,7 @@ import itertools
 import math
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
-import sympy
 from flint import arb
 
 from symacct import search, sizes
@@ -27,7 +26,6 @@ from symacct.arithmetic import (
     FLOAT64,
     LogNumber,
     MpmathArithmetic,
-    SymbolicArithmetic,
     UpwardMpmathArithmetic,
 )
 from symacct.arithmetic.ball import precision
@@ -39,17 +37,18 @@ from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball, relative_digits
 from symacct.errors import (
     DomainError,
+    LimitError,
     OrderError,
     OrderGridWarning,
     PrecisionError,
     SoundnessError,
     SymacctError,
 )
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
-from symacct.exact import INFINITY, expression, order
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, exact_pure, goal_of
+from symacct.exact import INFINITY, order, shown
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
-from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import Sampling
 from symacct.remembering import Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -57,6 +56,8 @@ _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _GUARD_BITS = 32
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
+_PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
+_FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",))
 
@@ -209,10 +210,10 @@ class Accountant:
     ) -> Enclosure:
         def value() -> tuple[arb, Claim]:
             curve = self._evaluation(BALL, goal, by).curve(m)
-            ball = curve(alpha)
+            ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
-        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {alpha}")
+        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {shown(alpha)}")
         return from_ball(ball, claim, digits, claim.certified)
 
     def _by_mpmath(
@@ -226,7 +227,7 @@ class Accountant:
         while bits <= sizes.current().bits:
             ctx = next(directions)(bits)
             curve = self._evaluation(ctx, goal, by).curve(m)
-            fine = curve(alpha)
+            fine = curve(alpha) if factor else ctx.number(0)
             if ctx.is_infinite(fine):
                 return _uncertified(fine, fine, curve.claim(alpha), digits)
             fine = fine * ctx.number(factor)
@@ -243,7 +244,7 @@ class Accountant:
     ) -> Enclosure:
         """About 12 digits less what cancels, whatever was asked; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
-        value = curve(alpha)
+        value = curve(alpha) if factor else FLOAT64.number(0)
         if not FLOAT64.is_infinite(value):
             value = value * FLOAT64.number(factor)
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
@@ -272,7 +273,7 @@ class Accountant:
         converter = proved_conversion(conversion)
         given = nonnegative(delta, "delta")
         if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {delta}, needed 0 <= delta < 1")
+            raise DomainError(f"delta: found {shown(delta)}, needed 0 <= delta < 1")
         return self._guarantee(_Question(m, by, converter, "delta", given), orders, digits)
 
     def delta(
@@ -363,7 +364,10 @@ class _Search:
         self._curves: dict[int, NodeCurve] = {}
         self._objectives: dict[int, Callable[[Any], arb]] = {}
         #: Why the first order that could not be computed was left out.
-        self._skipped: PrecisionError | None = None
+        self._skipped: SymacctError | None = None
+        self._patience = _PATIENCE
+        #: The best order by a rival conversion, where it is known.
+        self._start: Any = INFINITY
         # At few digits the search may as well be at the precision of the answer.
         final = _first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
@@ -373,11 +377,13 @@ class _Search:
         rival = self.question.conversion.rival
         if rival is None or not (orders is None or isinstance(orders, str)):
             return self._over(orders)
-        found = self._over(orders)
         other = _Search(self.accountant, self.question.by_conversion(rival), self.digits)
+        near = other.answer(orders).alpha
+        self._start = near if near == INFINITY else int(near)
+        found = self._over(orders)
         return min(
             found,
-            self._at(other.answer(orders).alpha, optimal=False),
+            self._at(near, optimal=False),
             key=lambda guarantee: guarantee.asked.upper,
         )
 
@@ -407,22 +413,28 @@ class _Search:
 
             def objective(alpha: Any) -> arb:
                 try:
-                    eps = curve(alpha)
+                    value = question.objective(curve(alpha), alpha)
                 except OrderError:
                     if question.by is None:
                         raise
                     return arb("inf")  # a pinned theorem says nothing there: another order may do
-                except PrecisionError as error:
+                except (PrecisionError, LimitError) as error:
+                    self._patience -= 1
                     self._skipped = self._skipped or error
+                    if self._patience == 0:
+                        raise self._skipped from None
                     return arb("inf")  # any other order is as sound, if not proved the best
-                return question.objective(eps, alpha)
+                if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
+                    self._skipped = self._skipped or _undecided(_name(question.m), self.digits)
+                self._patience = -1  # it has an answer, and gives up no more
+                return value
 
             self._objectives[bits] = functools.cache(objective)
         return self._objectives[bits]
 
-    def without_curve(self, alpha: int) -> float:
+    def without_curve(self, alpha: int) -> arb:
         """f(α) if the curve were 0: no curve gives less."""
-        return search.float_or_inf(self.question.objective(arb(0), alpha))
+        return self.question.objective(arb(0), alpha)
 
     def at_infinity(self) -> arb | None:
         """ε(∞) where it is finite."""
@@ -430,7 +442,7 @@ class _Search:
             value = self.curve()(INFINITY)
         except OrderError:
             return None
-        except PrecisionError as error:
+        except (PrecisionError, LimitError) as error:
             self._skipped = self._skipped or error
             return None
         return value if value.is_finite() else None
@@ -444,7 +456,7 @@ class _Search:
                 return self._at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
         if whole is None:
-            return self._at(INFINITY, optimal=False)
+            return self._at(INFINITY, optimal=bool(pure == 0))
         return self._around(whole, pure)
 
     def _over_whole_orders(self) -> Guarantee:
@@ -466,7 +478,7 @@ class _Search:
         if finite and self.question.value == 0 and self.question.asks_epsilon:
             self._refuse_delta_zero()
         best = self._best_of([alpha for alpha in grid if alpha != 1])
-        if len(finite) > 1 and best.alpha in (finite[0], finite[-1]):
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
             warnings.warn(
                 f"the best order, {best.alpha}, is at the edge of the grid given "
                 f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
@@ -481,7 +493,7 @@ class _Search:
         for alpha in orders:
             try:
                 answers.append(self._at(alpha, optimal=True))
-            except PrecisionError as error:
+            except (PrecisionError, LimitError) as error:
                 self._skipped = self._skipped or error
         if not answers:
             assert self._skipped is not None  # noqa: S101  # one of the two for each order
@@ -497,9 +509,8 @@ class _Search:
         if pure <= given or pure > given:
             return bool(pure <= given)
         # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
-        evaluation = Evaluation(SymbolicArithmetic(), Kind.UPPER, self.question.by)
-        exact = evaluation.curve(self.question.m)(INFINITY)
-        return isinstance(exact, sympy.Rational) and bool(exact <= expression(self.question.value))
+        exact = exact_pure(self.question.m, self.question.by)
+        return exact is not None and exact <= self.question.value
 
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or OrderError(
@@ -516,30 +527,56 @@ class _Search:
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
         self._refuse_delta_zero()
-        last = sizes.current().search_order
+        last = self._last_order()
         first = 2
         f = self.objective()
         if pure is not None and self.question.asks_epsilon:
             # Below some order the conversion alone costs more than ε(∞).
-            ceiling = search.float_or_inf(pure)
-            while first < last and self.without_curve(first) >= ceiling:
+            if pure == 0 or not search.below(self.without_curve(last), pure):
+                return None
+            while not search.below(self.without_curve(first), pure):
                 first = 2 * first - 1
             first = (first + 1) // 2 if first > 2 else first
-            if self.without_curve(last) >= ceiling:
-                return None
-        best = search.whole_valley(f, first, last, max(first, self._guess(f)))
+        best = search.whole_valley(f, first, last, max(first, self._guess()))
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
+        self._warn_of_the_end(best, last)
         return best
 
-    def _guess(self, f: Callable[[Any], arb]) -> int:
-        """The best order if K were quadratic and the conversion the classic one, from ε(2)."""
-        with contextlib.suppress(OrderError, PrecisionError, ZeroDivisionError, OverflowError):
-            eps = float(self.curve()(2))
-            if self.question.asks_epsilon:
-                return 1 + round(math.sqrt(-2 * math.log(self.question.value) / eps))
-            return 1 + round(float(self.question.value) / eps)
+    def _last_order(self) -> int:
+        """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
+        limits = sizes.current()
+        last = limits.search_order
+        for node in self.question.m.walk():
+            if isinstance(node, Sampling):
+                last = min(last, limits.search_sum if node.mechanism.convex else limits.hull)
+        return last
+
+    def _guess(self) -> int:
+        """The best order if K were quadratic and the conversion the classic one, from ε(2).
+
+        No more than `_FAR`, from where growing steps find what lies beyond.
+        """
+        if self._start != INFINITY:
+            return int(self._start)
+        with contextlib.suppress(OrderError, PrecisionError, LimitError):
+            given, eps = BALL.number(self.question.value), self.curve()(2)
+            lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
+            if lam.is_finite():
+                return 1 + search.nearest(lam.min(arb(_FAR)))
         return 2
+
+    def _warn_of_the_end(self, best: int, last: int) -> None:
+        """OrderGridWarning where orders beyond those that could be tried may do better."""
+        beyond = best + search.whole_step(best)
+        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
+        if beyond > last or limited:
+            warnings.warn(
+                f"the best order, {best}, is next to the largest that was tried; "
+                "symacct.limits(search_order=..., search_sum=...) allows larger ones",
+                OrderGridWarning,
+                stacklevel=6,
+            )
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
@@ -564,59 +601,52 @@ class _Search:
                 return True
         except OrderError:  # a pinned theorem says nothing between the whole orders
             return False
-        sampled = (PoissonSubsample, SubsampleWithoutReplacement)
         return self.question.m.convex and not any(
-            isinstance(node, sampled) for node in self.question.m.walk()
+            isinstance(node, Sampling) for node in self.question.m.walk()
         )
 
     # --- the real orders around the best whole one
 
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
-        width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 3)
         with precision(self.search_bits):
-            convex = self._convex_at(whole + Fraction(1, 2))
-            smooth = convex and self._is_finite_around(whole)
+            places = search.places(self.objective(), whole)
+            convex = self._convex_at(places[1] + (places[2] - places[1]) / 2)
+            smooth = convex and all(self.objective()(alpha).is_finite() for alpha in places)
+        width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
         with precision(bits):
             f = self.objective()
             if smooth:
-                below = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
-                places = (below, Fraction(whole), Fraction(whole + 1))
                 best = search.real_valley(f, places, width, self.question.asks_epsilon)
                 floor = self._floor(f, best, width)
             else:
                 with precision(min(bits, _SEARCH_BITS)):
-                    best = self._best_in_segments(self.objective(), whole, one_valley=convex)
+                    best = self._best_in_segments(self.objective(), places, one_valley=convex)
                 if not f(best).is_finite():
-                    best = Fraction(whole)  # beside a pole fewer bits may do than the answer needs
-                if not f(best).is_finite():
+                    best = places[1]  # beside a pole fewer bits may do than the answer needs
+                if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
-            if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 
-    def _is_finite_around(self, whole: int) -> bool:
-        """Is the curve finite at a whole order and the next, as a smooth fit needs?"""
-        f = self.objective()
-        return bool(f(whole).is_finite() and f(whole + 1).is_finite())
-
     def _best_in_segments(
-        self, f: Callable[[Any], arb], whole: int, one_valley: bool = False
+        self, f: Callable[[Any], arb], places: Sequence[Fraction], one_valley: bool = False
     ) -> Any:
-        """The best order in the two unit segments at a whole one; the curve may have kinks.
+        """The best order in the two segments between three; the curve may have kinks.
 
         In the one to which f falls, where it is known to have one valley.
         """
-        width = Fraction(1, 2**30)
-        start = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
-        segments = [(start, Fraction(whole)), (Fraction(whole), Fraction(whole + 1))]
+        low, middle, high = places
+        segments = [(low, middle), (middle, high)]
         if one_valley:
-            falls = f(whole + Fraction(1, 2**20)) < f(whole)
+            falls = f(middle + (high - middle) / 2**20) < f(middle)
             segments = segments[1:] if falls else segments[:1]
+        width = (middle - low) / 2**30
         found = [search.golden_valley(f, low, high, width) for low, high in segments]
-        return min([whole, *found], key=lambda alpha: search.float_or_inf(f(alpha)))
+        return search.lowest(f, (middle, *found))
 
     def _floor(self, f: Callable[[Any], arb], best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
@@ -657,7 +687,7 @@ class _Search:
             return ball, self.curve().claim(alpha)
 
         def what() -> str:
-            return f"{_name(question.m)} with {question.given} = {question.value}"
+            return f"{_name(question.m)} with {question.given} = {shown(question.value)}"
 
         if self._skipped is not None:
             optimal, floor = False, None

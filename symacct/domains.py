@@ -12,7 +12,7 @@ import sympy
 from symacct import sizes
 from symacct.arithmetic.ball import decide
 from symacct.errors import DomainError, PrecisionError
-from symacct.exact import Exact, exact
+from symacct.exact import Exact, exact, shown
 
 
 def positive(value: Any, name: str) -> Exact:
@@ -44,7 +44,7 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
     number = exact(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
-        raise DomainError(f"{name}: found {value}, needed a whole number >= {least}")
+        raise DomainError(f"{name}: found {shown(value)}, needed a whole number >= {least}")
     return int(number)
 
 
@@ -62,7 +62,7 @@ def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]
     number = exact(value, name)
     for condition in conditions:
         if not _holds(condition, number, name):
-            raise DomainError(f"{name}: found {value}, needed {needed}")
+            raise DomainError(f"{name}: found {shown(value)}, needed {needed}")
     return number
 
 
@@ -80,7 +80,7 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     answer = decide(ball_holds, number)
     if answer is None:
         raise PrecisionError(
-            f"{name}: found {number}, too close to the edge of its domain to decide; "
+            f"{name}: found {shown(number)}, too close to the edge of its domain to decide; "
             "write it as a rational number"
         )
     return answer

@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 from flint import arb, fmpq
 
-from symacct import rounding
+from symacct import rounding, sizes
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.errors import PrecisionError, SoundnessError
@@ -195,7 +195,8 @@ def from_ball(
     bits = 64
     if x.is_finite():
         # A midpoint of few bits may have a radius far below them.
-        bits += int(x.mid().bits()) + (0 if x.is_exact() else max(0, x.rel_accuracy_bits()))
+        close = 0 if x.is_exact() else max(0, int(x.rel_accuracy_bits()))
+        bits += int(x.mid().bits()) + min(close, sizes.current().bits)
     with precision(bits):
         low, high = _mpf(x.lower()), _mpf(x.upper())
     if not signed:

@@ -99,6 +99,13 @@ def text(value: Exact) -> str:
     return str(value)
 
 
+def shown(value: Any) -> str:
+    """A number as a message shows it: its first digits where it has very many."""
+    whole = isinstance(value, int | Fraction) and not isinstance(value, bool)
+    words = text(Fraction(value)) if whole else str(value)
+    return words if len(words) <= 60 else f"{words[:50]}… ({len(words):,} characters)"
+
+
 def expression(value: Exact | int) -> sympy.Expr:
     """The same number for SymPy."""
     if isinstance(value, sympy.Expr):

@@ -20,6 +20,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sympy
+from flint import fmpz
 from sympy.printing.str import StrPrinter
 
 from symacct import exact, sizes
@@ -131,7 +132,10 @@ class _Printer(StrPrinter):
         return f"Symbol('{symbol.name}'{''.join(stated)})"
 
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
-        return f"Rational({number.p}, {number.q})"
+        return f"Rational({fmpz(number.p)}, {fmpz(number.q)})"
+
+    def _print_Integer(self, number: sympy.Integer) -> str:  # noqa: N802
+        return str(fmpz(number.p))  # Python's own has a cap on the digits
 
 
 _PRINTER = _Printer()

@@ -17,7 +17,8 @@ class Limits:
     digits: int = 10_000  # decimal digits asked of an answer
     bits: int = 2**17  # working precision, in bits, before a PrecisionError
     order: int = 10**7  # largest finite order at which a sum is evaluated
-    search_order: int = 2**17  # largest order that a search over orders tries
+    search_order: int = 10**100  # largest order that a search over orders tries
+    search_sum: int = 2**17  # and where the curve of a sampled mechanism takes a sum at each
     hull: int = 2**12  # orders evaluated for the convex hull of a curve not known to be convex
     parameter_bits: int = 2**16  # size of a numerator or denominator
     text_bytes: int = 2**22  # length of a text or JSON document

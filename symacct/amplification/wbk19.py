@@ -217,6 +217,8 @@ def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 )
 def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """K(λ) <= (1−λ+⌊λ⌋) K(⌊λ⌋) + (λ−⌊λ⌋) K(⌊λ⌋+1), K(0) = 0; hence ε(α) <= ε(2) for α < 2"""
+    if type(alpha) is int and alpha > 1:
+        return eps(alpha)
     below = floor_order(alpha)
     share = ctx.number(alpha - below)
     high = ctx.number(below) * eps(below + 1)

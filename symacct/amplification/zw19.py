@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
+from symacct.arithmetic import BallArithmetic
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.refine import within
 from symacct.theory import theorem
 
 
@@ -51,7 +54,31 @@ def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
     Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
     """
-    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, moments(ctx, eps)))
+    return log_sum(ctx, moments(ctx, eps), alpha, gamma)
+
+
+@singledispatch
+def log_sum(ctx: Any, terms: Terms, alpha: Any, gamma: Any) -> Any:
+    """log A(α) from the terms e^{K_l} − 1."""
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+
+
+@log_sum.register
+def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
+    """From the last term where that is proved to be all, so that K may be as large as it likes.
+
+    γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
+    convex K does not fall.
+    """
+    last = terms.log_moment(alpha)
+    if ctx.is_infinite(last):
+        return last
+    if terms.shape == "convex" and last > 2 * ctx.bits:
+        log_last = last + alpha * ctx.log(gamma)
+        gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
+        if gap > 2 * ctx.bits:
+            return log_last + within(2 * (-gap).exp())
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
 
 
 @theorem(

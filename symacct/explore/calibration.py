@@ -13,6 +13,7 @@ from symacct import exact
 from symacct.domains import nonnegative
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, PrecisionError
+from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.rounding import exact_decimal
@@ -127,6 +128,10 @@ class _Target:
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
+        if self.answers[value].alpha == INFINITY:
+            pure = exact_pure(node, self.how["by"])
+            if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
+                return bool(pure <= self.epsilon)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
             f"{found.rounded_up()}], which does not decide whether it exceeds {self.epsilon}; "

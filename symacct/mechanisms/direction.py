@@ -99,8 +99,12 @@ class FiniteDirection(Direction):
 
 
 def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
-    """log(p/q), −∞ where p = 0."""
-    return -ctx.number(INFINITY) if p == 0 else ctx.log1p(ctx.number((p - q) / q))
+    """log(p/q), −∞ where p = 0; near 1, and only there, from p/q − 1, which is then exact."""
+    if p == 0:
+        return -ctx.number(INFINITY)
+    if isinstance(p / q, Fraction) and q < 2 * p < 4 * q:
+        return ctx.log1p(ctx.number((p - q) / q))
+    return ctx.log(ctx.number(p / q))
 
 
 Mean = Callable[[Callable[[Any], Any]], Any]

@@ -12,7 +12,7 @@ from symacct import sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
 from symacct.errors import DomainError
-from symacct.exact import exact
+from symacct.exact import exact, shown
 from symacct.expr import Node, _interning, as_node
 from symacct.operations.operation import Operation
 
@@ -139,7 +139,7 @@ def _runs(count: Any) -> Count:
         number = exact(count, name)
         if isinstance(number, sympy.Expr) and number.free_symbols:
             if number.is_integer is False or number.is_negative:
-                raise DomainError(f"{name}: found {count}, needed a whole number >= 0")
+                raise DomainError(f"{name}: found {shown(count)}, needed a whole number >= 0")
             return number
         return whole(count, name)
     except DomainError as error:

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from flint import acb, arb, ctx, fmpq
 
-from symacct.errors import PrecisionError
+from symacct.errors import PrecisionError, SymacctError
 
 _ROUNDS = 12
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
+    """PrecisionError where the floats that choose an integral's steps leave their range."""
+
+    @functools.wraps(integral)
+    def steered(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return integral(*args, **kwargs)
+        except SymacctError:
+            raise
+        except (ArithmeticError, ValueError) as error:
+            raise PrecisionError(
+                "an integral: found parameters beyond the range of the floats that choose its "
+                "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
+            ) from error
+
+    return steered
 
 
 def ball(x: Fraction) -> arb:
