@@ -36,6 +36,7 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
     SymacctError,
+    echo,
 )
 from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import INFINITY, expression, order
@@ -69,7 +70,7 @@ class Accountant:
         self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
     ) -> None:
         if engine not in ENGINES:
-            raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
+            raise DomainError(f"engine: found {echo(engine)}, needed one of {', '.join(ENGINES)}")
         self.digits = _checked_digits(digits)
         self.engine = engine
         self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
@@ -136,7 +137,7 @@ class Accountant:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0."""
         lam = nonnegative(lam, "lam")
         if not isinstance(lam, Fraction):
-            raise DomainError(f"lam: found {lam}, needed a rational number")
+            raise DomainError(f"lam: found {echo(lam)}, needed a rational number")
         return self._enclose(m, order(lam + 1), goal_of(m, by), by, digits, factor=lam)
 
     def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
@@ -228,7 +229,7 @@ class Accountant:
         converter = named_conversion(conversion)
         given = nonnegative(delta, "delta")
         if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {delta}, needed 0 <= delta < 1")
+            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
         return self._guarantee(_Question(m, by, converter, "delta", given), orders, digits)
 
     def delta(
@@ -244,7 +245,7 @@ class Accountant:
         converter = named_conversion(conversion)
         given = nonnegative(epsilon, "epsilon")
         if not isinstance(given, Fraction):
-            raise DomainError(f"epsilon: found {epsilon}, needed a rational number >= 0")
+            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
         return self._guarantee(_Question(m, by, converter, "epsilon", given), orders, digits)
 
     def _guarantee(self, question: _Question, orders: Any, digits: int | None) -> Guarantee:
@@ -258,7 +259,7 @@ class Accountant:
         register.refuse_unproved(question.by)
         if self.engine != "ball":
             raise DomainError(
-                f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
         digits = self.digits if digits is None else _checked_digits(digits)
         with self._asking():
@@ -340,7 +341,7 @@ class _Search:
             return self._over_all_orders()
         if isinstance(orders, str):
             if orders != "integer":
-                raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
             return self._over_whole_orders()
         return self._over_grid(orders)
 
@@ -412,7 +413,7 @@ class _Search:
 
     def _over_grid(self, orders: Any) -> Guarantee:
         if not isinstance(orders, Iterable):
-            raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
         grid = sorted({order(alpha) for alpha in orders})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:
@@ -688,7 +689,7 @@ def _first_bits(digits: int) -> int:
 
 def _checked_digits(digits: Any) -> int:
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
+        raise PrecisionError(f"digits: found {echo(digits)}, needed a whole number >= 1")
     allowed = sizes.current().digits
     if digits > allowed:
         raise PrecisionError(

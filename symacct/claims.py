@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import AdjacencyError, DomainError, SoundnessError
+from symacct.errors import AdjacencyError, DomainError, SoundnessError, echo
 from symacct.exact import INFINITY
 
 
@@ -95,7 +95,7 @@ def adjacency(value: Any) -> Adjacency:
         return Adjacency(Relation(value))
     except ValueError:
         raise DomainError(
-            f"adjacency: found {value!r}, needed 'add_remove', 'replace_one' or 'either'"
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
         ) from None
 
 
@@ -104,7 +104,9 @@ def kind(value: Any) -> Kind:
     try:
         return value if isinstance(value, Kind) else Kind(value)
     except ValueError:
-        raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'") from None
+        raise DomainError(
+            f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from symacct.arithmetic.ball import decide
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Exact, exact
 
 
@@ -42,7 +42,7 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
     number = exact(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
-        raise DomainError(f"{name}: found {value}, needed a whole number >= {least}")
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)
 
 
@@ -50,7 +50,7 @@ def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]
     number = exact(value, name)
     for condition in conditions:
         if not _holds(condition, number, name):
-            raise DomainError(f"{name}: found {value}, needed {needed}")
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
     return number
 
 
@@ -68,7 +68,7 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     answer = decide(ball_holds, number)
     if answer is None:
         raise PrecisionError(
-            f"{name}: found {number}, too close to the edge of its domain to decide; "
+            f"{name}: found {echo(number)}, too close to the edge of its domain to decide; "
             "write it as a rational number"
         )
     return answer

@@ -12,7 +12,7 @@ import sympy
 
 from symacct import sizes
 from symacct.claims import Claim
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import exact, expression
 
 _interning = threading.RLock()
@@ -157,7 +157,7 @@ class Node:
         found = [symbol for symbol in self.free_symbols if symbol.name == name]
         if not found:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
-            raise DomainError(f"subs: found the name {name!r}, the free symbols are {free}")
+            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
@@ -369,7 +369,7 @@ def as_node(value: Any, what: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(
-            f"{what}: found {value!r}, needed a mechanism such as Gaussian(5); "
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5); "
             "symacct.parse() turns text into one"
         )
     return value

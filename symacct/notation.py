@@ -24,7 +24,7 @@ from sympy.printing.str import StrPrinter
 
 from symacct import exact, sizes
 from symacct.claims import Adjacency
-from symacct.errors import DomainError, ParseError
+from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
 from symacct.operations.compose import Compose
@@ -163,9 +163,11 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
 def _open_symbol(symbol: str | sympy.Symbol, heads: Mapping[str, Any]) -> sympy.Symbol:
     name = symbol.name if isinstance(symbol, sympy.Symbol) else symbol
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        raise ParseError(f"symbol: found {name!r}, needed a name such as 'sigma'")
+        raise ParseError(f"symbol: found {echo(name)}, needed a name such as 'sigma'")
     if name in heads or name in _CONSTANTS:
-        raise ParseError(f"symbol: found {name!r}, which means something else; choose another name")
+        raise ParseError(
+            f"symbol: found {echo(name)}, which means something else; choose another name"
+        )
     return symbol if isinstance(symbol, sympy.Symbol) else sympy.Symbol(name, positive=True)
 
 
@@ -173,7 +175,7 @@ def parse_law(text: str) -> Law:
     """The law written in `text`, e.g. "laws.Poisson(3)"."""
     value = _read(text, _law_heads(), {})
     if not isinstance(value, Law):
-        raise ParseError(f"found {text!r}, needed a law such as laws.Poisson(3)")
+        raise ParseError(f"found {echo(text)}, needed a law such as laws.Poisson(3)")
     return value
 
 
@@ -181,7 +183,7 @@ def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
     value = _read(text, _FORMULA_HEADS, {symbol.name: symbol})
     if not _is_number(value):
-        raise ParseError(f"found {value!r}, needed a formula in {symbol}")
+        raise ParseError(f"found {echo(value)}, needed a formula in {symbol}")
     return exact.expression(value)
 
 
@@ -255,7 +257,7 @@ class _Reader:
         token = self.take(sort)
         if token is None:
             needed = "the end" if sort == "end" else repr(sort)
-            raise self.error(f"found {self.token.text!r}, needed {needed}")
+            raise self.error(f"found {echo(self.token.text)}, needed {needed}")
         return token
 
     def error(self, message: str, column: int | None = None) -> ParseError:
@@ -346,7 +348,7 @@ class _Reader:
             return self.listed()
         if token := self.take("name"):
             return self.named(token)
-        raise self.error(f"found {self.token.text!r}, needed a number, a name or '('")
+        raise self.error(f"found {echo(self.token.text)}, needed a number, a name or '('")
 
     def listed(self) -> list[Any]:
         values: list[Any] = []
@@ -374,7 +376,7 @@ class _Reader:
             raise self.error(f"{token.text}: {_signature_fault(error)}", token.column) from None
 
     def unknown(self, token: _Token) -> str:
-        return f"found the name {token.text!r}, needed one of {', '.join(sorted(self.heads))}"
+        return f"found the name {echo(token.text)}, needed one of {', '.join(sorted(self.heads))}"
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         values: list[Any] = []
@@ -385,7 +387,7 @@ class _Reader:
                 name = self.expect("name")
                 self.expect("=")
                 if name.text in keywords:
-                    raise self.error(f"found {name.text!r} twice", name.column)
+                    raise self.error(f"found {echo(name.text)} twice", name.column)
                 keywords[name.text] = self.sum()
             elif keywords:
                 raise self.error("found a value after a keyword, needed a keyword")
@@ -415,10 +417,12 @@ def _signature_fault(error: TypeError) -> str:
 
 def _symbol(name: Any, **assumptions: Any) -> sympy.Symbol:
     if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
-        raise ParseError(f"Symbol: found {name!r}, needed a quoted name")
+        raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
     unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
     if unknown:
-        raise ParseError(f"Symbol: found the assumption {sorted(unknown)[0]!r}, needed positive")
+        raise ParseError(
+            f"Symbol: found the assumption {echo(sorted(unknown)[0])}, needed positive"
+        )
     if not all(isinstance(value, bool) for value in assumptions.values()):
         raise ParseError("Symbol: found a value that is neither True nor False")
     return sympy.Symbol(name, **assumptions)
@@ -523,7 +527,7 @@ def from_json(text: str) -> Node:
 def _node_from(entry: Any, nodes: list[Node]) -> Node:
     found = entry.get("type") if isinstance(entry, dict) else entry
     if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
-        raise ParseError(f"found type {found!r}, needed one of {', '.join(sorted(kinds()))}")
+        raise ParseError(f"found type {echo(found)}, needed one of {', '.join(sorted(kinds()))}")
     cls = kinds()[entry["type"]]
     fields = {name: value for name, value in entry.items() if name != "type"}
     if cls is Compose:
@@ -541,7 +545,7 @@ def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
     parts = []
     for term in terms:
         if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], str | dict):
-            raise ParseError(f'found the term {term!r}, needed [node, "count"]')
+            raise ParseError(f'found the term {echo(term)}, needed [node, "count"]')
         parts.append({_node_at(term[0], nodes): _field_from(term[1], nodes)})
     return Compose(*parts)
 
@@ -557,10 +561,10 @@ def _field_from(value: Any, nodes: list[Node]) -> Any:
         return parse_law(value["law"])
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return value
-    raise ParseError(f"found the value {value!r}, needed text, a node or a formula")
+    raise ParseError(f"found the value {echo(value)}, needed text, a node or a formula")
 
 
 def _node_at(place: Any, nodes: list[Node]) -> Node:
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
-        raise ParseError(f"found node {place!r}, needed the place of an earlier node")
+        raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
     return nodes[place]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 
-from symacct.errors import DomainError, LimitError
+from symacct.errors import DomainError, LimitError, echo
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ def limits(**raised: int) -> Iterator[Limits]:
     known = {field.name for field in fields(Limits)}
     for name, value in raised.items():
         if name not in known:
-            raise DomainError(f"found limit {name!r}, needed one of {', '.join(sorted(known))}")
+            raise DomainError(f"found limit {echo(name)}, needed one of {', '.join(sorted(known))}")
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise DomainError(f"limit {name}: found {value!r}, needed a whole number >= 1")
+            raise DomainError(f"limit {name}: found {echo(value)}, needed a whole number >= 1")
     token = _limits.set(replace(_limits.get(), **raised))
     try:
         yield _limits.get()

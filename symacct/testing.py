@@ -15,7 +15,7 @@ from typing import Any
 
 from symacct.accountant import Accountant
 from symacct.claims import REPLACE_ONE, Kind
-from symacct.errors import DomainError, SymacctError
+from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import exact
 from symacct.expr import Node
 from symacct.notation import parse
@@ -59,13 +59,13 @@ def assert_sound(
     """
     m = parse(expression) if isinstance(expression, str) else expression
     if what not in _DEFAULTS:
-        raise DomainError(f"what: found {what!r}, needed 'rdp', 'epsilon' or 'delta'")
+        raise DomainError(f"what: found {echo(what)}, needed 'rdp', 'epsilon' or 'delta'")
     accountant = Accountant(_DIGITS)
     asked = list(_DEFAULTS[what] if at is None else at)
     for argument in asked:
         x = float(exact(argument, "at"))
         low, high = _truth(accountant, m, what, x, conversion)
-        _check(function(x), (low, high), f"{what}({x!r}) of {m!r}", rounding, loose)
+        _check(function(x), (low, high), f"{what}({echo(x)}) of {echo(m)}", rounding, loose)
     return len(asked)
 
 
@@ -123,6 +123,8 @@ def _check(
     exactly = Fraction(value)
     if exactly < low * (1 - Fraction(rounding)):
         share = float(exactly / Fraction(low))
-        raise UnsoundError(f"{where}: found {value!r}, {share:.9g} of the truth; {between}")
+        raise UnsoundError(f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}")
     if loose is not None and exactly > high * Fraction(loose):
-        raise UnsoundError(f"{where}: found {value!r}, more than {loose} times too much; {between}")
+        raise UnsoundError(
+            f"{where}: found {echo(value)}, more than {loose} times too much; {between}"
+        )

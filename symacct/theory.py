@@ -16,7 +16,7 @@ import sympy
 
 from symacct.arithmetic.symbolic import Max
 from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo
 from symacct.exact import INFINITY
 from symacct.expr import Node
 
@@ -111,7 +111,7 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        raise DomainError(f"theorem: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
     _revision = next(_changes)
 
 
@@ -124,7 +124,9 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
         global _revision
         made = Theorem(name=name, bound=bound, **statement)
         if made.status not in STATUSES:
-            raise DomainError(f"theorem {name}: found status {made.status!r}, needed {STATUSES}")
+            raise DomainError(
+                f"theorem {name}: found status {echo(made.status)}, needed {STATUSES}"
+            )
         if made.default and made.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
@@ -147,7 +149,7 @@ def named(name: str) -> Theorem:
     key, colon, options = str(name).partition(":")
     found = _register.get(key)
     if found is None:
-        raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"by: found {echo(name)}, needed one of {', '.join(_register)}")
     return _with_options(found, options) if colon else found
 
 
@@ -155,7 +157,8 @@ def refuse_unproved(by: str | None) -> None:
     """SoundnessError if the pinned theorem is no theorem: it must never become a guarantee."""
     if by is not None and named(by).status != PROVED:
         raise SoundnessError(
-            f"{named(by).name}: found the status {named(by).status!r}, needed a proved theorem for "
+            f"{named(by).name}: found the status {echo(named(by).status)}, needed a proved "
+            "theorem for "
             "a guarantee; leave out by=, or look at the number with .rdp(alpha, by=...)"
         )
 
@@ -287,10 +290,12 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
                 f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
             )
             raise DomainError(
-                f"by: found option {part!r} of {theorem.name}, needed {needed or 'no option'}"
+                f"by: found option {echo(part)} of {theorem.name}, needed {needed or 'no option'}"
             )
         if match[1] in chosen:
-            raise DomainError(f"by: found {match[1]} twice in {text!r}, needed each option once")
+            raise DomainError(
+                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
+            )
         chosen[match[1]] = int(match[2])
     options = {**dict(theorem.options), **chosen}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])

@@ -11,7 +11,7 @@ from symacct.arithmetic import BALL
 from symacct.claims import EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import is_infinite
 from symacct.sources import WBK19, ZW19
 
@@ -61,7 +61,7 @@ def subsampled_dp(
     """
     epsilon = nonnegative(epsilon, "subsampled_dp, epsilon")
     if is_infinite(delta) or nonnegative(delta, "subsampled_dp, delta") > 1:
-        raise DomainError(f"subsampled_dp, delta: found {delta}, needed 0 <= delta <= 1")
+        raise DomainError(f"subsampled_dp, delta: found {echo(delta)}, needed 0 <= delta <= 1")
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
     def new_epsilon(accountant: Any) -> tuple[arb, Claim]:

@@ -13,7 +13,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline, enclose, rational
 from symacct.domains import positive, rate, whole
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.sources import BLOG
 
 _SEARCH_BITS = 96
@@ -35,7 +35,7 @@ def route_one(
     tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
     if tail not in tails or r == 0:
         raise DomainError(
-            f"route_one: found tail {tail!r}, r = {r}; needed exact or chernoff, r > 0"
+            f"route_one: found tail {echo(tail)}, r = {r}; needed exact or chernoff, r > 0"
         )
     steps = Fraction(k) / r
 

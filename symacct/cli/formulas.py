@@ -9,6 +9,7 @@ import click
 
 import symacct
 from symacct.cli.frame import EPILOG, InputError, by_option, main, one_clear_line, print_json
+from symacct.errors import echo
 from symacct.export.document import paper
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex import latex
@@ -90,6 +91,6 @@ def _named(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         symbol, equals, tex = pair.partition("=")
         if not equals:
-            raise InputError(f"--name: found {pair!r}, needed SYMBOL=LATEX such as gamma=q")
+            raise InputError(f"--name: found {echo(pair)}, needed SYMBOL=LATEX such as gamma=q")
         names[symbol.strip()] = tex
     return names

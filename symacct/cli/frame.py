@@ -13,7 +13,7 @@ from rich.console import Console
 import symacct
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, SymacctError
+from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.grids import grid
 
 EPILOG = (
@@ -109,5 +109,5 @@ def axis(option: str, text: str) -> tuple[str, list[str]]:
     """The name and the values of NAME=VALUES, as an option gave it."""
     name, equals, values = text.partition("=")
     if not equals:
-        raise DomainError(f"{option}: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
+        raise DomainError(f"{option}: found {echo(text)}, needed NAME=VALUES such as sigma=1,2,5")
     return name.strip(), grid(values.strip())

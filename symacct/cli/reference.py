@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 import symacct
 from symacct.cli.frame import axis, main, one_clear_line
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.explore.reference import ReferenceTable, reference_table
 from symacct.explore.sweeps.worker import NEEDED
 
@@ -80,4 +80,4 @@ def _write(file: str | None, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DomainError(f"file: {file!r} cannot be written ({error.strerror})") from None
+        raise DomainError(f"file: {echo(file)} cannot be written ({error.strerror})") from None

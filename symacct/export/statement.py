@@ -14,7 +14,7 @@ import flint
 
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import DomainError, SoundnessError
+from symacct.errors import DomainError, SoundnessError, echo
 from symacct.exact import INFINITY, text
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import describe, exact_decimal, neighbours
@@ -68,7 +68,7 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
     if form not in _FORMS:
-        raise DomainError(f"form: found {form!r}, needed one of {', '.join(map(repr, _FORMS))}")
+        raise DomainError(f"form: found {echo(form)}, needed one of {', '.join(map(repr, _FORMS))}")
     if guarantee.claim.kind is Kind.LOWER:
         raise SoundnessError("statement: found a lower bound, which guarantees nothing")
     if guarantee.mechanism is None:

@@ -19,7 +19,7 @@ from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure, format_down, format_up
-from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError
+from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError, echo
 from symacct.exact import INFINITY, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
@@ -118,13 +118,15 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     """
     as_node(m, "expression")
     if isinstance(alphas, str) or not isinstance(alphas, Iterable):
-        raise DomainError(f"table: found the orders {alphas!r}, needed a list such as [2, 4, 8]")
+        raise DomainError(
+            f"table: found the orders {echo(alphas)}, needed a list such as [2, 4, 8]"
+        )
     orders = tuple(order(alpha) for alpha in alphas)
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
     sizes.check("outcomes", len(orders), "table, orders")
     if isinstance(by, str):
-        raise DomainError(f"table: found by={by!r}, needed a list such as [{by!r}]")
+        raise DomainError(f"table: found by={echo(by)}, needed a list such as [{echo(by)}]")
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(_checked(digits) + 3)
     columns = []
@@ -169,7 +171,7 @@ def _decimal(value: Fraction, digits: int, down: bool) -> str:
 
 def _checked(digits: Any) -> int:
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
+        raise PrecisionError(f"digits: found {echo(digits)}, needed a whole number >= 1")
     return digits
 
 
@@ -229,5 +231,5 @@ def _order_tex(at: Any) -> str:
 
 def _label(label: str) -> str:
     if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
-        raise DomainError(f"label: found {label!r}, needed letters, digits, and : . _ -")
+        raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
     return label

@@ -19,7 +19,7 @@ from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
-from symacct.errors import AdjacencyError, DomainError, OrderError
+from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, exact, expression, is_infinite
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
@@ -139,7 +139,8 @@ def _form(f: Any) -> Any:
         return f.xreplace(named)
     if _arity(f) not in (1, 2):
         raise DomainError(
-            f"Curve: found {f!r}, needed a SymPy expression in alpha, a function of (ctx, alpha), "
+            f"Curve: found {echo(f)}, needed a SymPy expression in alpha, a function of (ctx, "
+            "alpha), "
             "or an mpmath function of alpha"
         )
     return f

@@ -16,7 +16,7 @@ from flint import arb
 from symacct import sizes
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
@@ -105,7 +105,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 def _checked_cuts(values: Any) -> tuple[Cut, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"Density, cuts: found {values!r}, needed a list such as [0, 'inf']")
+        raise DomainError(f"Density, cuts: found {echo(values)}, needed a list such as [0, 'inf']")
     listed = []
     for value in values:
         listed.append(_cut(value))
@@ -124,7 +124,7 @@ def _cut(value: Any) -> Cut:
         return -INFINITY
     number = exact(value, "Density, cuts")
     if isinstance(number, sympy.Expr):
-        raise DomainError(f"Density, cuts: found {number}, needed rational numbers or ±inf")
+        raise DomainError(f"Density, cuts: found {echo(number)}, needed rational numbers or ±inf")
     return number
 
 
@@ -133,7 +133,9 @@ def _checked_mass(value: Any) -> Exact | str:
         return "any"
     mass = exact(value, "Density, mass")
     if isinstance(mass, sympy.Expr) or mass <= 0:
-        raise DomainError(f"Density, mass: found {value}, needed a rational number > 0, or 'any'")
+        raise DomainError(
+            f"Density, mass: found {echo(value)}, needed a rational number > 0, or 'any'"
+        )
     return mass
 
 
@@ -163,9 +165,9 @@ def _check_mass(law: Density) -> None:
         try:
             found = mass(law.kernel, _CHECK_BITS)
         except PrecisionError as error:
-            raise PrecisionError(f"{law!r}: {error}") from None
+            raise PrecisionError(f"{echo(law)}: {error}") from None
         if not found.is_finite():
-            raise DomainError(f"{law!r}: found an infinite integral, needed a finite one")
+            raise DomainError(f"{echo(law)}: found an infinite integral, needed a finite one")
         wanted = law.mass
         if wanted == "any":
             return

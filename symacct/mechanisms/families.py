@@ -13,7 +13,7 @@ import sympy
 from symacct import sizes
 from symacct.arithmetic.special import log_gamma
 from symacct.domains import nonnegative, positive, probability
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
@@ -109,7 +109,7 @@ def _refuse_irrational(value: Any, what: str) -> None:
         if isinstance(one, tuple):
             _refuse_irrational(one, what)
         elif not isinstance(one, Fraction):
-            raise DomainError(f"{what}: found {one}, needed a rational number")
+            raise DomainError(f"{what}: found {echo(one)}, needed a rational number")
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +121,7 @@ class Bernoulli(Law):
     def __post_init__(self) -> None:
         self._settle(p=nonnegative(self.p, "Bernoulli, p"))
         if self.p > 1:
-            raise DomainError(f"Bernoulli, p: found {self.p}, needed 0 <= p <= 1")
+            raise DomainError(f"Bernoulli, p: found {echo(self.p)}, needed 0 <= p <= 1")
 
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
@@ -455,10 +455,12 @@ class MultivariateNormal(Law):
                 f"{len(rows)} rows, needed d entries and d rows of d"
             )
         if covariance != tuple(zip(*covariance, strict=True)):
-            raise DomainError(f"MultivariateNormal: found {self!r}, needed a symmetric covariance")
+            raise DomainError(
+                f"MultivariateNormal: found {echo(self)}, needed a symmetric covariance"
+            )
         if not is_positive_definite(matrix(covariance)):
             raise DomainError(
-                f"MultivariateNormal: found {self!r}, needed a positive definite covariance"
+                f"MultivariateNormal: found {echo(self)}, needed a positive definite covariance"
             )
 
     def why_no_closed_form(self, other: Any) -> str | None:
@@ -524,7 +526,7 @@ def _row(values: Any, what: str) -> tuple[Exact, ...]:
 
 def _listed(values: Any, what: str) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"{what}: found {values!r}, needed a list")
+        raise DomainError(f"{what}: found {echo(values)}, needed a list")
     listed = list(islice(values, sizes.current().outcomes + 1))
     sizes.check("outcomes", len(listed) ** 2 if what.endswith("mean") else len(listed), what)
     return listed

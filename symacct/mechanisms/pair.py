@@ -12,7 +12,7 @@ from symacct import sizes
 from symacct.claims import Adjacency, Claim, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import exact, order
 from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.families import Law
@@ -125,7 +125,7 @@ class DistributionPair(Mechanism):
 
         at, direction = order(alpha), self.direction(reverse)
         if not isinstance(at, int | float | Fraction):
-            raise DomainError(f"order alpha: found {at}, needed a rational number or ∞")
+            raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
         return certified_number(
             default_accountant("ball"),
@@ -149,7 +149,8 @@ class DistributionPair(Mechanism):
         gamma = rate(gamma, "DistributionPair.sampled, gamma")
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
-                f"DistributionPair.sampled: found {self!r} at the rate {gamma}, needed finitely "
+                f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
+                "finitely "
                 "many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
@@ -165,15 +166,15 @@ def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
     what = f"DistributionPair, {name}"
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DomainError(
-            f"{what}: found {values!r}, needed a list of probabilities such as ['1/3', '2/3'], "
+            f"{what}: found {echo(values)}, needed a list of probabilities such as ['1/3', '2/3'], "
             "or one of symacct.laws"
         )
     numbers = tuple(exact(value, what) for value in _counted(values, what))
     for number in numbers:
         if not isinstance(number, Fraction):
-            raise DomainError(f"{what}: found {number}, needed rational probabilities")
+            raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")
         if number < 0:
-            raise DomainError(f"{what}: found {number}, needed probabilities >= 0")
+            raise DomainError(f"{what}: found {echo(number)}, needed probabilities >= 0")
     total = sum(numbers)
     if total != 1:
         raise DomainError(
@@ -196,13 +197,13 @@ def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
     """Two laws whose divergences have a closed form, or are integrals over the line."""
     if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(
-            f"DistributionPair: found {P!r} and {Q!r}, needed two laws, "
+            f"DistributionPair: found {echo(P)} and {echo(Q)}, needed two laws, "
             "or two lists of probabilities"
         )
     if has_closed_form(P, Q) or (P.kernel is not None and Q.kernel is not None):
         return
     reason = P.why_no_closed_form(Q) if type(P) is type(Q) else None
     raise DomainError(
-        f"DistributionPair: found {P!r} and {Q!r}, needed "
+        f"DistributionPair: found {echo(P)} and {echo(Q)}, needed "
         f"{reason or 'two laws of one family, or two densities on the line'}"
     )

@@ -11,7 +11,7 @@ import sympy
 from symacct import sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import exact
 from symacct.expr import Node, _interning, as_node
 from symacct.operations.operation import Operation
@@ -123,7 +123,7 @@ def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
         for one in part:
             _count(counts, one, times)
     else:
-        raise DomainError(f"Compose: found {part!r}, needed mechanisms such as Gaussian(5)")
+        raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 
@@ -134,7 +134,7 @@ def _runs(count: Any) -> Count:
         number = exact(count, name)
         if isinstance(number, sympy.Expr) and number.free_symbols:
             if number.is_integer is False or number.is_negative:
-                raise DomainError(f"{name}: found {count}, needed a whole number >= 0")
+                raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
         return whole(count, name)
     except DomainError as error:

@@ -25,6 +25,7 @@ from symacct.errors import (
     MissingPackageError,
     StorageError,
     SymacctError,
+    echo,
 )
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
@@ -155,9 +156,11 @@ class _Grid:
     def __init__(self, m: Node, over: Mapping[Any, Any], ask: str) -> None:
         self.m = as_node(m, "sweep")
         if ask not in NEEDED:
-            raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+            raise DomainError(f"ask: found {echo(ask)}, needed one of {', '.join(NEEDED)}")
         if not isinstance(over, Mapping):
-            raise DomainError(f"sweep: found {over!r}, needed values by name: {{'sigma': [1, 2]}}")
+            raise DomainError(
+                f"sweep: found {echo(over)}, needed values by name: {{'sigma': [1, 2]}}"
+            )
         values = {getattr(key, "name", key): _values(key, value) for key, value in over.items()}
         symbols = sorted(symbol.name for symbol in self.m.free_symbols)
         needed = NEEDED[ask]
@@ -227,7 +230,7 @@ class _Grid:
 def _values(name: Any, values: Any) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
-        raise DomainError(f"sweep: found the axis {name!r}, needed a symbol or its name")
+        raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     found = [_text(value, str(name)) for value in ([values] if alone else values)]
     if not found:

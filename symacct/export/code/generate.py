@@ -13,7 +13,7 @@ import sympy
 
 import symacct
 from symacct.domains import positive, whole
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import exact
 from symacct.export.code import source
 from symacct.export.code.constants import in_float64
@@ -61,12 +61,14 @@ def code(
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
     if target not in TARGETS:
-        raise DomainError(f"target: found {target!r}, needed one of {', '.join(TARGETS)}")
+        raise DomainError(f"target: found {echo(target)}, needed one of {', '.join(TARGETS)}")
     last = whole(_USUAL_ORDER[target] if max_order is None else max_order, "max_order", least=2)
     count = whole(points, "points", least=20)
     needed = positive(accuracy, "accuracy")
     if not isinstance(needed, Fraction):
-        raise DomainError(f"accuracy: found {accuracy}, needed a rational number such as 1e-11")
+        raise DomainError(
+            f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
+        )
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if target == "mpmath":
@@ -192,9 +194,11 @@ def _chosen(
     for key, values in (at or {}).items():
         if key not in known:
             found = ", ".join(s.name for s in names) or "none is open"
-            raise DomainError(f"at: found {key!r}, needed one of the open parameters: {found}")
-        numbers = tuple(exact(value, f"at[{key!r}]") for value in values)
+            raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
+        numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)
         if not numbers or not all(isinstance(number, Fraction) for number in numbers):
-            raise DomainError(f"at[{key!r}]: found {values!r}, needed a list of rational numbers")
+            raise DomainError(
+                f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
+            )
         chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
     return chosen
