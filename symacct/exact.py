@@ -156,11 +156,30 @@ def _from_mpf(value: Any, name: str) -> Fraction:
     return _bounded(-magnitude if sign else magnitude, name)
 
 
+def _check_shape(value: sympy.Basic, name: str) -> None:
+    """LimitError for a formula too deep or too large to walk, counted without recursion."""
+    shape: dict[int, tuple[int, int]] = {}  # of each part: its height, its operations as a tree
+    stack = [value]
+    while stack:
+        parts = [part for part in stack[-1].args if id(part) not in shape]
+        if parts:
+            stack.extend(parts)
+            continue
+        one = stack.pop()
+        below = [shape[id(part)] for part in one.args]
+        height = 1 + max((height for height, _ in below), default=0)
+        size = 1 + sum(size for _, size in below)
+        sizes.check("depth", height // 2, f"{name}, nesting depth of the formula")
+        sizes.check("nodes", size, f"{name}, operations of the formula")
+        shape[id(one)] = height, size
+
+
 def _from_sympy(value: sympy.Basic, name: str) -> Exact:
     if isinstance(value, sympy.Rational):
         return _bounded(Fraction(int(value.p), int(value.q)), name)
     if isinstance(value, sympy.Float):
         return _from_mpf(value, name)
+    _check_shape(value, name)
     if not isinstance(value, sympy.Expr) or value.has(sympy.nan, sympy.oo, sympy.zoo):
         raise DomainError(f"{name}: found {echo(value)}, needed a finite number or expression")
     # Floats inside an expression are exact binary values too.

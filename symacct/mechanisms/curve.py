@@ -15,6 +15,7 @@ import sympy
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.bounded import replaced
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
@@ -123,7 +124,7 @@ class Curve(Mechanism):
 
     def _formula_at(self, ctx: Any, alpha: Any) -> Any:
         if isinstance(ctx, SymbolicArithmetic):
-            return self.f.xreplace({ALPHA: alpha})
+            return expression(replaced(self.f, {ALPHA: exact(alpha, "order alpha")}))
         return evaluate(ctx, self.f, {ALPHA: alpha})
 
 

@@ -113,9 +113,9 @@ def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
         pass  # what is not run is no part
     elif isinstance(part, Compose):
         for node, count in part.terms.items():
-            counts[node] = counts.get(node, 0) + times * count
+            counts[node] = _bounded(counts.get(node, 0) + times * count)
     elif isinstance(part, Node):
-        counts[part] = counts.get(part, 0) + times
+        counts[part] = _bounded(counts.get(part, 0) + times)
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
@@ -125,6 +125,13 @@ def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
+
+
+def _bounded(count: Count) -> Count:
+    """The count, if it is not too long a number to be written down and read again."""
+    if isinstance(count, int):
+        sizes.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
+    return count
 
 
 def _runs(count: Any) -> Count:

@@ -1,4 +1,4 @@
-"""Expressions as text and as JSON, read back by a closed grammar; nothing is ever executed.
+"""Text read back as an expression by a closed grammar; nothing is ever executed.
 
     sum   = product { ("+" | "-") product }      product = unary { ("*" | "/") unary }
     unary = "-" unary | power                    power   = atom [ "**" unary ]
@@ -11,132 +11,18 @@ not rational a few of SymPy's. Numbers are exact, quoted or not. Lists hold numb
 
 from __future__ import annotations
 
-import inspect
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sympy
-from sympy.printing.str import StrPrinter
 
-from symacct import exact, sizes
-from symacct.claims import Adjacency
-from symacct.errors import DomainError, ParseError, echo
+from symacct import bounded, exact, sizes
+from symacct.errors import ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
 from symacct.operations.compose import Compose
-from symacct.symbols import alpha as ALPHA
-
-FORMAT = 1  # of the JSON documents
-
-# --- writing text
-
-
-def to_text(node: Node) -> str:
-    """The expression as valid Python with the same meaning; `parse` reads it back.
-
-    A text that would pass the limit on bytes (shared nodes are written out each time) is cut
-    with "…"; to_json writes each node once.
-    """
-    budget = sizes.current().text_bytes // 64
-
-    def write(node: Node) -> str:
-        nonlocal budget
-        budget -= 1
-        if budget < 0:
-            return "…"
-        if isinstance(node, Compose):
-            return _sum_text(node, write)
-        arguments = []
-        for name, default in node.constructor.items():
-            value = node.fields()[name]
-            if default is inspect.Parameter.empty:
-                arguments.append(write(value) if isinstance(value, Node) else value_text(value))
-            elif not _is_default(value, default):
-                arguments.append(f"{name}={value_text(value)}")
-        return f"{type(node).__name__}({', '.join(arguments)})"
-
-    return write(node)
-
-
-def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
-    if not node.terms:
-        return "Compose()"
-    parts = sorted(((write(part), count) for part, count in node.terms.items()), key=itemgetter(0))
-    return " + ".join(
-        text if count == 1 else f"{_count_text(count)}*{text}" for text, count in parts
-    )
-
-
-def _count_text(count: Any) -> str:
-    """A number of runs as a factor; an open one may be a sum."""
-    text = value_text(count)
-    return f"({text})" if isinstance(count, sympy.Add) else text
-
-
-def stated_parameters(node: Node) -> dict[str, str]:
-    """The parameters as text, but for parts of the expression and for what the defaults say."""
-    fields = node.fields()
-    return {
-        name: value_text(fields[name]).replace("'", "")
-        for name, default in node.constructor.items()
-        if not isinstance(fields[name], Node) and not _is_default(fields[name], default)
-    }
-
-
-def value_text(value: Any) -> str:
-    """A field that is no node, as Python with the same meaning."""
-    if isinstance(value, sympy.Rational):
-        value = Fraction(int(value.p), int(value.q))
-    if isinstance(value, sympy.Expr):
-        # Only a curve's formula speaks of alpha, and is quoted; a parameter stands bare.
-        return repr(_PRINTER.doprint(value)) if value.has(ALPHA) else _PRINTER.doprint(value)
-    if isinstance(value, Fraction | int) and value.denominator == 1:
-        return exact.text(Fraction(value))
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, Law):
-        arguments = ", ".join(map(value_text, value.parameters.values()))
-        return f"laws.{type(value).__name__}({arguments})"
-    if callable(value):
-        return f"<function {getattr(value, '__name__', '?')}>"
-    return repr(_plain(value))
-
-
-def _plain(value: Any) -> str:
-    """A field that is no node and no formula, as the text that its constructor takes."""
-    if isinstance(value, Fraction):
-        return exact.text(value)
-    if isinstance(value, Adjacency):
-        return value.relation.value
-    return str(value)
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    if isinstance(default, str):
-        return _plain(value) == default
-    return value is default if default is None else value == default
-
-
-class _Printer(StrPrinter):
-    """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
-
-    def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
-        if symbol == ALPHA:
-            return symbol.name
-        stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
-        return f"Symbol('{symbol.name}'{''.join(stated)})"
-
-    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
-        return f"Rational({number.p}, {number.q})"
-
-
-_PRINTER = _Printer()
-
-# --- reading text
 
 
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
@@ -190,7 +76,7 @@ def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
 def _read(text: str, heads: dict[str, Callable[..., Any]], names: dict[str, Any]) -> Any:
     if not isinstance(text, str):
         raise ParseError(f"found {type(text).__name__}, needed text")
-    sizes.check("text_bytes", len(text.encode()), "text, in bytes")
+    sizes.check("text_bytes", len(text.encode("utf-8", "surrogatepass")), "text, in bytes")
     reader = _Reader(_tokens(text), heads, {**_CONSTANTS, **names})
     value = reader.sum()
     reader.expect("end")
@@ -277,12 +163,11 @@ class _Reader:
     def added(self, parts: list[Any]) -> Any:
         if len(parts) == 1:
             return parts[0]
-        nodes = [isinstance(part, Node) for part in parts]
-        if all(nodes):
+        if all(isinstance(part, Node) for part in parts):
             return Compose(*parts)
         if not all(map(_is_number, parts)):
             raise self.error("found '+' between unlike things, needed two mechanisms or numbers")
-        return exact.exact(sum((exact.expression(part) for part in parts), sympy.Integer(0)))
+        return bounded.added(parts)
 
     def negative(self, value: Any, operator: _Token) -> Any:
         if not _is_number(value):
@@ -307,8 +192,7 @@ class _Reader:
             return count * node
         if operator.sort == "/" and right == 0:
             raise self.error("found a division by 0", operator.column)
-        left, right = exact.expression(left), exact.expression(right)
-        return exact.exact(left * right if operator.sort == "*" else left / right)
+        return (bounded.multiplied if operator.sort == "*" else bounded.divided)(left, right)
 
     def unary(self) -> Any:
         signs = []
@@ -316,9 +200,9 @@ class _Reader:
             signs.append(operator)
         sizes.check("depth", len(signs) // 2, "text, signs in a row")
         value = self.power()
-        if signs and isinstance(value, Node | str | list):
-            return self.negative(value, signs[0])
-        return -value if len(signs) % 2 else value
+        if not signs:
+            return value
+        return self.negative(value, signs[0]) if len(signs) % 2 else -self.negative(value, signs[0])
 
     def power(self) -> Any:
         base = self.atom()
@@ -331,9 +215,7 @@ class _Reader:
         self.depth -= 2
         if not _is_number(base) or not _is_number(exponent):
             raise self.error("found '**' on something that is no number", operator.column)
-        if isinstance(exponent, Fraction):
-            sizes.check("digits", abs(exponent.numerator), "text, exponent")
-        return exact.exact(exact.expression(base) ** exact.expression(exponent))
+        return bounded.raised(base, exponent)
 
     def atom(self) -> Any:
         if token := self.take("number"):
@@ -355,7 +237,7 @@ class _Reader:
         while not self.take("]"):
             column = self.token.column
             values.append(self.sum())
-            if isinstance(values[-1], Node | Law):
+            if not isinstance(values[-1], str | list) and not _is_number(values[-1]):
                 raise self.error("found a mechanism or a law in a list, needed numbers", column)
             if self.token.sort != "]":
                 self.expect(",")
@@ -400,7 +282,8 @@ class _Reader:
 
 def _is_number(value: Any) -> bool:
     """Is this a number, and neither a node, a law, a list nor quoted text?"""
-    return isinstance(value, Fraction | int | sympy.Expr)
+    # True and False are names for assumptions, and integers to Python.
+    return isinstance(value, Fraction | sympy.Expr)
 
 
 def _law_heads() -> dict[str, Callable[..., Any]]:
@@ -428,143 +311,31 @@ def _symbol(name: Any, **assumptions: Any) -> sympy.Symbol:
     return sympy.Symbol(name, **assumptions)
 
 
-def _formula_head(head: Callable[..., Any]) -> Callable[..., Any]:
+def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
+    """The function that a text calls by this name: `arity` numbers, or one and more."""
+
     def build(*values: Any) -> Any:
-        if not values or any(isinstance(value, Node | str | bool) for value in values):
-            raise ParseError(f"{getattr(head, '__name__', head)}: needed numbers")
-        return exact.exact(head(*(exact.expression(value) for value in values)))
+        if not values or len(values) != (arity or len(values)) or not all(map(_is_number, values)):
+            found = ", ".join(map(echo, values)) or "nothing"
+            needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
+            raise ParseError(f"{name}: found {found}, needed {needed}")
+        return compute(*values)
 
     return build
 
 
+def _function(head: Any) -> Callable[..., Any]:
+    return lambda *values: bounded.called(head, values)
+
+
 _FORMULA_HEADS: dict[str, Callable[..., Any]] = {
     "Symbol": _symbol,
-    "Rational": _formula_head(lambda p, q: p / q),
-    "exp": _formula_head(sympy.exp),
-    "log": _formula_head(sympy.log),
-    "sqrt": _formula_head(sympy.sqrt),
-    "Min": _formula_head(sympy.Min),
-    "Max": _formula_head(sympy.Max),
-    "Abs": _formula_head(sympy.Abs),
+    "Rational": _formula_head("Rational", 2, bounded.divided),
+    "exp": _formula_head("exp", 1, _function(sympy.exp)),
+    "log": _formula_head("log", 1, _function(sympy.log)),
+    "sqrt": _formula_head("sqrt", 1, lambda value: bounded.raised(value, Fraction(1, 2))),
+    "Min": _formula_head("Min", None, _function(sympy.Min)),
+    "Max": _formula_head("Max", None, _function(sympy.Max)),
+    "Abs": _formula_head("Abs", 1, _function(sympy.Abs)),
 }
 _CONSTANTS = {"pi": sympy.pi, "E": sympy.E, "True": True, "False": False}
-
-# --- JSON
-
-
-def to_json(node: Node) -> str:
-    """The expression as JSON, each node once, children before parents.
-
-    Raises DomainError for a curve made of a Python function, which has no text.
-    """
-    index: dict[Node, int] = {}
-    written: list[dict[str, Any]] = []
-    for one in node.walk():
-        index[one] = len(written)
-        written.append(_node_json(one, index))
-    return json.dumps({"symacct": FORMAT, "nodes": written}, ensure_ascii=False)
-
-
-def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
-    if isinstance(node, Compose):
-        parts = sorted((index[part], _count_json(n)) for part, n in node.terms.items())
-        return {"type": "Compose", "terms": [[i, count] for i, count in parts]}
-    return {"type": type(node).__name__} | {
-        name: _field_json(node, value, index) for name, value in node.fields().items()
-    }
-
-
-def _count_json(count: Any) -> Any:
-    return _field_json(None, count, {}) if isinstance(count, sympy.Expr) else str(count)
-
-
-def _field_json(node: Node | None, value: Any, index: dict[Node, int]) -> Any:
-    if isinstance(value, Node):
-        return {"node": index[value]}
-    if value is None:
-        return None
-    if isinstance(value, sympy.Expr):
-        return {"formula": _PRINTER.doprint(value)}
-    if isinstance(value, tuple):
-        return [_field_json(node, one, index) for one in value]
-    if isinstance(value, Law):
-        return {"law": value_text(value)}
-    if callable(value):
-        raise DomainError(
-            f"{type(node).__name__}: found a Python function, which has no text; "
-            "state the curve as a SymPy expression in alpha to write it down"
-        )
-    return _plain(value)
-
-
-def from_json(text: str) -> Node:
-    """The expression that `to_json` wrote; the last node listed is the whole.
-
-    Raises ParseError for anything else, LimitError for absurd sizes.
-    """
-    if not isinstance(text, str | bytes):
-        raise ParseError(f"JSON: found {type(text).__name__}, needed text")
-    sizes.check("text_bytes", len(text), "JSON, in bytes")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("symacct") != FORMAT:
-        raise ParseError(f'JSON: found no {{"symacct": {FORMAT}, "nodes": [...]}}')
-    entries = document.get("nodes")
-    if not isinstance(entries, list) or not entries:
-        raise ParseError("JSON: found no nodes, needed a list of at least one")
-    sizes.check("nodes", len(entries), "JSON, nodes")
-    nodes: list[Node] = []
-    for place, entry in enumerate(entries):
-        try:
-            nodes.append(_node_from(entry, nodes))
-        except ParseError as error:
-            raise ParseError(f"JSON, node {place}: {error}") from None
-    return nodes[-1]
-
-
-def _node_from(entry: Any, nodes: list[Node]) -> Node:
-    found = entry.get("type") if isinstance(entry, dict) else entry
-    if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
-        raise ParseError(f"found type {echo(found)}, needed one of {', '.join(sorted(kinds()))}")
-    cls = kinds()[entry["type"]]
-    fields = {name: value for name, value in entry.items() if name != "type"}
-    if cls is Compose:
-        return _compose_from(fields, nodes)
-    needed = cls.constructor  # type: ignore[attr-defined]
-    if set(fields) != set(needed):
-        raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}")
-    return cls(**{name: _field_from(value, nodes) for name, value in fields.items()})
-
-
-def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
-    terms = fields.get("terms")
-    if set(fields) != {"terms"} or not isinstance(terms, list):
-        raise ParseError(f"found fields {sorted(fields)}, needed terms, a list of [node, count]")
-    parts = []
-    for term in terms:
-        if not isinstance(term, list) or len(term) != 2 or not isinstance(term[1], str | dict):
-            raise ParseError(f'found the term {echo(term)}, needed [node, "count"]')
-        parts.append({_node_at(term[0], nodes): _field_from(term[1], nodes)})
-    return Compose(*parts)
-
-
-def _field_from(value: Any, nodes: list[Node]) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, dict) and set(value) == {"node"}:
-        return _node_at(value["node"], nodes)
-    if isinstance(value, dict) and set(value) == {"formula"}:
-        return parse_formula(value["formula"], ALPHA)
-    if isinstance(value, dict) and set(value) == {"law"}:
-        return parse_law(value["law"])
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return value
-    raise ParseError(f"found the value {echo(value)}, needed text, a node or a formula")
-
-
-def _node_at(place: Any, nodes: list[Node]) -> Node:
-    if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
-        raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
-    return nodes[place]
