@@ -19,7 +19,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from symacct import search, sizes
+from symacct import doors, search, sizes
 from symacct import theory as register
 from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
@@ -69,10 +69,8 @@ class Accountant:
     def __init__(
         self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
     ) -> None:
-        if engine not in ENGINES:
-            raise DomainError(f"engine: found {echo(engine)}, needed one of {', '.join(ENGINES)}")
-        self.digits = _checked_digits(digits)
-        self.engine = engine
+        self.digits = doors.digits(digits)
+        self.engine = doors.one_of(engine, "engine", ENGINES)
         self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
         self._lock = threading.RLock()
         self._disk = None if memo is None else DiskMemo(memo)
@@ -82,7 +80,7 @@ class Accountant:
     def oracle_calls(self, m: Node) -> int:
         """The number of distinct orders at which m's curve was evaluated."""
         with self._lock:
-            tables = self._memo.get(m, {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls"), {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
@@ -156,7 +154,7 @@ class Accountant:
     ) -> Enclosure:
         """factor · ε(α), at a precision that is doubled until the digits are there."""
         _refuse_symbols(m, alpha)
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
             return ask[self.engine](m, alpha, goal, by, digits, factor)
@@ -261,7 +259,7 @@ class Accountant:
             raise DomainError(
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
                 return replace(_Search(self, question, digits).answer(orders), mechanism=m)
@@ -645,7 +643,7 @@ def certified_number(
     signed: bool = False,
 ) -> Enclosure:
     """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
-    digits = _checked_digits(digits)
+    digits = doors.digits(digits)
     with accountant._asking():
         ball, claim, _ = _to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
@@ -656,9 +654,13 @@ def _was_read(table: Any, alpha: Any) -> bool:
     return isinstance(table, StoredTable) and alpha in table.read
 
 
-@functools.cache
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
+    return _default_accountant(doors.one_of(engine, "engine", ENGINES))
+
+
+@functools.cache
+def _default_accountant(engine: str) -> Accountant:
     return Accountant(engine=engine)
 
 
@@ -685,18 +687,6 @@ def _undecided(what: str, digits: int) -> PrecisionError:
 
 def _first_bits(digits: int) -> int:
     return math.ceil(digits * math.log2(10)) + _GUARD_BITS
-
-
-def _checked_digits(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {echo(digits)}, needed a whole number >= 1")
-    allowed = sizes.current().digits
-    if digits > allowed:
-        raise PrecisionError(
-            f"digits: found {digits:,}, needed at most {allowed:,}; "
-            "raise the limit with symacct.limits(digits=...)"
-        )
-    return digits
 
 
 def _refuse_symbols(m: Node, alpha: Any) -> None:

@@ -91,22 +91,20 @@ def adjacency(value: Any) -> Adjacency:
     """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
     if isinstance(value, Adjacency):
         return value
-    try:
-        return Adjacency(Relation(value))
-    except ValueError:
+    relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
+    if not isinstance(relation, Relation):
         raise DomainError(
             f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
-        ) from None
+        )
+    return Adjacency(relation)
 
 
 def kind(value: Any) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
-    try:
-        return value if isinstance(value, Kind) else Kind(value)
-    except ValueError:
-        raise DomainError(
-            f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'"
-        ) from None
+    found = {str(one.value): one for one in Kind}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, Kind):
+        raise DomainError(f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'")
+    return found
 
 
 @dataclass(frozen=True)

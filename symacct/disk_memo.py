@@ -14,7 +14,7 @@ from weakref import WeakSet
 import flint
 from flint import arb, fmpz
 
-from symacct import exact
+from symacct import doors, exact
 from symacct import theory as register
 from symacct.errors import StorageError, SymacctError
 from symacct.exact import INFINITY
@@ -69,7 +69,7 @@ class DiskMemo:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = doors.path(path, "memo")
         self._tables: WeakSet[StoredTable] = WeakSet()
         self._seen = 0  # the state of the file at the last refresh
         with self._said():

@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 from flint import arb, fmpq, fmpz
 
+from symacct import doors
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.errors import PrecisionError
@@ -64,11 +65,14 @@ class Enclosure:
 
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
-        return format_up(self.upper, digits or self.digits_asked)
+        return format_up(self.upper, self._shown(digits))
 
     def rounded_down(self, digits: int | None = None) -> str:
         """The lower end, rounded downwards to `digits` significant digits."""
-        return format_down(self.lower, digits or self.digits_asked)
+        return format_down(self.lower, self._shown(digits))
+
+    def _shown(self, digits: int | None) -> int:
+        return self.digits_asked if digits is None else doors.digits(digits)
 
     def as_dict(self) -> dict[str, Any]:
         """The enclosure for JSON: ends as decimal text rounded outwards, and the claim."""

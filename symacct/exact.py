@@ -13,6 +13,7 @@ import flint
 import mpmath
 import numpy as np
 import sympy
+from sympy.printing.str import StrPrinter
 
 from symacct import sizes
 from symacct.errors import DomainError, echo
@@ -88,6 +89,15 @@ def is_infinite(value: Any) -> bool:
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value)) and value > 0
 
 
+class _Printer(StrPrinter):
+    """SymPy's own, without Python's limit on the digits of an integer."""
+
+    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+        return text(Fraction(int(number.p), int(number.q)))
+
+    _print_Integer = _print_Rational  # noqa: N815
+
+
 def text(value: Exact) -> str:
     """`value` as text that `exact` reads back: 5, 1/1000."""
     if isinstance(value, Fraction):
@@ -96,7 +106,7 @@ def text(value: Exact) -> str:
         if value.denominator == 1:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
-    return str(value)
+    return str(_Printer().doprint(value))
 
 
 def expression(value: Exact | int) -> sympy.Expr:

@@ -146,7 +146,7 @@ def theorems() -> list[Theorem]:
 
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
-    key, colon, options = str(name).partition(":")
+    key, colon, options = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _register.get(key)
     if found is None:
         raise DomainError(f"by: found {echo(name)}, needed one of {', '.join(_register)}")

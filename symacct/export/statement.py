@@ -12,9 +12,10 @@ from typing import Any
 
 import flint
 
+from symacct import doors
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import DomainError, SoundnessError, echo
+from symacct.errors import DomainError, SoundnessError
 from symacct.exact import INFINITY, text
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import describe, exact_decimal, neighbours
@@ -67,8 +68,7 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
-    if form not in _FORMS:
-        raise DomainError(f"form: found {echo(form)}, needed one of {', '.join(map(repr, _FORMS))}")
+    doors.one_of(form, "form", _FORMS)
     if guarantee.claim.kind is Kind.LOWER:
         raise SoundnessError("statement: found a lower bound, which guarantees nothing")
     if guarantee.mechanism is None:

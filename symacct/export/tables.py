@@ -15,11 +15,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure, format_down, format_up
-from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError, echo
+from symacct.errors import DomainError, OrderError, SymacctError, echo
 from symacct.exact import INFINITY, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
@@ -128,7 +128,7 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     if isinstance(by, str):
         raise DomainError(f"table: found by={echo(by)}, needed a list such as [{echo(by)}]")
     # A few digits more than printed: what is printed is rounded once.
-    accountant = Accountant(_checked(digits) + 3)
+    accountant = Accountant(doors.digits(digits) + 3)
     columns = []
     theorems: list[str | None] = [named(one).name for one in by]
     for name in theorems or [None]:
@@ -167,12 +167,6 @@ def _decimal(value: Fraction, digits: int, down: bool) -> str:
     rounding = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING)
     found = rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
-
-
-def _checked(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {echo(digits)}, needed a whole number >= 1")
-    return digits
 
 
 def rounded(value: Enclosure, digits: int) -> str:

@@ -17,7 +17,7 @@ from symacct import sizes
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
+from symacct.exact import INFINITY, Exact, exact, expression, is_infinite, text
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.overlap import Cut, Kernel, Side, corners, sides
@@ -49,7 +49,7 @@ class Density(Law):
 
     def __post_init__(self) -> None:
         formula = _formula(self.f)
-        object.__setattr__(self, "f", str(formula))
+        object.__setattr__(self, "f", text(formula))
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         object.__setattr__(self, "mass", _checked_mass(self.mass))
         self.__dict__["formula"] = formula
@@ -111,16 +111,17 @@ def _checked_cuts(values: Any) -> tuple[Cut, ...]:
         listed.append(_cut(value))
         sizes.check("outcomes", len(listed), "Density, cuts")
     if len(listed) < 2 or any(low >= high for low, high in pairwise(listed)):
-        raise DomainError(
-            f"Density, cuts: found {[str(cut) for cut in listed]}, needed two or more, rising"
-        )
+        raise DomainError(f"Density, cuts: found {echo(listed)}, needed two or more, rising")
     return tuple(listed)
 
 
 def _cut(value: Any) -> Cut:
     if is_infinite(value):
         return INFINITY
-    if value == -INFINITY or (isinstance(value, str) and is_infinite(value.strip().lstrip("-"))):
+    number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
+    if number_like and value == -INFINITY:
+        return -INFINITY
+    if isinstance(value, str) and is_infinite(value.strip().lstrip("-")):
         return -INFINITY
     number = exact(value, "Density, cuts")
     if isinstance(number, sympy.Expr):
@@ -129,8 +130,8 @@ def _cut(value: Any) -> Cut:
 
 
 def _checked_mass(value: Any) -> Exact | str:
-    if value == "any":
-        return "any"
+    if isinstance(value, str) and value == "any":
+        return value
     mass = exact(value, "Density, mass")
     if isinstance(mass, sympy.Expr) or mass <= 0:
         raise DomainError(
@@ -173,8 +174,9 @@ def _check_mass(law: Density) -> None:
             return
         if not (found * wanted.denominator - wanted.numerator).contains(0):
             raise DomainError(
-                f"Density: found {law.f} with the integral {found.str(12, radius=False)}, needed "
-                f"{wanted}; correct it, or pass mass='any' to divide by the integral"
+                f"Density: found {echo(law.formula)} with the integral "
+                f"{found.str(12, radius=False)}, needed "
+                f"{echo(wanted)}; correct it, or pass mass='any' to divide by the integral"
             )
 
 

@@ -322,7 +322,9 @@ class Uniform(Law):
     def __post_init__(self) -> None:
         self._settle(low=self._number("low"), high=self._number("high"))
         if self.low >= self.high:
-            raise DomainError(f"Uniform: found {self.low} and {self.high}, needed low < high")
+            raise DomainError(
+                f"Uniform: found {echo(self.low)} and {echo(self.high)}, needed low < high"
+            )
 
     @property
     def kernel(self) -> Kernel:

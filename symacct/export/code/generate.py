@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 import symacct
+from symacct import doors, sizes
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import exact
@@ -60,10 +61,10 @@ def code(
 ) -> str:
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
-    if target not in TARGETS:
-        raise DomainError(f"target: found {echo(target)}, needed one of {', '.join(TARGETS)}")
+    doors.one_of(target, "target", TARGETS)
     last = whole(_USUAL_ORDER[target] if max_order is None else max_order, "max_order", least=2)
     count = whole(points, "points", least=20)
+    sizes.check("points", count, "points")
     needed = positive(accuracy, "accuracy")
     if not isinstance(needed, Fraction):
         raise DomainError(
@@ -191,8 +192,9 @@ def _chosen(
     """The user's sample values by the argument's name, each exact in float64."""
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
-    for key, values in (at or {}).items():
-        if key not in known:
+    for key, given in doors.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = doors.listed(given, f"at[{echo(key)}]", "[1, 5]")
+        if not isinstance(key, str | sympy.Symbol) or key not in known:
             found = ", ".join(s.name for s in names) or "none is open"
             raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
         numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)

@@ -230,6 +230,8 @@ class _Problem:
 def _opened(m: Node, variable: Any) -> tuple[Node, sympy.Symbol, Any]:
     """The node with the variable free, the symbol, and the value that the variable had in it."""
     name = variable.name if isinstance(variable, sympy.Symbol) else variable
+    if not isinstance(name, str):
+        raise DomainError(f"expansion: found {echo(variable)}, needed a symbol or its name")
     if name == ALPHA.name:
         return m, ALPHA, None
     free = [s for s in m.free_symbols if s.name == name]
