@@ -487,7 +487,9 @@ class _Search:
 
     def _guess(self, f: Callable[[Any], arb]) -> int:
         """The best order if K were quadratic and the conversion the classic one, from ε(2)."""
-        with contextlib.suppress(OrderError, PrecisionError, ZeroDivisionError, OverflowError):
+        with contextlib.suppress(
+            OrderError, PrecisionError, ZeroDivisionError, OverflowError, ValueError
+        ):
             eps = float(self.curve()(2))
             if self.question.asks_epsilon:
                 return 1 + round(math.sqrt(-2 * math.log(self.question.value) / eps))

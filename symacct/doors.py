@@ -10,12 +10,21 @@ from typing import Any
 from symacct import sizes
 from symacct.errors import DomainError, PrecisionError, echo
 
+_LONGEST_PATH = 1000  # characters: a message names the file
+
 
 def one_of(value: Any, name: str, names: Iterable[str]) -> str:
     """One of these texts."""
     known = tuple(names)
     if not isinstance(value, str) or value not in known:
         raise DomainError(f"{name}: found {echo(value)}, needed one of {', '.join(known)}")
+    return value
+
+
+def text(value: Any, name: str) -> str:
+    """A text, such as a name."""
+    if not isinstance(value, str):
+        raise DomainError(f"{name}: found {echo(value)}, needed text")
     return value
 
 
@@ -38,13 +47,26 @@ def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
     return value
 
 
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise DomainError(f"{name}: found {echo(value)}, needed True or False")
+    return value
+
+
 def path(value: Any, name: str) -> Path:
     """The path of a file, which can be written in UTF-8 and holds no NUL."""
     try:
         text = str(Path(value)) if isinstance(value, str | PathLike) else None
     except TypeError:  # a path of bytes
         text = None
-    if not text or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+    too_long = text is not None and len(text) > _LONGEST_PATH
+    if (
+        not text
+        or too_long
+        or "\0" in text
+        or any("\ud800" <= letter <= "\udfff" for letter in text)
+    ):
         raise DomainError(f"{name}: found {echo(value)}, needed the path of a file")
     return Path(text)
 

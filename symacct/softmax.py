@@ -62,7 +62,7 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
         return (item + arb(count).log()) / (order - 1), claim
 
     accountant = default_accountant("ball")
-    what = f"Appendix G at order {order}"
+    what = f"Appendix G at order {echo(order)}"
     return (
         certified_number(accountant, lower, digits, what, signed=True),
         certified_number(accountant, upper, digits, what),

@@ -57,6 +57,7 @@ ODD_MAKERS = {"generator": lambda: (x for x in (2, "x"))}
 M = Gaussian(5)
 SAMPLED = PoissonSubsample(M, "1/100")
 OPEN = PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), "1/100")
+NOISE = Gaussian(sympy.Symbol("sigma", positive=True))
 PAIR = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
 ANSWER = M.rdp(2, digits=5)
 GUARANTEE = M.epsilon("1e-5", digits=5, orders=[2, 8])
@@ -154,18 +155,18 @@ def exploring_calls():
     how = {"digits": 5, "by": None, "conversion": "improved", "orders": [2, 8]}
     return {
         "Compose": (lambda parts: symacct.Compose(parts), {"parts": M}),
-        "Compose.count": (lambda count: count * M, {"count": 2}),
+        "Compose.count": (lambda count: symacct.Compose({M: count}), {"count": 2}),
         "parse": (symacct.parse, {"text": "Gaussian(5)", "symbols": ()}),
         "from_json": (symacct.from_json, {"text": M.to_json()}),
         "limits": (lambda **k: symacct.limits(**k).__enter__(), {"digits": 10_000}),
-        "calibrate": (symacct.calibrate, {"m": OPEN, "epsilon": 1, "delta": "1e-5", "digits": 3,
-                                          "conversion": "improved", "orders": [8], "by": None}),
+        "calibrate": (symacct.calibrate, {"m": NOISE, "epsilon": 2, "delta": "1e-2", "digits": 2,
+                                          "conversion": "improved", "orders": [2, 4, 8, 16], "by": None}),
         "compare": (symacct.compare, {"m": SAMPLED, "orders": [2], "digits": 5,
                                       "accountant": None}),
         "sweep": (symacct.sweep, {"m": OPEN, "over": grid, "ask": "epsilon", **how,
                                   "executor": None, "file": None, "progress": False}),
         "plot": (symacct.plot, {"curves": M, "orders": [2, 3], "by": (), "axes": None}),
-        "plot_sweep": (symacct.plot_sweep, {"curves": OPEN, "over": grid, "ask": "epsilon",
+        "plot_sweep": (symacct.plot_sweep, {"curves": OPEN, "over": {**grid, "sigma": [2, 3]}, "ask": "epsilon",
                                             "by": None, "orders": [2, 8],
                                             "conversion": "improved", "executor": None,
                                             "axes": None}),
@@ -177,7 +178,7 @@ def exploring_calls():
         "ternary_bound": (symacct.ternary_bound, {"m": M, "l": 2, "digits": 5}),
         "phase_transition": (symacct.phase_transition, {"m": SAMPLED, "largest": 16}),
         "takeover": (symacct.takeover, {"m": SAMPLED, "largest": 16}),
-        "table": (table, {"m": M, "alphas": [2], "digits": 4, "by": (), "accountant": None}),
+        "table": (table, {"m": M, "alphas": [2], "digits": 4, "by": ()}),
         "pair.divergence": (PAIR.divergence, {"alpha": 2, "digits": 5, "reverse": False}),
         "pair.sampled": (PAIR.sampled, {"gamma": "1/3"}),
         "over_radii": (ExponentialFamily.over_radii, {"L": "1/50", "B": None, "sensitivity": 1,

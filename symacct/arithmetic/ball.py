@@ -12,6 +12,7 @@ import flint
 import sympy
 from flint import arb, fmpq
 
+from symacct import sizes
 from symacct.arithmetic.context import Arithmetic
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import INFINITY, exact
@@ -68,6 +69,8 @@ class BallArithmetic:
         return x if x == 0 and y > 0 else arb(x) ** y
 
     def binomial(self, n: int, k: int) -> arb:
+        if n >= 2**63:  # flint counts in machine words
+            sizes.check("order", n, "binomial coefficient, order")
         return arb(flint.fmpz.bin_uiui(n, k))
 
     def sum(self, term: Callable[[int], arb], first: int, last: int) -> arb:

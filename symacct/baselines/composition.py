@@ -62,7 +62,7 @@ def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Ba
     """
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), WBK19.at("Theorem 13")
     if eps > 1:
-        raise AssumptionError(f"strong: found epsilon = {eps}, needed <= 1; use advanced()")
+        raise AssumptionError(f"strong: found epsilon = {echo(eps)}, needed <= 1; use advanced()")
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:

@@ -8,12 +8,13 @@ from typing import Any
 
 from flint import arb
 
+from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline, enclose, rational
 from symacct.domains import positive, rate, whole
-from symacct.errors import DomainError, echo
+from symacct.errors import DomainError
 from symacct.sources import BLOG
 
 _SEARCH_BITS = 96
@@ -33,10 +34,9 @@ def route_one(
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
     tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
-    if tail not in tails or r == 0:
-        raise DomainError(
-            f"route_one: found tail {echo(tail)}, r = {r}; needed exact or chernoff, r > 0"
-        )
+    doors.one_of(tail, "route_one, tail", tails)
+    if r == 0:
+        raise DomainError("route_one: found r = 0, needed r > 0")
     steps = Fraction(k) / r
 
     def value(small: Fraction) -> arb:

@@ -162,7 +162,11 @@ def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any,
         raise OrderError(f"order alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
     if gamma == 0:
         raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
-    return alpha, gamma, positive(sigma, "sigma") ** 2, whole(n, "n, the records", least=2)
+    sigma = positive(sigma, "sigma")
+    for name, value in (("alpha", alpha), ("gamma", gamma), ("sigma", sigma)):
+        if not isinstance(value, int | Fraction):
+            raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
+    return alpha, gamma, sigma**2, whole(n, "n, the records", least=2)
 
 
 def _ratio(sigma: Any, sensitivity: Any, k: Any) -> Callable[[], arb]:

@@ -12,6 +12,7 @@ from symacct import sizes
 from symacct.claims import Adjacency, Claim, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
+from symacct.doors import flag
 from symacct.errors import DomainError, echo
 from symacct.exact import exact, order
 from symacct.mechanisms.direction import Direction, FiniteDirection
@@ -123,7 +124,7 @@ class DistributionPair(Mechanism):
         from symacct.accountant import certified_number, default_accountant
         from symacct.arithmetic import BALL
 
-        at, direction = order(alpha), self.direction(reverse)
+        at, direction = order(alpha), self.direction(flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
@@ -131,7 +132,7 @@ class DistributionPair(Mechanism):
             default_accountant("ball"),
             lambda accountant: (direction.at(BALL, at), claim),
             digits,
-            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {at}",
+            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
         )
 
     def swapped(self) -> DistributionPair:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from symacct import bounded, exact, sizes
+from symacct import bounded, doors, exact, sizes
 from symacct.errors import ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
@@ -38,11 +38,11 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     Gaussian(5)
     """
     heads = {**_law_heads(), **kinds(), **_FORMULA_HEADS}
-    opened = (_open_symbol(symbol, heads) for symbol in symbols)
+    opened = (_open_symbol(one, heads) for one in doors.listed(symbols, "symbols", "['sigma']"))
     value = _read(text, heads, {symbol.name: symbol for symbol in opened})
     if not isinstance(value, Node):
         sort = "number" if _is_number(value) else "value"
-        raise ParseError(f"found the {sort} {value}, needed a mechanism such as Gaussian(5)")
+        raise ParseError(f"found the {sort} {echo(value)}, needed a mechanism such as Gaussian(5)")
     return value
 
 

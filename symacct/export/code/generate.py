@@ -49,6 +49,9 @@ _C_WORDS = frozenset(
 _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
 
 
+_TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
+
+
 def code(
     m: Node,
     target: str,
@@ -63,10 +66,11 @@ def code(
     as_node(m, "code")
     doors.one_of(target, "target", TARGETS)
     last = whole(_USUAL_ORDER[target] if max_order is None else max_order, "max_order", least=2)
+    sizes.check("order", last, "max_order")
     count = whole(points, "points", least=20)
     sizes.check("points", count, "points")
     needed = positive(accuracy, "accuracy")
-    if not isinstance(needed, Fraction):
+    if not isinstance(needed, Fraction) or not _TINY < needed < 1 / _TINY:
         raise DomainError(
             f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
         )
