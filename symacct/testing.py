@@ -63,8 +63,8 @@ def assert_sound(
     doors.one_of(what, "what", _DEFAULTS)
     if not callable(function):
         raise DomainError(f"function: found {echo(function)}, needed a function of one number")
-    share = nonnegative(rounding, "rounding")
-    times = None if loose is None else nonnegative(loose, "loose")
+    share = _factor(rounding, "rounding")
+    times = None if loose is None else _factor(loose, "loose")
     accountant = Accountant(_DIGITS)
     asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
     for argument in asked:
@@ -113,6 +113,13 @@ def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
     return Fraction(0) if least is None else least.lower
 
 
+def _factor(value: Any, name: str) -> Fraction:
+    factor = nonnegative(value, name)
+    if not isinstance(factor, Fraction):
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
+    return factor
+
+
 def _float(found: Any, where: str) -> float:
     try:
         return float(found)
@@ -136,5 +143,5 @@ def _check(found: Any, truth: tuple[Bound, Bound], where: str, rounding: Any, lo
         raise UnsoundError(f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}")
     if loose is not None and exactly > high * loose:
         raise UnsoundError(
-            f"{where}: found {echo(value)}, more than {loose} times too much; {between}"
+            f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
         )

@@ -263,7 +263,8 @@ def _order_message(theorem: Theorem, alpha: Any) -> str:
         remedy = "; use .convexify() for an upper bound"
         if theorem.kind is Kind.LOWER:
             remedy = "; ask for a whole order"
-    return f"{theorem.name} holds at {theorem.orders}, got {alpha}{remedy}."
+    shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
+    return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
 
 
 def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem]) -> None:

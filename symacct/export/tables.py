@@ -125,12 +125,11 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
     sizes.check("outcomes", len(orders), "table, orders")
-    if isinstance(by, str):
-        raise DomainError(f"table: found by={echo(by)}, needed a list such as [{echo(by)}]")
+    names = doors.listed(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(doors.digits(digits) + 3)
     columns = []
-    theorems: list[str | None] = [named(one).name for one in by]
+    theorems: list[str | None] = [named(one).name for one in names]
     for name in theorems or [None]:
         cells = tuple(_cell(accountant, m, at, name, digits) for at in orders)
         if not any(cells):

@@ -9,7 +9,7 @@ from typing import Any
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import OrderError, SymacctError
+from symacct.errors import DomainError, OrderError, SymacctError
 from symacct.exact import INFINITY, exact
 from symacct.expr import Node
 
@@ -72,5 +72,7 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
     answered = [record for record in records if "value" in record and record["value"] != "inf"]
     kinds = {Kind(record["kind"]) for record in answered}
     kind = next((one for one in _WEAKEST if one in kinds), Kind.EXACT)
+    if any(axis not in record for record in answered):
+        raise DomainError(f"plot: found {name} without {axis}, needed that parameter left open")
     points = sorted((float(exact(r[axis])), float(r["value"])) for r in answered)
     return Line(name, kind, all(record["certified"] for record in answered), tuple(points))

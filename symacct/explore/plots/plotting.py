@@ -96,6 +96,7 @@ def plot_sweep(
         getattr(key, "name", key): value
         for key, value in doors.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
+    doors.one_of(ask, "ask", NEEDED)
     varied = [name for name, value in values.items() if _is_several(value)]
     if len(varied) != 1:
         raise DomainError(
