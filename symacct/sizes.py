@@ -30,7 +30,7 @@ class Limits:
 
 
 #: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite.
-CEILINGS = {"depth": 80}
+CEILINGS = {"depth": 64}
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
 

@@ -232,8 +232,8 @@ def test_a_substitution_works_out_no_number_that_passes_the_limits():
 def test_integers_of_more_digits_than_python_writes(node):
     assert parse(repr(node)) is node
     assert from_json(node.to_json()) is node
-    assert "9" * 20 in node.latex() or "0" * 20 in node.latex()
     assert str(node.explain())
+    assert "0" * 5000 in Gaussian(10**5000).latex()
 
 
 OPERATED = {
@@ -248,9 +248,9 @@ OPERATED = {
 
 @pytest.mark.parametrize("name", OPERATED)
 def test_as_deep_as_the_limit_can_be_raised_nothing_overflows(name):
-    with limits(depth=80):
+    with limits(depth=64):
         node = M
-        while node.depth < 79:
+        while node.depth < 63:
             node = OPERATED[name](node)
         assert parse(repr(node)) is node
         assert from_json(node.to_json()) is node
@@ -265,8 +265,8 @@ def test_as_deep_as_the_limit_can_be_raised_nothing_overflows(name):
         ):
             with contextlib.suppress(SymacctError):
                 ask()
-    with pytest.raises(DomainError, match="limit depth: found 81, needed at most 80"):
-        limits(depth=81).__enter__()
+    with pytest.raises(DomainError, match="limit depth: found 65, needed at most 64"):
+        limits(depth=65).__enter__()
 
 
 def test_long_but_flat_texts_are_read():

@@ -162,7 +162,8 @@ def exploring_calls():
         "calibrate": (symacct.calibrate, {"m": NOISE, "epsilon": 2, "delta": "1/100",
                                           "digits": 2,
 
-                                          "conversion": "improved", "orders": [2, 4, 8, 16], "by": None}),
+                                          "conversion": "improved",
+                                          "orders": [2, 4, 8, 16], "by": None}),
         "compare": (symacct.compare, {"m": SAMPLED, "orders": [2], "digits": 5,
                                       "accountant": None}),
         "sweep": (symacct.sweep, {"m": OPEN, "over": grid, "ask": "epsilon", **how,

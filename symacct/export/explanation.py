@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
+
+import sympy
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import claim_as_dict
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
-from symacct.exact import order
+from symacct.exact import order, text
 from symacct.expr import Node
 from symacct.operations.compose import Compose
 
@@ -88,11 +91,16 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Any, count: int) -
     )
 
 
+def _shown(value: Any) -> str:
+    """A parameter, whatever the length of its integers."""
+    return text(value) if isinstance(value, Fraction | sympy.Expr) else str(value)
+
+
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
         return f"Compose, {node.runs} runs of {len(node.terms)} mechanisms"
-    values = [f"{name}={value}" for name, value in node.parameters().items()]
+    values = [f"{name}={_shown(value)}" for name, value in node.parameters().items()]
     return ", ".join([type(node).__name__, *values])
 
 

@@ -174,7 +174,7 @@ def _check_mass(law: Density) -> None:
             return
         if not (found * wanted.denominator - wanted.numerator).contains(0):
             raise DomainError(
-                f"Density: found {echo(law.formula)} with the integral "
+                f"Density: found {echo(law.f)} with the integral "
                 f"{found.str(12, radius=False)}, needed "
                 f"{echo(wanted)}; correct it, or pass mass='any' to divide by the integral"
             )
