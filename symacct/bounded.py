@@ -28,7 +28,7 @@ def added(parts: Iterable[Exact]) -> Exact:
     values = list(parts)
     if all(isinstance(value, Fraction) for value in values):
         return reduce(lambda total, one: exact(total + one), values, Fraction(0))
-    _check_bits(sum(map(_bits, values)), "sum")
+    _check_bits(sum(map(bits, values)), "sum")
     return _checked(sympy.Add(*map(expression, values)))
 
 
@@ -36,7 +36,7 @@ def multiplied(left: Exact, right: Exact) -> Exact:
     """left · right."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return exact(left * right)
-    _check_bits(_bits(left) + _bits(right), "product")
+    _check_bits(bits(left) + bits(right), "product")
     # Radicands under one root are multiplied, and the product is factored.
     _check_radicand(_radicand(left) + _radicand(right))
     return _checked(expression(left) * expression(right))
@@ -52,9 +52,9 @@ def raised(base: Exact, exponent: Exact) -> Exact:
     whole = isinstance(exponent, Fraction) and exponent.denominator == 1
     if base == 0 and isinstance(exponent, Fraction) and exponent < 0:
         raise DomainError("found a division by 0")
-    content = _bits(base)
+    content = bits(base)
     if not whole and expression(exponent).has(sympy.log):
-        content += _bits(exponent)  # exp(c·log(x)) is worked out as x**c
+        content += bits(exponent)  # exp(c·log(x)) is worked out as x**c
     _check_bits(max(content, 1) * _largest(exponent), "power")
     if isinstance(base, Fraction) and whole:
         return base ** int(exponent)
@@ -68,7 +68,7 @@ def called(head: Callable[..., Any], values: Iterable[Exact]) -> Exact:
     arguments = list(values)
     if head is sympy.exp:
         return raised(sympy.E, *arguments)
-    _check_bits(sum(map(_bits, arguments)), getattr(head, "__name__", "function"))
+    _check_bits(sum(map(bits, arguments)), getattr(head, "__name__", "function"))
     sizes.check("terms", len(arguments), f"{getattr(head, '__name__', 'function')}, arguments")
     return _checked(head(*map(expression, arguments)))
 
@@ -95,13 +95,13 @@ def replaced(formula: sympy.Expr, values: Mapping[Any, Exact]) -> Exact:
 def _checked(value: sympy.Expr) -> Exact:
     """The value, if it is real and its size within the limits."""
     if not value.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I):
-        _check_bits(_bits(value), "result")
+        _check_bits(bits(value), "result")
         check_magnitude(value)
     return exact(value)
 
 
-def _check_bits(bits: int, what: str) -> None:
-    sizes.check("parameter_bits", bits, f"{what}, in bits")
+def _check_bits(found: int, what: str) -> None:
+    sizes.check("parameter_bits", found, f"{what}, in bits")
 
 
 def _check_radicand(bits: int) -> None:
@@ -139,7 +139,7 @@ def _ball(value: sympy.Expr, bits: int) -> arb:
         return evaluate(BALL, value, parts)
 
 
-def _bits(value: Exact) -> int:
+def bits(value: Exact) -> int:
     """The bits of all numerators and denominators in it."""
     if isinstance(value, Fraction):
         return _size(value)

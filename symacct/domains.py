@@ -9,8 +9,11 @@ from typing import Any
 import sympy
 
 from symacct.arithmetic.ball import decide
+from symacct.bounded import bits
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Exact, exact
+
+_DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
 
 
 def positive(value: Any, name: str) -> Exact:
@@ -59,7 +62,8 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     if isinstance(number, Fraction):
         return condition(number)
     if number.free_symbols:
-        return condition(number) is not sympy.false
+        # SymPy takes long over large integers.
+        return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
 
     def ball_holds(x: Any) -> bool | None:
         # A ball comparison is True only where it is certain.

@@ -92,7 +92,7 @@ def value_text(value: Any) -> str:
 
 def plain_text(value: Any) -> str:
     """A field that is no node and no formula, as the text that its constructor takes."""
-    if isinstance(value, Fraction):
+    if isinstance(value, Fraction | sympy.Expr):
         return exact.text(value)
     if isinstance(value, Adjacency):
         return value.relation.value
