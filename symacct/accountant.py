@@ -19,7 +19,7 @@ import mpmath
 import numpy as np
 from flint import arb
 
-from symacct import search, sizes
+from symacct import doors, search, sizes
 from symacct import theory as register
 from symacct.arithmetic import (
     BALL,
@@ -43,9 +43,10 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
     SymacctError,
+    echo,
 )
 from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, exact_pure, goal_of
-from symacct.exact import INFINITY, order, shown
+from symacct.exact import INFINITY, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.operations.subsample import Sampling
@@ -80,10 +81,8 @@ class Accountant:
     def __init__(
         self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
     ) -> None:
-        if engine not in ENGINES:
-            raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
-        self.digits = _checked_digits(digits)
-        self.engine = engine
+        self.digits = doors.digits(digits)
+        self.engine = doors.one_of(engine, "engine", ENGINES)
         self._memo: WeakKeyDictionary[Node, dict[Any, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
         self._here = threading.local()  # a question within a question forgets nothing
@@ -103,7 +102,7 @@ class Accountant:
     def oracle_calls(self, m: Node) -> int:
         """The number of distinct orders at which m's curve was evaluated, of those remembered."""
         with self._lock:
-            tables = self._memo.get(m, {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls"), {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
@@ -180,7 +179,7 @@ class Accountant:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0."""
         lam = nonnegative(lam, "lam")
         if not isinstance(lam, Fraction):
-            raise DomainError(f"lam: found {lam}, needed a rational number")
+            raise DomainError(f"lam: found {echo(lam)}, needed a rational number")
         return self._enclose(m, order(lam + 1), goal_of(m, by), by, digits, factor=lam)
 
     def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
@@ -200,7 +199,7 @@ class Accountant:
     ) -> Enclosure:
         """factor · ε(α), at a precision that is doubled until the digits are there."""
         _refuse_symbols(m, alpha)
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
             return ask[self.engine](m, alpha, goal, by, digits, factor)
@@ -213,7 +212,7 @@ class Accountant:
             ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
-        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {shown(alpha)}")
+        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {echo(alpha)}")
         return from_ball(ball, claim, digits, claim.certified)
 
     def _by_mpmath(
@@ -273,7 +272,7 @@ class Accountant:
         converter = proved_conversion(conversion)
         given = nonnegative(delta, "delta")
         if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {shown(delta)}, needed 0 <= delta < 1")
+            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
         return self._guarantee(_Question(m, by, converter, "delta", given), orders, digits)
 
     def delta(
@@ -289,7 +288,7 @@ class Accountant:
         converter = proved_conversion(conversion)
         given = nonnegative(epsilon, "epsilon")
         if not isinstance(given, Fraction):
-            raise DomainError(f"epsilon: found {epsilon}, needed a rational number >= 0")
+            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
         return self._guarantee(_Question(m, by, converter, "epsilon", given), orders, digits)
 
     def _guarantee(self, question: _Question, orders: Any, digits: int | None) -> Guarantee:
@@ -303,9 +302,9 @@ class Accountant:
         register.refuse_unproved(question.by)
         if self.engine != "ball":
             raise DomainError(
-                f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
                 return replace(_Search(self, question, digits).answer(orders), mechanism=m)
@@ -392,7 +391,7 @@ class _Search:
             return self._over_all_orders()
         if isinstance(orders, str):
             if orders != "integer":
-                raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
             return self._over_whole_orders()
         return self._over_grid(orders)
 
@@ -470,7 +469,7 @@ class _Search:
 
     def _over_grid(self, orders: Any) -> Guarantee:
         if not isinstance(orders, Iterable):
-            raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
         grid = sorted({order(alpha) for alpha in orders})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:
@@ -687,7 +686,7 @@ class _Search:
             return ball, self.curve().claim(alpha)
 
         def what() -> str:
-            return f"{_name(question.m)} with {question.given} = {shown(question.value)}"
+            return f"{_name(question.m)} with {question.given} = {echo(question.value)}"
 
         if self._skipped is not None:
             optimal, floor = False, None
@@ -721,7 +720,7 @@ def certified_number(
     signed: bool = False,
 ) -> Enclosure:
     """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
-    digits = _checked_digits(digits)
+    digits = doors.digits(digits)
     with accountant._asking():
         ball, claim, _ = _to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
@@ -732,9 +731,13 @@ def _was_read(table: Any, alpha: Any) -> bool:
     return isinstance(table, StoredTable) and alpha in table.read
 
 
-@functools.cache
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
+    return _default_accountant(doors.one_of(engine, "engine", ENGINES))
+
+
+@functools.cache
+def _default_accountant(engine: str) -> Accountant:
     return Accountant(engine=engine)
 
 
@@ -761,18 +764,6 @@ def _undecided(what: str, digits: int) -> PrecisionError:
 
 def _first_bits(digits: int) -> int:
     return math.ceil(digits * math.log2(10)) + _GUARD_BITS
-
-
-def _checked_digits(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
-    allowed = sizes.current().digits
-    if digits > allowed:
-        raise PrecisionError(
-            f"digits: found {digits:,}, needed at most {allowed:,}; "
-            "raise the limit with symacct.limits(digits=...)"
-        )
-    return digits
 
 
 def _refuse_symbols(m: Node, alpha: Any) -> None:

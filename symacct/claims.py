@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import AdjacencyError, DomainError, SoundnessError
+from symacct.errors import AdjacencyError, DomainError, SoundnessError, echo
 from symacct.exact import INFINITY
 
 
@@ -95,20 +95,20 @@ def adjacency(value: Any) -> Adjacency:
     """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
     if isinstance(value, Adjacency):
         return value
-    try:
-        return Adjacency(Relation(value))
-    except ValueError:
+    relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
+    if not isinstance(relation, Relation):
         raise DomainError(
-            f"adjacency: found {value!r}, needed 'add_remove', 'replace_one' or 'either'"
-        ) from None
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+        )
+    return Adjacency(relation)
 
 
 def kind(value: Any) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
     for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
-        if value in (known, known.value):
+        if value is known or (isinstance(value, str) and value == known.value):
             return known
-    raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'")
+    raise DomainError(f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'")
 
 
 @dataclass(frozen=True)

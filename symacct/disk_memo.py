@@ -18,7 +18,7 @@ from weakref import WeakSet
 import flint
 from flint import arb, fmpz
 
-from symacct import exact
+from symacct import doors, exact
 from symacct import theory as register
 from symacct.errors import StorageError, StorageWarning, SymacctError
 from symacct.exact import INFINITY
@@ -86,7 +86,7 @@ class DiskMemo:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = doors.path(path, "memo")
         self._process = os.getpid()
         self._tables: WeakSet[StoredTable] = WeakSet()
         self._seen = 0  # the state of the file at the last refresh

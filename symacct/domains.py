@@ -11,8 +11,11 @@ import sympy
 
 from symacct import sizes
 from symacct.arithmetic.ball import decide
-from symacct.errors import DomainError, PrecisionError
-from symacct.exact import Exact, exact, shown
+from symacct.bounded import bits
+from symacct.errors import DomainError, PrecisionError, echo
+from symacct.exact import Exact, exact
+
+_DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
 
 
 def positive(value: Any, name: str) -> Exact:
@@ -44,7 +47,7 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
     number = exact(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
-        raise DomainError(f"{name}: found {shown(value)}, needed a whole number >= {least}")
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)
 
 
@@ -62,7 +65,7 @@ def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]
     number = exact(value, name)
     for condition in conditions:
         if not _holds(condition, number, name):
-            raise DomainError(f"{name}: found {shown(value)}, needed {needed}")
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
     return number
 
 
@@ -71,7 +74,8 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     if isinstance(number, Fraction):
         return condition(number)
     if number.free_symbols:
-        return condition(number) is not sympy.false
+        # SymPy takes long over large integers.
+        return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
 
     def ball_holds(x: Any) -> bool | None:
         # A ball comparison is True only where it is certain.
@@ -80,7 +84,7 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     answer = decide(ball_holds, number)
     if answer is None:
         raise PrecisionError(
-            f"{name}: found {shown(number)}, too close to the edge of its domain to decide; "
+            f"{name}: found {echo(number)}, too close to the edge of its domain to decide; "
             "write it as a rational number"
         )
     return answer

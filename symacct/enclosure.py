@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 from flint import arb, fmpq
 
-from symacct import rounding, sizes
+from symacct import doors, rounding, sizes
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.errors import PrecisionError, SoundnessError
@@ -79,11 +79,14 @@ class Enclosure:
 
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
-        return rounding.format_up(self.upper, digits or self.digits_asked)
+        return rounding.format_up(self.upper, self._shown(digits))
 
     def rounded_down(self, digits: int | None = None) -> str:
         """The lower end, rounded downwards to `digits` significant digits."""
-        return rounding.format_down(self.lower, digits or self.digits_asked)
+        return rounding.format_down(self.lower, self._shown(digits))
+
+    def _shown(self, digits: int | None) -> int:
+        return self.digits_asked if digits is None else doors.digits(digits)
 
     def as_dict(self) -> dict[str, Any]:
         """The enclosure for JSON: the value `rounded`, the ends outwards, and the claim."""

@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 import sympy
 
 from symacct import sizes
+from symacct.bounded import replaced
 from symacct.claims import Claim
-from symacct.errors import DomainError
-from symacct.exact import exact, expression
+from symacct.errors import DomainError, echo
+from symacct.exact import exact
 from symacct.forking import new_lock
 
 _interning = new_lock()
@@ -143,21 +144,28 @@ class Node:
         >>> Gaussian(sigma).subs({sigma: "5/2"})
         Gaussian('5/2')
         """
-        table = {}
+        if not isinstance(replacements, Mapping):
+            raise DomainError(
+                f"subs: found {echo(replacements)}, needed a mapping such as {{'sigma': 5}}"
+            )
+        table: dict[Any, Any] = {}
         for key, value in replacements.items():
-            replaced = self._symbols_named(key) if isinstance(key, str) else [key]
-            table.update(dict.fromkeys(replaced, expression(exact(value))))
+            table.update(dict.fromkeys(self._symbols_named(key), exact(value, f"subs, {key}")))
         done: dict[Node, Node] = {}
         for node in self.walk():
-            done[node] = node.rebuild(done, lambda x: x.subs(table, simultaneous=True))
+            done[node] = node.rebuild(done, lambda x: replaced(x, table))
         return done[self]
 
-    def _symbols_named(self, name: str) -> list[sympy.Symbol]:
+    def _symbols_named(self, name: Any) -> list[sympy.Symbol]:
         """The free symbols of this name; symbols of other assumptions are other symbols."""
+        if isinstance(name, sympy.Symbol):
+            return [name]
+        if not isinstance(name, str):
+            raise DomainError(f"subs: found the key {echo(name)}, needed a symbol or its name")
         found = [symbol for symbol in self.free_symbols if symbol.name == name]
         if not found:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
-            raise DomainError(f"subs: found the name {name!r}, the free symbols are {free}")
+            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
@@ -371,7 +379,7 @@ def as_node(value: Any, what: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(
-            f"{what}: found {value!r}, needed a mechanism such as Gaussian(5); "
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5); "
             "symacct.parse() turns text into one"
         )
     return value

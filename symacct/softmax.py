@@ -19,7 +19,7 @@ from flint import arb
 from symacct.accountant import certified_number, default_accountant
 from symacct.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import AssumptionError, OrderError
+from symacct.errors import AssumptionError, OrderError, echo
 from symacct.exact import expression
 from symacct.exact import order as exact_order
 from symacct.expr import Node
@@ -64,7 +64,7 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
         return (item + arb(count).log()) / (order - 1), claim
 
     accountant = default_accountant("ball")
-    what = f"Appendix G at order {order}"
+    what = f"Appendix G at order {echo(order)}"
     return (
         certified_number(accountant, lower, digits, what, signed=True),
         certified_number(accountant, upper, digits, what),
@@ -82,12 +82,14 @@ def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     samplers = (PoissonSubsample, SubsampleWithoutReplacement)
     if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
-            f"softmax_bounds: found {m!r}, needed a subsampled Gaussian: for other mechanisms two "
+            f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
+            "mechanisms two "
             "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
         )
     if _squared_ratio(m.mechanism) is None:
         raise AssumptionError(
-            f"softmax_bounds: found {m.mechanism!r}, needed a rational (sigma/sensitivity)^2: it "
+            f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
+            "(sigma/sensitivity)^2: it "
             "decides where the local maxima are; ask for .rdp(alpha, by=...) instead"
         )
     return m

@@ -25,7 +25,7 @@ from symacct.claims import (
     check_stated,
     infer,
 )
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.forking import cached_property
@@ -136,7 +136,7 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        raise DomainError(f"theorem: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
     _revision = next(_changes)
 
 
@@ -173,10 +173,10 @@ def theorems() -> list[Theorem]:
 
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
-    key, colon, options = str(name).partition(":")
+    key, colon, options = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _register.get(key)
     if found is None:
-        raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"by: found {echo(name)}, needed one of {', '.join(_register)}")
     return _with_options(found, options) if colon else found
 
 
@@ -191,7 +191,7 @@ def check_proved(what: str, status: str, remedy: str) -> None:
     """SoundnessError for what a guarantee must not rest on."""
     if status != PROVED:
         raise SoundnessError(
-            f"{what}: found the status {status!r}, needed {PROVED!r} for a guarantee; {remedy}"
+            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee; {remedy}"
         )
 
 
@@ -295,7 +295,8 @@ def _order_message(theorem: Theorem, alpha: Any) -> str:
         remedy = "; use .convexify() for an upper bound"
         if theorem.kind is Kind.LOWER:
             remedy = "; ask for a whole order"
-    return f"{theorem.name} holds at {theorem.orders}, got {alpha}{remedy}."
+    shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
+    return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
 
 
 def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem]) -> None:
@@ -322,10 +323,12 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
                 f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
             )
             raise DomainError(
-                f"by: found option {part!r} of {theorem.name}, needed {needed or 'no option'}"
+                f"by: found option {echo(part)} of {theorem.name}, needed {needed or 'no option'}"
             )
         if match[1] in chosen:
-            raise DomainError(f"by: found {match[1]} twice in {text!r}, needed each option once")
+            raise DomainError(
+                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
+            )
         chosen[match[1]] = int(match[2])
     options = {**dict(theorem.options), **chosen}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])

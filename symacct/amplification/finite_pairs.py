@@ -22,6 +22,7 @@ from symacct.amplification.zw19 import log_sum
 from symacct.arithmetic import BALL, BallArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
+from symacct.errors import echo
 from symacct.exact import INFINITY, Exact
 from symacct.expr import Node
 from symacct.mechanisms.direction import FiniteDirection
@@ -52,7 +53,7 @@ def is_pair(node: Node) -> str | None:
     if any(not number.free_symbols for number in node.symbolic_parameters()):
         return "found a rate that is no rational number, needed a rational one"
     needed = why_not_mixed(mechanism.P, mechanism.Q)
-    return needed and f"found {mechanism!r}, needed {needed}"
+    return needed and f"found {echo(mechanism)}, needed {needed}"
 
 
 def is_infinite_pair(node: Node) -> str | None:

@@ -14,16 +14,20 @@ from flint import arb, fmpq
 from symacct import sizes
 from symacct.arithmetic.context import Arithmetic, PlainGaps
 from symacct.arithmetic.expression import evaluate
+from symacct.errors import PrecisionError, echo
 from symacct.exact import INFINITY, exact
 from symacct.forking import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)
+_MOST_BITS = 2**31  # beyond it a number would not fit into memory
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Balls at `bits` bits within the block, in this thread only."""
+    if bits > _MOST_BITS:
+        raise PrecisionError(f"found a precision of {echo(bits)} bits, needed at most {_MOST_BITS}")
     with _flint, flint.ctx.workprec(bits):
         yield
 

@@ -8,10 +8,11 @@ from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
 from symacct.arithmetic import BALL
+from symacct.baselines.result import rational
 from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import is_infinite
 from symacct.sources import WBK19, ZW19
 
@@ -62,8 +63,8 @@ def subsampled_dp(
     0.0170368 1.00000e-7
     """
     epsilon = nonnegative(epsilon, "subsampled_dp, epsilon")
-    if is_infinite(delta) or nonnegative(delta, "subsampled_dp, delta") > 1:
-        raise DomainError(f"subsampled_dp, delta: found {delta}, needed 0 <= delta <= 1")
+    if is_infinite(delta) or rational(delta, "subsampled_dp, delta") > 1:
+        raise DomainError(f"subsampled_dp, delta: found {echo(delta)}, needed 0 <= delta <= 1")
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
     def new_epsilon(accountant: Any) -> tuple[arb, Claim]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from flint import arb
 
+from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
@@ -34,10 +35,9 @@ def route_one(
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
     tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
-    if tail not in tails or r == 0:
-        raise DomainError(
-            f"route_one: found tail {tail!r}, r = {r}; needed exact or chernoff, r > 0"
-        )
+    doors.one_of(tail, "route_one, tail", tails)
+    if r == 0:
+        raise DomainError("route_one: found r = 0, needed r > 0")
     steps = Fraction(k) / r
 
     def value(small: Fraction) -> arb:

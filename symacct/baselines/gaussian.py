@@ -13,7 +13,7 @@ from symacct.baselines.result import Baseline, enclose, probability_or_zero, rat
 from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.domains import positive, rate, whole
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError
+from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import INFINITY, order
 from symacct.sources import BW18, WBK19
 
@@ -145,7 +145,7 @@ def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> E
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     if n % 2 == 0:
-        raise DomainError(f"good_data, n: found {n}, needed an odd number of records")
+        raise DomainError(f"good_data, n: found {echo(n)}, needed an odd number of records")
     ratio = alpha * gamma**2 / (2 * variance + gamma * (n - Fraction(1, n)) / 2)
     return _approximate(lambda: BALL.number(ratio), "Example 29", digits)
 
@@ -159,10 +159,14 @@ def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any,
     """(α, γ, σ², n), exact."""
     alpha, gamma = order(alpha), rate(gamma, "gamma")
     if alpha == INFINITY or alpha == 1:
-        raise OrderError(f"order alpha: found {alpha}, needed 1 < alpha < ∞")
+        raise OrderError(f"order alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
     if gamma == 0:
         raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
-    return alpha, gamma, positive(sigma, "sigma") ** 2, whole(n, "n, the records", least=2)
+    sigma = positive(sigma, "sigma")
+    for name, value in (("alpha", alpha), ("gamma", gamma), ("sigma", sigma)):
+        if not isinstance(value, int | Fraction):
+            raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
+    return alpha, gamma, sigma**2, whole(n, "n, the records", least=2)
 
 
 def _ratio(sigma: Any, sensitivity: Any, k: Any) -> Callable[[], arb]:

@@ -13,7 +13,7 @@ from symacct.accountant import certified_number, default_accountant
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
 from symacct.enclosure import Bound, bound
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def probability_or_zero(value: Any, name: str, below: int = 1) -> Fraction:
     """A rational number in [0, 1); DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction) or number >= below:
-        raise DomainError(f"{name}: found {value}, needed a rational number in [0, {below})")
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, {below})")
     return number
 
 
@@ -62,5 +62,5 @@ def rational(value: Any, name: str) -> Fraction:
     """A rational number >= 0; DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction):
-        raise DomainError(f"{name}: found {value}, needed a rational number >= 0")
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
     return number

@@ -21,7 +21,6 @@ from symacct.cli.frame import (
     conversion_option,
     expression_command,
     main,
-    one_clear_line,
     orders_of_search,
     orders_option,
     print_json,
@@ -70,9 +69,10 @@ def sweep_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """One question at every point of a grid, e.g. of EXPR "1000*PoissonSubsample(Gaussian(sigma),
+    """One question at every point of a grid.
 
-    1/100)" with --over sigma=1,2,4 --over delta=1e-5.
+    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --over sigma=1,2,4
+    --over delta=1e-5.
     """
     axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
@@ -118,7 +118,6 @@ def sweep_command(
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file that ends in .png, .svg, .pdf or .pgf.",
 )
-@one_clear_line
 def plot_command(
     exprs: tuple[str, ...],
     orders: str | None,
@@ -127,9 +126,10 @@ def plot_command(
     ask: str,
     out: Path,
 ) -> None:
-    """A picture of ε(α) over the order, or with --over of ε, δ or ε(α) over a parameter.
+    """A picture of ε(α), or of ε or δ over a parameter.
 
-    Exact curves, upper and lower bounds are drawn apart.
+    The orders lie along the axis, or with --over the values of a parameter. Exact curves, upper
+    and lower bounds are drawn apart.
     """
     with _warnings_said():
         if over:
@@ -153,9 +153,11 @@ def plot_command(
     show_default=True,
     type=click.Choice(["tree", "mermaid", "dot", "svg"]),
 )
-@one_clear_line
 def graph_command(expr: str, form: str) -> None:
-    """What EXPR is made of: a tree, or text for Mermaid, Graphviz or a browser."""
+    """What EXPR is made of, as a tree or a drawing.
+
+    The drawing is text for Mermaid or Graphviz, or an SVG for a browser.
+    """
     graph = symacct.parse(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}
     click.echo(shown[form]() if form in shown else getattr(graph, form))
@@ -214,9 +216,10 @@ def calibrate_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """The smallest noise (or largest rate or count) that meets a target (ε, δ), e.g. of EXPR
+    """The least noise, or largest rate or count, for a target (ε, δ).
 
-    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6 --digits 6.
+    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2
+    --delta 1e-6 --digits 6.
     """
     opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
     m = symacct.parse(expr, [opened])

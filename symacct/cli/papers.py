@@ -42,7 +42,10 @@ def cite_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """BibTeX of exactly the works behind EXPR's curve, the theorems in `note`."""
+    """BibTeX of exactly the works behind EXPR's curve.
+
+    The theorems stand in `note`.
+    """
     m = symacct.parse(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
@@ -70,7 +73,10 @@ def cite_command(
 def statement_command(
     expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
 ) -> None:
-    """A paragraph about EXPR for a paper's or a model card's privacy section."""
+    """A paragraph about EXPR for a privacy section.
+
+    It is meant for a paper or a model card.
+    """
     text = symacct.parse(expr).statement(delta, epsilon, form)
     if as_json:
         print_json({"statement": text, "form": form})
@@ -123,7 +129,10 @@ def optimum_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """The best order of EXPR and its (ε, δ) in closed form, where there is one."""
+    """The best order of EXPR and its (ε, δ) in closed form.
+
+    Where there is none, an error says why.
+    """
     found = symacct.parse(expr).optimum(delta=delta, epsilon=epsilon, conversion=conversion)
     if as_json:
         print_json(found.as_dict())

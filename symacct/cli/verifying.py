@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
-from symacct.errors import SymacctError
+from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import decimal_text
 from symacct.verify.report import finding_as_dict
@@ -261,7 +261,7 @@ def _writable(file: str | None) -> None:
             path.unlink()
     except OSError as error:
         raise PeerError(
-            f"report: found {file!r}, which cannot be written ({error.strerror})"
+            f"report: found {echo(file)}, which cannot be written ({error.strerror})"
         ) from None
 
 
@@ -270,4 +270,4 @@ def _write(file: str | None, text: str) -> None:
         try:
             Path(file).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise PeerError(f"report: {file!r} cannot be written ({error.strerror})") from None
+            raise PeerError(f"report: {echo(file)} cannot be written ({error.strerror})") from None

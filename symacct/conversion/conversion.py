@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symacct.claims import UNSTATED, Source, check_stated
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.theory import STATUS_REMEDY, check_proved, check_status
 
 _REMEDIES = {
@@ -75,4 +75,4 @@ def named(name: str) -> Conversion:
         return _conversions[name]
     except (KeyError, TypeError):
         known = ", ".join(repr(key) for key in _conversions)
-        raise DomainError(f"conversion: found {name!r}, needed one of {known}") from None
+        raise DomainError(f"conversion: found {echo(name)}, needed one of {known}") from None

@@ -9,10 +9,10 @@ from typing import Any
 
 import sympy
 
-from symacct import exact
+from symacct import doors, exact
 from symacct.domains import nonnegative
 from symacct.enclosure import Guarantee
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
@@ -74,6 +74,7 @@ def calibrate(
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
     81/20
     """
+    digits = doors.digits(digits)
     target = _Target(as_node(m, "calibrate"), epsilon, delta, (conversion, orders, by))
     low, high = _bracket(target)
     unit = (
@@ -113,7 +114,7 @@ class _Target:
             raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
-        self.epsilon = nonnegative(epsilon, "epsilon")
+        self.epsilon = _rational(epsilon)
         self.delta = delta
         self.how = dict(zip(("conversion", "orders", "by"), how, strict=True))
         self.answers: dict[Fraction, Guarantee] = {}
@@ -134,13 +135,21 @@ class _Target:
                 return bool(pure <= self.epsilon)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
-            f"{found.rounded_up()}], which does not decide whether it exceeds {self.epsilon}; "
-            "move the target by a little"
+            f"{found.rounded_up()}], which does not decide whether it exceeds "
+            f"{echo(self.epsilon)}; move the target by a little"
         )
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
         node = self.m.subs({self.symbol: meets})
         return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
+
+
+def _rational(epsilon: Any) -> Fraction:
+    """The target, a number >= 0."""
+    target = nonnegative(epsilon, "epsilon")
+    if not isinstance(target, Fraction):
+        raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
+    return target
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
@@ -160,7 +169,7 @@ def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
     said = "meets" if first else "does not meet"
     raise DomainError(
         f"{target.symbol}: found that every power of two tried {said} the target "
-        f"ε = {target.epsilon}, needed one on each side; choose another target"
+        f"ε = {echo(target.epsilon)}, needed one on each side; choose another target"
     )
 
 

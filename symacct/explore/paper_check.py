@@ -32,7 +32,7 @@ from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure, Guarantee, to_fraction
-from symacct.errors import ParseError, SymacctError
+from symacct.errors import ParseError, SymacctError, echo
 from symacct.exact import INFINITY, exact, order
 from symacct.export.formula import formula
 from symacct.notation import parse
@@ -42,7 +42,6 @@ _GIVEN = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
 DIRECTIONS = ("nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
-_SHOWN = 80
 _PRINTED = re.compile(r"(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 
 
@@ -148,7 +147,7 @@ def entries(text: str) -> list[Entry | Malformed]:
     unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
     if unknown:
         raise ParseError(
-            f"paper file: found the field {_shown(unknown[0])}, needed title, comment, entries"
+            f"paper file: found the field {echo(unknown[0])}, needed title, comment, entries"
         )
     listed = document.get("entries")
     if not isinstance(listed, list) or not listed:
@@ -167,22 +166,22 @@ def _entry_or_not(found: Any, place: int) -> Entry | Malformed:
 
 def _entry(found: Any) -> Entry:
     if not isinstance(found, dict):
-        raise ParseError(f"found {_shown(found)}, needed an object")
+        raise ParseError(f"found {echo(found)}, needed an object")
     ask = found.get("ask")
     if not isinstance(ask, str) or ask not in _GIVEN:
-        raise ParseError(f"found ask {_shown(ask)}, needed one of {', '.join(_GIVEN)}")
+        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(_GIVEN)}")
     needed = {"expression", "ask", _GIVEN[ask], "printed", "source"}
     missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
     if missing or unknown:
-        what = f"no {min(missing)!r}" if missing else f"the field {_shown(min(unknown))}"
+        what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
         raise ParseError(f"found {what}, needed {', '.join(sorted(needed))}")
     for name, value in found.items():
         is_list = name == "orders" and isinstance(value, list)
         if not _is_text(value) and not (is_list and all(map(_is_text, value))):
-            raise ParseError(f"found {name} {_shown(value)}, needed text")
+            raise ParseError(f"found {name} {echo(value)}, needed text")
     if found.get("direction", "nearest") not in DIRECTIONS:
         raise ParseError(
-            f"found direction {_shown(found['direction'])}, needed {', '.join(DIRECTIONS)}"
+            f"found direction {echo(found['direction'])}, needed {', '.join(DIRECTIONS)}"
         )
     printed_number(found["printed"])
     if ask == "rdp" and {"conversion", "orders"} & set(found):
@@ -196,12 +195,6 @@ def _is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and all(c.isprintable() or c == "\n" for c in value)
 
 
-def _shown(value: Any) -> str:
-    """What was found, for a message: plain characters, and no more of them than are read."""
-    text = ascii(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
 def printed_number(text: str) -> tuple[Fraction, Fraction]:
     """The printed number and the unit of its last digit, both exact.
 
@@ -210,7 +203,7 @@ def printed_number(text: str) -> tuple[Fraction, Fraction]:
     """
     match = _PRINTED.fullmatch(text)
     if match is None:
-        raise ParseError(f"found printed {_shown(text)}, needed a number such as 1.26 or 3e-5")
+        raise ParseError(f"found printed {echo(text)}, needed a number such as 1.26 or 3e-5")
     whole, decimals, power = match[1], match[2] or "", int(match[3] or 0)
     unit = Fraction(10) ** (power - len(decimals))
     return int(whole + decimals) * unit, unit

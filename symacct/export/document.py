@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy
 
+from symacct import doors
 from symacct.claims import Claim, Kind, Relation, Source
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError
@@ -75,7 +76,18 @@ def paper(
     ]
     numbers = _with_values(m, values)
     if not numbers.free_symbols:
-        parts.append(_section("Values", _values(numbers, alphas, by, digits, values or {})))
+        parts.append(
+            _section(
+                "Values",
+                _values(
+                    numbers,
+                    alphas,
+                    by,
+                    digits,
+                    doors.mapping(values, "paper, values", "{'sigma': 5}"),
+                ),
+            )
+        )
         if delta is not None:
             found = numbers.epsilon(delta, by=by)
             parts.append(_guarantee(found, digits))
@@ -85,6 +97,7 @@ def paper(
 
 def _with_values(m: Node, values: Mapping[Any, Any] | None) -> Node:
     """The node with numbers put in; all of them, if any."""
+    values = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = m.subs(values) if values else m
     if values and numbers.free_symbols:
         left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))

@@ -12,6 +12,7 @@ from typing import Any
 
 import flint
 
+from symacct import doors
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import DomainError
@@ -69,8 +70,7 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
-    if form not in _FORMS:
-        raise DomainError(f"form: found {form!r}, needed one of {', '.join(map(repr, _FORMS))}")
+    doors.one_of(form, "form", _FORMS)
     if guarantee.mechanism is None:
         raise DomainError(
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "

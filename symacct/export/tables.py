@@ -15,11 +15,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError
+from symacct.errors import DomainError, OrderError, SymacctError, echo
 from symacct.exact import INFINITY, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
@@ -119,17 +119,18 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     """
     as_node(m, "expression")
     if isinstance(alphas, str) or not isinstance(alphas, Iterable):
-        raise DomainError(f"table: found the orders {alphas!r}, needed a list such as [2, 4, 8]")
+        raise DomainError(
+            f"table: found the orders {echo(alphas)}, needed a list such as [2, 4, 8]"
+        )
     orders = tuple(order(alpha) for alpha in alphas)
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
     sizes.check("outcomes", len(orders), "table, orders")
-    if isinstance(by, str):
-        raise DomainError(f"table: found by={by!r}, needed a list such as [{by!r}]")
+    names = doors.listed(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
-    accountant = Accountant(_checked(digits) + 3)
+    accountant = Accountant(doors.digits(digits) + 3)
     columns = []
-    theorems: list[str | None] = [named(one).name for one in by]
+    theorems: list[str | None] = [named(one).name for one in names]
     for name in theorems or [None]:
         cells = tuple(_cell(accountant, m, at, name, digits) for at in orders)
         if not any(cells):
@@ -163,12 +164,6 @@ def _rational(m: Node, at: Any, by: str | None) -> Fraction | None:
     except SymacctError:
         return None
     return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
-
-
-def _checked(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
-    return digits
 
 
 def siunitx_format(cells: Iterable[str]) -> str:
@@ -220,5 +215,5 @@ def _order_tex(at: Any) -> str:
 
 def _label(label: str) -> str:
     if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
-        raise DomainError(f"label: found {label!r}, needed letters, digits, and : . _ -")
+        raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
     return label

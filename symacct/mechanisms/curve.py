@@ -14,11 +14,12 @@ import sympy
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.bounded import replaced
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
-from symacct.errors import AdjacencyError, DomainError, OrderError
+from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, exact, expression, is_infinite
 from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
@@ -125,7 +126,7 @@ class Curve(Mechanism):
 
     def _formula_at(self, ctx: Any, alpha: Any) -> Any:
         if isinstance(ctx, SymbolicArithmetic):
-            return self.f.xreplace({ALPHA: alpha})
+            return expression(replaced(self.f, {ALPHA: exact(alpha, "order alpha")}))
         return evaluate(ctx, self.f, {ALPHA: alpha})
 
 
@@ -141,7 +142,8 @@ def _form(f: Any) -> Any:
         return f.xreplace(named)
     if _arity(f) not in (1, 2):
         raise DomainError(
-            f"Curve: found {f!r}, needed a SymPy expression in alpha, a function of (ctx, alpha), "
+            f"Curve: found {echo(f)}, needed a SymPy expression in alpha, a function of (ctx, "
+            "alpha), "
             "or an mpmath function of alpha"
         )
     return f

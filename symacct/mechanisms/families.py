@@ -12,7 +12,7 @@ import sympy
 from symacct import sizes
 from symacct.arithmetic.special import log_gamma
 from symacct.domains import listed, nonnegative, positive, probability
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
@@ -108,7 +108,7 @@ def _refuse_irrational(value: Any, what: str) -> None:
         if isinstance(one, tuple):
             _refuse_irrational(one, what)
         elif not isinstance(one, Fraction):
-            raise DomainError(f"{what}: found {one}, needed a rational number")
+            raise DomainError(f"{what}: found {echo(one)}, needed a rational number")
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +120,7 @@ class Bernoulli(Law):
     def __post_init__(self) -> None:
         self._settle(p=nonnegative(self.p, "Bernoulli, p"))
         if self.p > 1:
-            raise DomainError(f"Bernoulli, p: found {self.p}, needed 0 <= p <= 1")
+            raise DomainError(f"Bernoulli, p: found {echo(self.p)}, needed 0 <= p <= 1")
 
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
@@ -321,7 +321,9 @@ class Uniform(Law):
     def __post_init__(self) -> None:
         self._settle(low=self._number("low"), high=self._number("high"))
         if self.low >= self.high:
-            raise DomainError(f"Uniform: found {self.low} and {self.high}, needed low < high")
+            raise DomainError(
+                f"Uniform: found {echo(self.low)} and {echo(self.high)}, needed low < high"
+            )
 
     @property
     def kernel(self) -> Kernel:
@@ -455,10 +457,12 @@ class MultivariateNormal(Law):
                 f"{len(rows)} rows, needed d entries and d rows of d"
             )
         if covariance != tuple(zip(*covariance, strict=True)):
-            raise DomainError(f"MultivariateNormal: found {self!r}, needed a symmetric covariance")
+            raise DomainError(
+                f"MultivariateNormal: found {echo(self)}, needed a symmetric covariance"
+            )
         if not is_positive_definite(matrix(covariance)):
             raise DomainError(
-                f"MultivariateNormal: found {self!r}, needed a positive definite covariance"
+                f"MultivariateNormal: found {echo(self)}, needed a positive definite covariance"
             )
 
     def why_no_closed_form(self, other: Any) -> str | None:

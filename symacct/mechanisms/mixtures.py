@@ -23,7 +23,7 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, expression
 from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
@@ -237,7 +237,9 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Any:
         whole: Any = sympy.Sum
     else:
         if P.kernel.cuts[0] != Q.kernel.cuts[0] or P.kernel.cuts[-1] != Q.kernel.cuts[-1]:
-            raise DomainError(f"formula: found {P!r} and {Q!r}, needed laws on the same interval")
+            raise DomainError(
+                f"formula: found {echo(P)} and {echo(Q)}, needed laws on the same interval"
+            )
         p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
         span = _span(P.kernel)
         whole = sympy.Integral

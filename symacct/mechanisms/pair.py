@@ -11,7 +11,8 @@ from symacct.arithmetic import Float64Arithmetic
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import listed, rate
-from symacct.errors import DomainError
+from symacct.doors import flag
+from symacct.errors import DomainError, echo
 from symacct.exact import exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
@@ -136,15 +137,15 @@ class DistributionPair(Mechanism):
         from symacct.accountant import certified_number, default_accountant
         from symacct.arithmetic import BALL
 
-        at, direction = order(alpha), self.direction(reverse)
+        at, direction = order(alpha), self.direction(flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
-            raise DomainError(f"order alpha: found {at}, needed a rational number or ∞")
+            raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
         return certified_number(
             default_accountant("ball"),
             lambda accountant: (direction.at(BALL, at), claim),
             digits,
-            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {at}",
+            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
         )
 
     def swapped(self) -> DistributionPair:
@@ -162,7 +163,8 @@ class DistributionPair(Mechanism):
         gamma = rate(gamma, "DistributionPair.sampled, gamma")
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
-                f"DistributionPair.sampled: found {self!r} at the rate {gamma}, needed finitely "
+                f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
+                "finitely "
                 "many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
@@ -203,9 +205,9 @@ def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
     numbers = tuple(exact(value, what) for value in listed(values, what, needed))
     for number in numbers:
         if not isinstance(number, Fraction):
-            raise DomainError(f"{what}: found {number}, needed rational probabilities")
+            raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")
         if number < 0:
-            raise DomainError(f"{what}: found {number}, needed probabilities >= 0")
+            raise DomainError(f"{what}: found {echo(number)}, needed probabilities >= 0")
     total = sum(numbers)
     if total != 1:
         raise DomainError(
@@ -219,13 +221,13 @@ def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
     """Two laws whose divergences have a closed form, or are integrals over the line."""
     if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(
-            f"DistributionPair: found {P!r} and {Q!r}, needed two laws, "
+            f"DistributionPair: found {echo(P)} and {echo(Q)}, needed two laws, "
             "or two lists of probabilities"
         )
     if has_closed_form(P, Q) or (P.kernel is not None and Q.kernel is not None):
         return
     reason = P.why_no_closed_form(Q) if type(P) is type(Q) else None
     raise DomainError(
-        f"DistributionPair: found {P!r} and {Q!r}, needed "
+        f"DistributionPair: found {echo(P)} and {echo(Q)}, needed "
         f"{reason or 'two laws of one family, or two densities on the line'}"
     )

@@ -32,7 +32,7 @@ TEXTS += [
     "Gaussian",
     "none",
 ]
-TEXTS += ["\ud800", "\x00", "\x1b[2J", "a" * 5000, "9" * 4000, "ZW19-T8", "ZW19-T11:tau=999999999"]
+TEXTS += ["\ud800", "\x00", "\x1b[2J", "a" * 5000, "9" * 5000, "ZW19-T8", "ZW19-T11:tau=999999999"]
 TEXTS += [
     "__import__('os')",
     "PoissonSubsample(Gaussian(1), 1/2)",

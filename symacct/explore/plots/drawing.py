@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Any
 
 from symacct.claims import Kind
-from symacct.errors import DomainError, GapWarning
+from symacct.errors import DomainError, GapWarning, echo
 from symacct.explore.plots.lines import Line
 from symacct.export.figures import matplotlib_module
 
@@ -28,6 +28,8 @@ class Drawing:
 
     def __init__(self, axes: Any, across: str, up: str) -> None:
         self.axes = _new_axes() if axes is None else axes
+        if not hasattr(self.axes, "set_xlabel"):
+            raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
         self.axes.set_xlabel(across)
         self.axes.set_ylabel(up)
         self._colours = cycle(_COLOURS)

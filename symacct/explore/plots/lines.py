@@ -102,6 +102,9 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
 
     DomainError where no point has an answer.
     """
+    records = list(records)
+    if any(axis not in record for record in records):
+        raise DomainError(f"plot: found {name} without {axis}, needed that parameter left open")
     asked = [record for record in records if not is_infinite(record[axis])]
     answered = [record for record in asked if "value" in record]
     errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in asked if "error" in r]

@@ -11,8 +11,9 @@ from typing import Any
 import sympy
 
 import symacct
+from symacct import doors, sizes
 from symacct.domains import positive, whole
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import exact
 from symacct.export.code import source
 from symacct.export.code.constants import in_float64
@@ -38,6 +39,9 @@ _OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|
 _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
 
 
+_TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
+
+
 def code(
     m: Node,
     target: str,
@@ -50,14 +54,16 @@ def code(
 ) -> str:
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
-    if not isinstance(target, str) or target not in TARGETS:
-        raise DomainError(f"target: found {target!r}, needed one of {', '.join(TARGETS)}")
-    writer = TARGETS[target]
+    writer = TARGETS[doors.one_of(target, "target", TARGETS)]
     last = whole(writer.usual_order if max_order is None else max_order, "max_order", least=2)
+    sizes.check("order", last, "max_order")
     count = whole(points, "points", least=20)
+    sizes.check("points", count, "points")
     needed = positive(accuracy, "accuracy")
-    if not isinstance(needed, Fraction):
-        raise DomainError(f"accuracy: found {accuracy}, needed a rational number such as 1e-11")
+    if not isinstance(needed, Fraction) or not _TINY < needed < 1 / _TINY:
+        raise DomainError(
+            f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
+        )
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
@@ -202,12 +208,15 @@ def _chosen(
     """The user's sample values by the argument's name, each exact in float64."""
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
-    for key, values in (at or {}).items():
-        if key not in known:
+    for key, given in doors.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = doors.listed(given, f"at[{echo(key)}]", "[1, 5]")
+        if not isinstance(key, str | sympy.Symbol) or key not in known:
             found = ", ".join(s.name for s in names) or "none is open"
-            raise DomainError(f"at: found {key!r}, needed one of the open parameters: {found}")
-        numbers = tuple(exact(value, f"at[{key!r}]") for value in values)
+            raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
+        numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)
         if not numbers or not all(isinstance(number, Fraction) for number in numbers):
-            raise DomainError(f"at[{key!r}]: found {values!r}, needed a list of rational numbers")
+            raise DomainError(
+                f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
+            )
         chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
     return chosen
