@@ -100,7 +100,11 @@ class FiniteDirection(Direction):
 
 def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
     """log(p/q), −∞ where p = 0."""
-    return -ctx.number(INFINITY) if p == 0 else ctx.log1p(ctx.number((p - q) / q))
+    if p == 0:
+        return -ctx.number(INFINITY)
+    if ctx.rounds and isinstance(p / q, Fraction):  # which has a logarithm to full precision
+        return ctx.log(ctx.number(p / q))
+    return ctx.log1p(ctx.number((p - q) / q))
 
 
 Mean = Callable[[Callable[[Any], Any]], Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from symacct.claims import Adjacency
@@ -86,6 +87,8 @@ class RandomizedResponse(ResponsePair):
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)), of either sign."""
+        if isinstance(self.p, Fraction):
+            return ctx.log(ctx.number(self.p / (1 - self.p)))
         if ctx.rounds:  # exact near p = 1/2
             return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
         p = ctx.number(self.p)
