@@ -370,7 +370,7 @@ class Float64Arithmetic:
 
     def long_sum(self, term: Callable[[LogNumber], LogNumber], last: LogNumber) -> LogNumber:
         """Σ term(i) for 0 <= i <= last, of terms that are not negative, many at a time."""
-        count = int(last.value()) + 1
+        count = _count(last) + 1
         result = LogNumber.of(0)
         for start in range(0, count, _BLOCK):
             block = np.arange(start, min(start + _BLOCK, count), dtype=np.float64)
@@ -382,7 +382,7 @@ class Float64Arithmetic:
         rule = np.polynomial.legendre.leggauss(16)
         nodes, weights = (self.near(x) for x in rule)
         result = LogNumber.of(0)
-        for piece in range(int(pieces.value())):
+        for piece in range(_count(pieces)):
             found = value((piece + (nodes + 1) / 2) / pieces)
             result = result + (found * weights).total()
         return result / (2 * pieces)
@@ -409,7 +409,15 @@ def _of_fraction(value: Fraction) -> LogNumber:
     top, bottom = abs(value.numerator), value.denominator
     if not bottom < 2 * top < 4 * bottom:
         return LogNumber.of(value.numerator) / LogNumber.of(bottom)
-    return _rounded(1.0 if value > 0 else -1.0, np.log1p((top - bottom) / bottom), 0.0)
+    off = _TINY if top != bottom else 0.0
+    return _rounded(1.0 if value > 0 else -1.0, np.log1p((top - bottom) / bottom), off)
+
+
+def _count(x: LogNumber) -> int:
+    """How many terms a sum has, unless these are too many to form one by one."""
+    count = int(min(float(x.value()), 1e18))
+    sizes.check("order", count, 'terms of a sum in float64, which engine="ball" does without')
+    return count
 
 
 def _near_one(series: Array, moved: Array) -> LogNumber:

@@ -99,12 +99,13 @@ class FiniteDirection(Direction):
 
 
 def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
-    """log(p/q), −∞ where p = 0; near 1, and only there, from p/q − 1, which is then exact."""
+    """log(p/q), −∞ where p = 0; in balls p/q − 1 is exact where it is small."""
     if p == 0:
         return -ctx.number(INFINITY)
-    if isinstance(p / q, Fraction) and q < 2 * p < 4 * q:
-        return ctx.log1p(ctx.number((p - q) / q))
-    return ctx.log(ctx.number(p / q))
+    # An arithmetic that rounds has the logarithm of a fraction to full precision.
+    if isinstance(p / q, Fraction) and (ctx.rounds or not q < 2 * p < 4 * q):
+        return ctx.log(ctx.number(p / q))
+    return ctx.log1p(ctx.number((p - q) / q))
 
 
 Mean = Callable[[Callable[[Any], Any]], Any]

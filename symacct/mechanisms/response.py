@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
 from symacct.exact import Exact
-from symacct.mechanisms.direction import log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import KOV15, MIR17
 
@@ -89,7 +89,12 @@ class RandomizedResponse(ResponsePair):
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)), of either sign."""
-        return log_ratio(ctx, self.p, 1 - self.p)
+        if isinstance(self.p, Fraction):
+            return ctx.log(ctx.number(self.p / (1 - self.p)))
+        if ctx.rounds:  # exact near p = 1/2
+            return ctx.log1p(ctx.number((2 * self.p - 1) / (1 - self.p)))
+        p = ctx.number(self.p)
+        return ctx.log(p / (1 - p))
 
 
 class PureDP(ResponsePair):

@@ -19,6 +19,7 @@ from symacct import (
     Gaussian,
     GroupPrivacy,
     Laplace,
+    LimitError,
     PoissonSubsample,
     PostProcess,
     PureDP,
@@ -126,6 +127,34 @@ def test_float64_states_what_is_true(leaf, operation):
 QUICK = {name: ORDERS[name] for name in ("near one", "whole", "infinite")}
 
 
+EXTREMES = ("1e-400", "1e-30", "1e-5", "1e5", "1e30", "1e400")
+FAMILIES = (Gaussian, Laplace, PureDP, ZCDP, RandomizedResponse)
+AROUND = {
+    "nothing": lambda m: m,
+    "sampled": lambda m: PoissonSubsample(m, "1/100"),
+    "rarely sampled": lambda m: PoissonSubsample(m, "1e-300"),
+    "subset": lambda m: SubsampleWithoutReplacement(m, "1/100"),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("value", EXTREMES)
+def test_float64_is_true_or_silent_at_extreme_parameters(around, value):
+    for family in FAMILIES:
+        if family is RandomizedResponse and Fraction(value) > 1:
+            continue
+        node = AROUND[around](family(value))
+        orders = (3, INFINITY) if family in (Gaussian, Laplace) else (1, 3, Fraction(5, 2))
+        for alpha in orders:
+            assert_true_as_stated("float64", node, alpha)
+
+
+def test_a_sum_too_long_for_float64_is_one_clear_error():
+    for noise in (Gaussian("1e-5"), Gaussian("1e-400"), Laplace("1e-30")):
+        with pytest.raises(LimitError, match="terms of a sum in float64"):
+            Accountant(engine="float64").rdp(PoissonSubsample(noise, "1/100"), "5/2")
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("leaf", ["Laplace", "RandomizedResponse", "PureDP", "finite pair"])
 def test_mpmath_states_what_is_true(leaf, operation):
@@ -139,13 +168,19 @@ KNOWN = [
     (PoissonSubsample(PureDP(40), "1/10"), "11/10", "16.539240744964710536"),
     (PoissonSubsample(Gaussian("1/10"), "1/1000"), "1001/1000", "0.043086016977041026292"),
     (Laplace(10**9), 2, "9.9999999966666666641e-19"),
+    (RandomizedResponse("1e-400"), "inf", "921.03403719761827360720"),
+    (
+        DistributionPair(["1e-400", 1 - ten(-400)], ["1/2", "1/2"]),
+        "inf",
+        "920.34089001705832829778",
+    ),  # 400 log 10 − log 2
 ]
 
 
 @pytest.mark.parametrize("engine", ["float64", "mpmath"])
-@pytest.mark.parametrize(("node", "alpha", "value"), KNOWN, ids=str)
+@pytest.mark.parametrize(("node", "alpha", "value"), KNOWN, ids=lambda x: str(x)[:40])
 def test_what_once_cancelled_has_ten_digits(node, alpha, value, engine):
-    """Values by mpmath's quad and log at 400 digits; Laplace by its formula."""
+    """Values by mpmath's quad and log at 900 digits; 400 log 10 and that less log 2 by decimal."""
     answer = Accountant(12, engine).rdp(node, alpha)
     low, high = (independent.fraction(end) for end in (answer.lower, answer.upper))
     assert low <= Fraction(value) <= high or high - low <= Fraction(value) / 10**18
