@@ -268,3 +268,16 @@ def test_the_optimal_conversion_of_a_curve_that_is_0_or_next_to_it():
         assert not unknown.is_finite()
     with pytest.raises(PrecisionError, match="improved conversion"):
         Gaussian("1e400").epsilon("1e-5", conversion="optimal", orders=[2])
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("end", [3, "1/3", "inf"])
+@pytest.mark.parametrize("f", ["alpha/50", "Min(alpha/50, 3)", "1 - 1/(1 + alpha)", "3"])
+def test_the_formula_of_a_curve_with_a_stated_end_is_printed(f, end, sampler):
+    for kind in ("exact", "upper"):
+        node = sampler(Curve(f, kind, "either", end), "1/100")
+        for alpha in (None, 3):
+            formula = node.formula(alpha)
+            assert str(formula)
+            assert sympy.latex(formula)
+            assert node.latex(alpha)

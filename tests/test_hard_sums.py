@@ -1261,14 +1261,13 @@ def test_a_grid_warns_at_its_edge_and_only_there():
     node = 1000 * PoissonSubsample(Gaussian(2), "1/50")
     accountant = Accountant(DIGITS)
     best = accountant.epsilon(node, "1e-6", orders="integer").alpha
-    for grid in (range(2, best), range(best + 1, 64), [best, best + 3]):
+    for grid in (range(2, best), range(best + 1, 64), [best, best + 3], [best]):
         with pytest.warns(OrderGridWarning, match="edge"):
             accountant.epsilon(node, "1e-6", orders=grid)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         inside = accountant.epsilon(node, "1e-6", orders=range(best - 3, best + 4))
-        single = accountant.epsilon(node, "1e-6", orders=[best])
-    assert inside.alpha == single.alpha == best
+    assert inside.alpha == best
     everywhere = accountant.epsilon(node, "1e-6")
     assert everywhere.epsilon.upper < inside.epsilon.lower
 

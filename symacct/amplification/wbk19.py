@@ -25,6 +25,7 @@ from symacct.claims import (
     Kind,
 )
 from symacct.convexity import Point, chord_at, lower_hull
+from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
@@ -33,6 +34,7 @@ from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import floor_order, larger_order, theorem
 
 _FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
+_MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
 
 
 def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
@@ -139,6 +141,11 @@ def _(ctx: BallArithmetic, eps: Any, alpha: int, gamma: Any) -> Any:
             before = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
             if before >= arb(2 * (alpha + 1)).log():
                 return head + tail
+        if last == _MOST_HEAD:
+            raise PrecisionError(
+                f"WBK19-T27 at order {alpha}: found more than {_MOST_HEAD:,} differences that "
+                "count, needed fewer; take WBK19-T9, or a smaller order or rate"
+            )
         last = min(alpha, 2 * last)
 
 
