@@ -19,6 +19,12 @@ from symacct import sizes
 from symacct.errors import DomainError, echo
 
 Exact: TypeAlias = Fraction | sympy.Expr
+#: An order: an int where it is whole, `INFINITY`, an expression where a formula is written.
+Order: TypeAlias = int | Fraction | float | sympy.Expr
+#: What a caller may give for a number; `exact` says how each is read.
+Numeric: TypeAlias = (
+    int | float | str | Fraction | Decimal | sympy.Basic | np.number | mpmath.mpf | flint.arb
+)
 INFINITY = math.inf
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"

@@ -1,7 +1,7 @@
 """The contexts that give a formula its meaning: balls, mpmath, float64, SymPy."""
 
 from symacct.arithmetic.ball import BALL, BallArithmetic
-from symacct.arithmetic.context import Arithmetic
+from symacct.arithmetic.context import Arithmetic, Number
 from symacct.arithmetic.float64 import FLOAT64, Float64Arithmetic, LogNumber
 from symacct.arithmetic.mp import MpmathArithmetic, UpwardMpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
@@ -14,6 +14,7 @@ __all__ = [
     "Float64Arithmetic",
     "LogNumber",
     "MpmathArithmetic",
+    "Number",
     "SymbolicArithmetic",
     "UpwardMpmathArithmetic",
 ]

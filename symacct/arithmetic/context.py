@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from symacct.exact import Exact
+
+#: A number of the arithmetic at hand, which alone knows its type: arb, mpf, LogNumber, Expr, …
+Number: TypeAlias = Any
 
 
 class Arithmetic(Protocol):

@@ -1,0 +1,29 @@
+"""RDPCurve: what a theorem reads of the mechanism below, in whatever arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from symacct.arithmetic.context import Arithmetic, Number
+from symacct.exact import Order
+from symacct.expr import Node
+
+
+class RDPCurve(Protocol):
+    """α ↦ ε(α) of one node, evaluated in one arithmetic."""
+
+    node: Node
+
+    @property
+    def shape(self) -> str | None:
+        """What is proved of its CGF at whole orders: "convex", or nothing."""
+
+    def __call__(self, alpha: Order) -> Number:
+        """ε(α)."""
+
+    def moments(self) -> Callable[[Order], Number]:
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders."""
+
+    def using(self, ctx: Arithmetic) -> RDPCurve:
+        """The same curve in another arithmetic, or in balls at the precision now current."""
