@@ -97,7 +97,8 @@ class LogNumber:
         with np.errstate(invalid="ignore"):
             log = np.where(self.sign == 0, -np.inf, self.log - other.log)
         sign = np.where(other.sign == 0, np.nan, self.sign * other.sign)
-        return _rounded(sign, log, np.where(other.sign == 0, np.inf, self.error + other.error))
+        error = np.where(self._is_zero(), 0.0, self.error + other.error)
+        return _rounded(sign, log, np.where(other.sign == 0, np.inf, error))
 
     def __rtruediv__(self, other: Any) -> LogNumber:
         return LogNumber.of(other) / self
