@@ -163,7 +163,9 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
 def check_status(what: str, status: Any) -> None:
     """DomainError for what is no status."""
     if status not in STATUSES:
-        raise DomainError(f"{what}: found status {status!r}, needed one of {', '.join(STATUSES)}")
+        raise DomainError(
+            f"{what}: found status {echo(status)}, needed one of {', '.join(STATUSES)}"
+        )
 
 
 def theorems() -> list[Theorem]:

@@ -415,8 +415,8 @@ def _of_fraction(value: Fraction) -> LogNumber:
 
 
 def _count(x: LogNumber) -> int:
-    """How many terms a sum has, unless these are too many to form one by one."""
-    count = int(min(float(x.value()), 1e18))
+    """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
+    count = round(min(float(x.value()), 1e18))
     sizes.check("order", count, 'terms of a sum in float64, which engine="ball" does without')
     return count
 

@@ -188,7 +188,7 @@ def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
     apart = {"P": [key for key in P if key not in Q], "Q": [key for key in Q if key not in P]}
     for name, keys in apart.items():
         if keys:
-            known = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
+            known = ", ".join(map(echo, keys[:3])) + (", …" if len(keys) > 3 else "")
             raise DomainError(
                 f"DistributionPair: found the outcomes {known} in {name} alone, needed the same "
                 "outcomes in both; give those that one law lacks the probability 0"
