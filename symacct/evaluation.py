@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -32,6 +32,7 @@ from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
 Table = dict[Any, Any]
+Key: TypeAlias = tuple[Hashable, ...]
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -47,7 +48,7 @@ class Evaluation:
         ctx: Any,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
-        memo: Callable[[Node, Any], Table] | None = None,
+        memo: Callable[[Node, Key], Table] | None = None,
     ) -> None:
         self.ctx = ctx
         self.goal = goal

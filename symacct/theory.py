@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -32,13 +32,14 @@ from symacct.forking import cached_property
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
+Bound: TypeAlias = Callable[..., Any]
 
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", "refuted")
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
-    "about": "about= with the operation's name",
+    "operation": "operation= with the operation's class, or a tuple of them",
     "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
     "source": "source=Source(work, place)",
     "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
@@ -63,8 +64,9 @@ class Theorem:
     """
 
     name: str
-    bound: Callable[..., Any]
-    about: str = UNSTATED
+    bound: Bound
+    #: The names of the operations that it is about, whose classes `theorem` is given.
+    operation: tuple[str, ...] = UNSTATED
     kind: Kind = UNSTATED
     source: Source = UNSTATED
     orders: Orders = UNSTATED
@@ -90,6 +92,11 @@ class Theorem:
     def __post_init__(self) -> None:
         check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
         check_status(f"theorem {self.name}", self.status)
+
+    @property
+    def about(self) -> str:
+        """The names of its operations in a line."""
+        return ", ".join(self.operation)
 
     @property
     def statement(self) -> str:
@@ -140,10 +147,14 @@ def forget(name: str) -> None:
     _revision = next(_changes)
 
 
-def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def theorem(
+    name: str, *, operation: type[Node] | tuple[type[Node], ...] = UNSTATED, **statement: Any
+) -> Callable[[Bound], Bound]:
     """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+    if operation is not UNSTATED:
+        statement["operation"] = _names(name, operation)
 
-    def register(bound: Callable[..., Any]) -> Callable[..., Any]:
+    def register(bound: Bound) -> Bound:
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
@@ -158,6 +169,17 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
         return bound
 
     return register
+
+
+def _names(name: str, operation: object) -> tuple[str, ...]:
+    """The names of one class of operations, or of a tuple of them."""
+    kinds = operation if isinstance(operation, tuple) else (operation,)
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, Node) for kind in kinds):
+        raise DomainError(
+            f"theorem {name}, operation: found {echo(operation)}, needed a class such as "
+            "PoissonSubsample, or a tuple of them"
+        )
+    return tuple(kind.__name__ for kind in kinds)
 
 
 def check_status(what: str, status: Any) -> None:
@@ -250,7 +272,7 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
 
 def is_about(theorem: Theorem, node: Node) -> bool:
     """Is the node an operation of the kind the theorem is about?"""
-    return type(node).__name__ in theorem.about.split()
+    return type(node).__name__ in theorem.operation
 
 
 def order_class(alpha: Any) -> Any:

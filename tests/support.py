@@ -193,7 +193,7 @@ def about_sampling():
         (theorem.name, kind)
         for theorem in theorems()
         for kind in SAMPLERS
-        if kind in theorem.about.split()
+        if kind in theorem.operation
     ]
 
 

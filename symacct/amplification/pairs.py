@@ -18,6 +18,7 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import PoissonSubsample
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
@@ -57,7 +58,7 @@ def as_noise(mechanism: Node) -> Node:
 
 @theorem(
     "MTZ19-EXACT",
-    about="PoissonSubsample",
+    operation=PoissonSubsample,
     kind=Kind.EXACT,
     source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
     orders=FINITE_ORDERS,
@@ -76,7 +77,7 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 
 @theorem(
     "PAIR-EXACT",
-    about="PoissonSubsample",
+    operation=PoissonSubsample,
     kind=Kind.EXACT,
     source=MTZ19.at(
         "Theorem 5, for randomized response, Laplace noise and laws that an involution swaps; "

@@ -10,13 +10,14 @@ from typing import Any
 
 from symacct.amplification.zw19 import log_moment
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.operations.subsample import PoissonSubsample
 from symacct.sources import S22
 from symacct.theory import theorem
 
 
 @theorem(
     "S22-POISSON",
-    about="PoissonSubsample",
+    operation=PoissonSubsample,
     kind=Kind.UPPER,
     source=S22.at("tight subsampled RDP; proved in docs/theorems.md"),
     orders=INTEGER_ORDERS,

@@ -350,7 +350,7 @@ def test_by_default_rate_0_gives_0_and_rate_1_the_base(kind, base, data):
 @given(data=st.data())
 def test_a_tiny_rate_counts_squared(name, base, data):
     theorem = named(name)
-    (kind,) = theorem.about.split()
+    (kind,) = theorem.operation
     node, alpha, _ = sampled(data, kind, base)
     gamma = Fraction(1, 10**2000)
     node = new_rate(node, gamma)

@@ -28,7 +28,7 @@ def test_every_theorem_has_an_independent_formula():
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
 def test_every_theorem_states_what_it_is(theorem):
-    assert set(theorem.about.split()) <= set(kinds())
+    assert set(theorem.operation) <= set(kinds())
     assert theorem.source.key
     assert theorem.statement
     assert theorem.assumes

@@ -55,7 +55,7 @@ def claimed(
         adjacency = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
         theorem = Theorem(
             name=name,
-            about=about,
+            operation=(about,),
             kind=kind,
             source=Source("claim", place),
             orders=orders,

@@ -88,8 +88,8 @@ _BY_CONDITION: dict[str, Scheme] = {"ZW19-T8": SkewedRight(), "ZW19-T11": Skewed
 def attacking(theorem: Theorem) -> list[Scheme]:
     """The schemes about the theorem's operations, and the one by its own condition."""
     if theorem.reads == "itself":
-        return [Itself(about, theorem.kind) for about in theorem.about.split()]
-    found = [scheme for scheme in SCHEMES if scheme.about in theorem.about.split()]
+        return [Itself(about, theorem.kind) for about in theorem.operation]
+    found = [scheme for scheme in SCHEMES if scheme.about in theorem.operation]
     if theorem.name in _BY_CONDITION:
         found.append(_BY_CONDITION[theorem.name])
     return found

@@ -77,7 +77,7 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
     adjacency = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
     return Theorem(
         name=getattr(bound, "__name__", "bound"),
-        about=about,
+        operation=(about,),
         kind=kind,
         source=Source("user", ""),
         orders=orders,
@@ -104,7 +104,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
     return [
         Theorem(
             name=conversion.name,
-            about=about,
+            operation=(about,),
             kind=Kind.UPPER,
             source=conversion.source,
             orders=FINITE_ORDERS,
