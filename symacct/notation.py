@@ -466,7 +466,9 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
         parts = sorted((index[part], _count_json(n)) for part, n in node.terms.items())
         return {"type": "Compose", "terms": [[i, count] for i, count in parts]}
     return {"type": type(node).__name__} | {
-        name: _field_json(node, value, index) for name, value in node.fields().items()
+        name: _field_json(node, value, index)
+        for name, value in node.fields().items()
+        if name not in node.json_optional or not _is_default(value, node.constructor[name])
     }
 
 
@@ -529,7 +531,7 @@ def _node_from(entry: Any, nodes: list[Node]) -> Node:
     if cls is Compose:
         return _compose_from(fields, nodes)
     needed = cls.constructor  # type: ignore[attr-defined]
-    if set(fields) != set(needed):
+    if set(fields) | set(cls.json_optional) != set(needed):  # type: ignore[attr-defined]
         raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}")
     return cls(**{name: _field_from(value, nodes) for name, value in fields.items()})
 

@@ -15,13 +15,25 @@ import numpy as np
 import sympy
 
 from symacct.arithmetic.symbolic import Max
-from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
+from symacct.claims import (
+    INTEGER_ORDERS,
+    Adjacency,
+    Claim,
+    Kind,
+    Orders,
+    Relation,
+    Source,
+    infer,
+)
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
+
+#: Of one record added or removed both samplings make κq + γp against q, for their own p and q.
+SAMPLINGS = "PoissonSubsample SubsampleWithoutReplacement"
 
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
@@ -85,8 +97,11 @@ class Theorem:
 
     def why_not(self, node: Node, alpha: Any) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
-        if not is_about(self, node):
+        if not is_named_in(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
+        if not speaks_of_relation(self, node):
+            relation = node.fixed_adjacency  # type: ignore[attr-defined]
+            return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
             return _order_message(self, alpha)
         return self.applies(node)
@@ -94,6 +109,8 @@ class Theorem:
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
         what = f"{self.name} on {type(node).__name__}"
+        if self.reads != "itself":
+            premises = node.carried(premises, what)  # type: ignore[attr-defined]
         return infer(what, self.claim, premises, self.monotone)
 
 
@@ -212,8 +229,24 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation of the kind the theorem is about?"""
+    """Is the node an operation of the kind, under the relation, that the theorem is about?"""
+    return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
+
+
+def is_named_in(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind the theorem is about, under whatever relation?"""
     return type(node).__name__ in theorem.about.split()
+
+
+def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
+    """Is the theorem about the relation that the operation yields?
+
+    One that leaves the relation open carries over that of the curve it reads, so it says nothing
+    where an operation changes it, unless that curve is the operation's own.
+    """
+    if theorem.adjacency.relation is Relation.EITHER:
+        return theorem.reads == "itself" or bool(node.carries_relation())
+    return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
 def order_class(alpha: Any) -> Any:

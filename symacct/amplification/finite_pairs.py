@@ -29,7 +29,7 @@ from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.sources import VEH14, WBK19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 _FEW_BITS = 32
 
@@ -64,7 +64,7 @@ def is_infinite_pair(node: Node) -> str | None:
 
 @theorem(
     "PAIR-FINITE",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.EXACT,
     source=VEH14.at("Definition 2 and Theorem 13"),
     orders=ALL_ORDERS,

@@ -19,7 +19,7 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
 from symacct.sources import MTZ19
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 _SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
 
@@ -57,7 +57,7 @@ def as_noise(mechanism: Node) -> Node:
 
 @theorem(
     "MTZ19-EXACT",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
     orders=FINITE_ORDERS,
@@ -74,7 +74,7 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 
 @theorem(
     "PAIR-EXACT",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at(
         "Theorem 5, for randomized response, Laplace noise and laws that an involution swaps; "

@@ -11,12 +11,12 @@ from typing import Any
 from symacct.amplification.zw19 import log_moment
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.sources import S22
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 
 @theorem(
     "S22-POISSON",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=S22.at("tight subsampled RDP; proved in docs/theorems.md"),
     orders=INTEGER_ORDERS,

@@ -19,7 +19,7 @@ from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
 from symacct.sources import ZW19
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 #: τ = 0 is no τ, so that nobody asks for it by name.
 OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
@@ -41,7 +41,7 @@ def tight_and_nondecreasing(node: Node) -> str | None:
 
 @theorem(
     "ZW19-T11",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 11"),
     orders=INTEGER_ORDERS,
@@ -72,7 +72,7 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
 
 @theorem(
     "ZW19-T20",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 20 (supplement)"),
     orders=INTEGER_ORDERS,

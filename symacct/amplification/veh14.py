@@ -8,14 +8,12 @@ from symacct.amplification.zw19 import sampled_pure
 from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
 from symacct.exact import INFINITY
 from symacct.sources import VEH14
-from symacct.theory import floor_order, theorem
-
-_SUBSAMPLING = "PoissonSubsample SubsampleWithoutReplacement"
+from symacct.theory import SAMPLINGS, floor_order, theorem
 
 
 @theorem(
     "VEH14-T13",
-    about=_SUBSAMPLING,
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
     orders=ALL_ORDERS,
@@ -28,7 +26,7 @@ def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "VEH14-T3-CAP",
-    about=_SUBSAMPLING,
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
     orders=FINITE_ORDERS,
@@ -41,7 +39,7 @@ def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "VEH14-T3",
-    about=_SUBSAMPLING,
+    about=SAMPLINGS,
     kind=Kind.LOWER,
     source=VEH14.at("Theorem 3 (monotone in the order)"),
     orders=Orders(2, infinite=False),

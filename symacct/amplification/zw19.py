@@ -9,7 +9,7 @@ from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
@@ -54,7 +54,7 @@ def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T8",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Theorem 8 and Proposition 10"),
     orders=INTEGER_ORDERS,
@@ -71,7 +71,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T5",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
@@ -98,7 +98,7 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T6",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.LOWER,
     source=ZW19.at("Theorem 6"),
     orders=INTEGER_ORDERS,
@@ -116,7 +116,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-L4",
-    about="PoissonSubsample",
+    about=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Lemma 4"),
     orders=INFINITE_ORDER,
