@@ -34,10 +34,12 @@ from symacct.mechanisms import (
     Curve,
     DistributionPair,
     ExponentialFamily,
+    FiniteMechanism,
     Gaussian,
     Laplace,
     PureDP,
     RandomizedResponse,
+    ScalarGaussian,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -73,6 +75,7 @@ __all__ = [
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
+    "FiniteMechanism",
     "Gaussian",
     "GroupPrivacy",
     "Guarantee",
@@ -91,6 +94,7 @@ __all__ = [
     "PrecisionError",
     "PureDP",
     "RandomizedResponse",
+    "ScalarGaussian",
     "Scale",
     "SoundnessError",
     "Source",

@@ -557,7 +557,7 @@ def _field_from(value: Any, nodes: list[Node]) -> Any:
         return parse_formula(value["formula"], ALPHA)
     if isinstance(value, dict) and set(value) == {"law"}:
         return parse_law(value["law"])
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if _is_list_of_text(value) or (isinstance(value, list) and all(map(_is_list_of_text, value))):
         return value
     raise ParseError(f"found the value {value!r}, needed text, a node or a formula")
 
@@ -566,3 +566,7 @@ def _node_at(place: Any, nodes: list[Node]) -> Node:
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
         raise ParseError(f"found node {place!r}, needed the place of an earlier node")
     return nodes[place]
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -4,6 +4,7 @@ Sums are summed and logarithms taken as printed. The precision is far beyond wha
 that cancellation, which these forms do not avoid, costs nothing.
 """
 
+import itertools
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
@@ -473,6 +474,63 @@ REGIMES = {
 }
 
 
+# --- three laws: m = κ + γX against n = κ + γY, X and Y the ratios of two laws to a third
+
+
+def largest_over_corners(mp, eps, alpha, node, corners):
+    """The largest E[F(X, Y)] over laws on the corners with the mean (1, 1): on three of them."""
+    g, e = number(mp, node.gamma), mp.exp(eps(INFINITY))
+    if e == mp.inf:
+        return mp.inf if g else mp.mpf(0)
+    places = [(e**i, e**j) for i, j in corners]
+    if alpha == INFINITY:
+        return max(mp.log((1 - g + g * x) / (1 - g + g * y)) for x, y in places)
+    found = [_mean_at_one(mp, chosen, alpha, g) for chosen in itertools.combinations(places, 3)]
+    best = max(value for value in found if value is not None)
+    return best if alpha == 1 else mp.log(best) / (number(mp, alpha) - 1)
+
+
+def _mean_at_one(mp, chosen, alpha, g):
+    """E[F] for the weights that give these three corners the mean (1, 1); None if there are none.
+
+    Barycentric coordinates: twice the areas opposite to the corners.
+    """
+
+    def area(a, b, c):
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    one, (a, b, c) = (mp.mpf(1), mp.mpf(1)), chosen
+    areas = [area(one, b, c), area(a, one, c), area(a, b, one)]
+    total = sum(areas)
+    slack = mp.mpf(10) ** (20 - mp.dps)  # corners on one line, and (1, 1) on an edge
+    if abs(total) < slack or any(x / total < -slack for x in areas):
+        return None
+    moments = []
+    for x, y in chosen:
+        m, n = 1 - g + g * x, 1 - g + g * y
+        power = number(mp, alpha)
+        moments.append(m * mp.log(m / n) if alpha == 1 else m**power * n ** (1 - power))
+    return sum(w * f for w, f in zip(areas, moments, strict=True)) / total
+
+
+HEXAGON = ((-1, -1), (0, -1), (1, 0), (1, 1), (0, 1), (-1, 0))
+SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+
+
+def pure_fixed_size(mp, eps, alpha, node):
+    return largest_over_corners(mp, eps, alpha, node, HEXAGON)
+
+
+def pure_poisson(mp, eps, alpha, node):
+    return largest_over_corners(mp, eps, alpha, node, SQUARE)
+
+
+def through_neither(mp, eps, alpha, node):
+    g = number(mp, node.gamma)
+    there, back = (mp.log(moment(mp, eps, n, g)) for n in (2 * alpha, 2 * alpha - 1))
+    return (there + back) / (2 * (alpha - 1))
+
+
 def same(mp, eps, alpha, node):
     return eps(alpha)
 
@@ -503,6 +561,12 @@ BOUNDS = {
     "PAIR-FINITE": sampled_finite_pair,
     "PAIR-FINITE-WOR": sampled_finite_pair,
     "PAIR-WOR": sampled_finite_pair,
+    "TRIPLE-PURE": pure_fixed_size,
+    "TRIPLE-PURE-UPPER": pure_fixed_size,
+    "TRIPLE-PURE-POISSON": pure_poisson,
+    "TRIPLE-PURE-POISSON-UPPER": pure_poisson,
+    "TRIPLE-ANY-POISSON": through_neither,
+    "TRIPLE-LOWER-POISSON": zhu_wang_8,
 }
 #: Theorems that derive an order from the node's own whole orders, and those about operations that
 #: do not sample, which `rdp` above writes down.

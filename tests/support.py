@@ -132,6 +132,12 @@ OPERATIONS = {
     "PostProcess": lambda base: st.builds(PostProcess, base),
     "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
     "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),
+    "PoissonSubsample, replace_one": lambda base: st.builds(
+        PoissonSubsample, base, rates, st.just("replace_one")
+    ),
+    "SubsampleWithoutReplacement, add_remove": lambda base: st.builds(
+        SubsampleWithoutReplacement, base, rates, st.just("add_remove")
+    ),
 }
 
 
@@ -140,10 +146,15 @@ def _no_count(c):
 
 
 def has_rate(kind):
-    return "gamma" in inspect.signature(kinds()[kind].__new__).parameters
+    return "gamma" in inspect.signature(kinds()[kind.partition(",")[0]].__new__).parameters
 
 
+#: The samplings, each under both relations: the usual one is not named.
 SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
+#: Those that yield the relation they read, so that what holds for either relation holds for them.
+USUAL_SAMPLERS = [name for name in SAMPLERS if "," not in name]
+#: Where the two records of a replacement are two steps apart, so that sampling may cost more.
+TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
 #: Expressions without sampling, whose curve tests/independent.py writes down.
@@ -181,7 +192,13 @@ def is_attained(node):
 
 def new_rate(node, gamma):
     """The same sampling of the same mechanism at another rate."""
-    return type(node)(node.mechanism, gamma)
+    return type(node)(node.mechanism, gamma, node.adjacency)
+
+
+def sampling(kind, base, gamma="1/500"):
+    """A sampling by its name in OPERATIONS."""
+    name, _, relation = kind.partition(", ")
+    return kinds()[name](base, gamma, *filter(None, [relation]))
 
 
 # --- theorems
@@ -193,7 +210,7 @@ def about_sampling():
         (theorem.name, kind)
         for theorem in theorems()
         for kind in SAMPLERS
-        if kind in theorem.about.split()
+        if is_about(theorem, sampling(kind, Gaussian(5)))
     ]
 
 

@@ -47,7 +47,8 @@ class DistributionPair(Mechanism):
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
-            P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
+            P = probabilities(P, "DistributionPair, P")  # noqa: N806
+            Q = probabilities(Q, "DistributionPair, Q")  # noqa: N806
             if len(P) != len(Q):
                 raise DomainError(
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
@@ -161,8 +162,8 @@ def mixture(masses: Iterable[tuple[Any, Any]], gamma: Any) -> list[tuple[Any, An
     return [(q + gamma * (p - q), q) for p, q in masses]
 
 
-def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
-    what = f"DistributionPair, {name}"
+def probabilities(values: Any, what: str) -> tuple[Fraction, ...]:
+    """Exact probabilities >= 0 that sum to 1."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DomainError(
             f"{what}: found {values!r}, needed a list of probabilities such as ['1/3', '2/3'], "

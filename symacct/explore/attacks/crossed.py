@@ -50,6 +50,13 @@ class RecordReplaced(Replaced):
         return both((p, r), (q, r))
 
 
+class RecordIgnored(Attained):
+    """A record replaced by one that changes nothing: P with the record, Q without."""
+
+    name = "Poisson, a record replaced by one that changes nothing, attained"
+    relation = REPLACE_ONE
+
+
 class PureClass(Replaced):
     """P, Q and R against the largest over all mechanisms with their ε(∞)."""
 
@@ -129,6 +136,7 @@ def favouring(answer: int, odds: Any, answers: int = 3) -> Law:
 
 CROSSED: tuple[Scheme, ...] = (
     RecordReplaced(),
+    RecordIgnored(),
     PureClass(),
     PureClassPoisson(),
     FavouritesAttained(),
