@@ -76,18 +76,21 @@ class Floats:
 
     @cached_property
     def log_excess(self) -> float:
-        """log(E[…] − 1), by a coarse sum over a grid."""
-        reach, step = 9.0, 0.5
+        """log(E[…] − 1), about, by a coarse sum over a grid."""
+        return self.log_sum(0.5)
+
+    def log_sum(self, step: float) -> float:
+        """The same by a grid of this step, in blocks."""
+        reach = 9.0
         low, high = min(0.0, self.alpha * self.a), max(0.0, self.alpha * self.a)
         z = _steps(low - reach, high + reach, step)
         y = _steps(-reach, self.alpha * self.r + reach, step) if self.r else np.zeros(1)
-        best = -np.inf
-        for rows in np.array_split(z, max(1, len(z) * len(y) // 2**17)):
-            best = np.logaddexp(best, self._log_sum(rows[:, None], y[None, :]))
-        scale = step / math.sqrt(2 * math.pi)
-        return float(best) + math.log(scale) * (2 if self.r else 1)
+        total = -np.inf
+        for rows in np.array_split(z, len(z) * len(y) // 2**17 + 1):
+            total = np.logaddexp(total, self._log_block(rows[:, None], y[None, :]))
+        return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
 
-    def _log_sum(self, z: np.ndarray, y: np.ndarray) -> float:
+    def _log_block(self, z: np.ndarray, y: np.ndarray) -> float:
         first, second = self.squares
         log_gap = log_gap_of(
             self.alpha,
@@ -103,15 +106,26 @@ def _steps(low: float, high: float, step: float) -> np.ndarray:
 
 
 def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
-    """log( m^α n^{1−α} − 1 − α(m−1) − (1−α)(n−1) ), m = 1−γ+γX and n = 1−γ+γY, in float64."""
+    """log( n (r^α − 1 − α(r−1)) ), r = m/n, m = 1−γ+γX and n = 1−γ+γY; at α = 1 of
+
+    n (r log r − r + 1): the integrands less their tangents, which are of mean 0, in float64.
+    """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
         log_m, log_n = (_log_mixture(gamma, x) for x in (log_x, log_y))
-        growth = alpha * log_m + (1 - alpha) * log_n
-        plain = np.log(np.expm1(np.minimum(growth, 700.0)) - alpha * u - (1 - alpha) * w)
-        small = np.log(alpha * (alpha - 1) / 2) + 2 * np.log(np.abs(u - w))
-        near = alpha * np.maximum(np.abs(u), np.abs(w)) < 1e-3
-        return np.fmax(np.where(near, small, np.where(growth > 40, growth, plain)), -1e300)
+        u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
+        s = (u - w) / (1 + w)
+        log_r = np.where(np.abs(s) < 0.5, np.log1p(s), log_m - log_n)
+        lam = alpha - 1
+        if lam:
+            growth = alpha * log_r
+            plain = np.log(np.expm1(np.minimum(growth, 700.0)) - alpha * s)
+            plain = np.where(growth > 40, growth, plain)
+        else:
+            plain = np.where(log_r > 40, log_r + np.log(log_r), np.log((1 + s) * log_r - s))
+        series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
+        small = np.log(alpha * (lam or 1.0) / 2 * series) + 2 * np.log(np.abs(s))
+        near = alpha * np.abs(s) < 2e-3
+        return np.fmax(log_n + np.where(near, small, plain), -1e300)
 
 
 def _log_mixture(gamma: float, log_ratio: np.ndarray) -> np.ndarray:

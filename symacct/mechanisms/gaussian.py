@@ -14,8 +14,9 @@ from symacct.sources import MIR17
 class Gaussian(Mechanism):
     """A query of the given sensitivity Δ plus N(0, σ²): ε(α) = αΔ²/(2σ²).
 
-    The query has any number of dimensions and Δ bounds the Euclidean norm: under sampling with a
-    record replaced, what ScalarGaussian says of one dimension is not true of more. `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+    The query has any number of dimensions, and Δ bounds the Euclidean norm; ScalarGaussian is for
+    one dimension, which costs less where a record of a sample is replaced. `sigma` and
+    `sensitivity` are positive, in the query's units; DomainError otherwise.
 
     >>> print(Gaussian(5).rdp(2, digits=3))
     0.0400
