@@ -21,7 +21,7 @@ from symacct.sums.refine import ball, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
-_TRIED = np.geomspace(0.02, 60, 60)  # heights of the strips
+_TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def triple_excess(triple: Triple) -> arb:
     def evaluate(bits: int) -> arb:
         rule = plan(triple, bits)
         bound = Majorant.best(triple, rule.log_tolerance)
-        rows = list(_rows(triple, rule, bound))
+        rows = list(rows_of(rule, bound))
         nodes = sum(last - first for _, first, last in rows)
         sizes.check("points", nodes, "a sampled Gaussian's integral, nodes")
         with ctx.workprec(_working_bits(triple, rule, nodes)):
@@ -168,30 +168,44 @@ def triple_excess(triple: Triple) -> arb:
 
 def plan(triple: Triple, bits: int) -> Rule:
     """The widest steps whose bound meets 2^(−bits−3) of the excess."""
-    f = triple.floats
-    log_tolerance = f.log_excess - (bits + 3) * LOG2
-    need = max(f.log_excess, 0.0) + math.log(8) - log_tolerance
+    log_excess = triple.floats.log_excess
+    log_tolerance = log_excess - (bits + 3) * LOG2
+    return widest(triple.floats, max(log_excess, 0.0) + math.log(8) - log_tolerance, log_tolerance)
+
+
+def widest(f: Floats, need: float, log_tolerance: float) -> Rule:
+    """The rule with the fewest nodes whose strips' bound is about e^{−need}."""
     d, e = (_TRIED[:, None], _TRIED[None, :]) if f.r else (_TRIED[:, None], np.zeros((1, 1)))
-    angle = np.maximum(abs(f.b) * d, 0) + f.r * e
-    widest = np.maximum(angle, abs(f.a) * d + f.r * e)
+    angle = abs(f.b) * d + f.r * e
+    both = np.maximum(angle, abs(f.a) * d + f.r * e)
     with np.errstate(invalid="ignore"):
         cost = need + (d * d + e * e) / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
     size = d * e / cost**2 if f.r else d / cost
-    best = np.unravel_index(np.argmax(np.where(widest < _WIDEST_ANGLE, size, -1.0)), size.shape)
+    best = np.unravel_index(np.argmax(np.where(both < _WIDEST_ANGLE, size, -1.0)), size.shape)
     height = float(_TRIED[best[0]]), float(_TRIED[best[1]]) if f.r else 0.0
     factor = 2 * math.pi / float(cost[best])
     return Rule((height[0] * factor, height[1] * factor or 1.0), height, log_tolerance)
 
 
 def discretisation(triple: Triple, rule: Rule) -> arb:
-    """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f: Poisson's summation formula over shifted planes."""
-    r = triple.mean_in_balls()
+    """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f."""
+    places = ball(triple.a), ball(triple.b), triple.mean_in_balls()
+    return shifted_planes(places, ball(triple.alpha - 1), rule)
+
+
+def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: Rule) -> arb:
+    """ρ such that the sum over nodes errs by at most ρ times the integral of |f| at real places,
+
+    for f = φ m^s n^{−power} and what is at most that in modulus times real factors: Poisson's
+    summation formula over shifted planes.
+    """
+    a, b, r = places
     first, second = (arb(h) for h in rule.heights)
-    angle = abs(ball(triple.b)) * first + r * second
-    turned = abs(ball(triple.a)) * first + r * second
+    angle = abs(b) * first + r * second
+    turned = abs(a) * first + r * second
     if not (angle < arb.pi() and turned < arb.pi()):
         return arb.pos_inf()
-    growth = (first**2 + second**2) / 2 - ball(triple.alpha - 1) * (angle / 2).cos().log()
+    growth = (first**2 + second**2) / 2 - power * (angle / 2).cos().log()
     aliases = arb(0)
     for step, height in zip(rule.steps, (first, second), strict=True):
         if height > 0:
@@ -215,9 +229,9 @@ class Bell:
 
 @dataclass(frozen=True)
 class Majorant:
-    """Two bells whose sum is at least the integrand everywhere."""
+    """Bells whose sum is at least the integrand everywhere."""
 
-    bells: tuple[Bell, Bell]
+    bells: tuple[Bell, ...]
 
     @classmethod
     def best(cls, triple: Triple, log_tolerance: float) -> Majorant:
@@ -244,7 +258,7 @@ class Majorant:
         ends = (back, (tilt[0] + back[0], tilt[1] + back[1]))
         logs = (flat + share, tilted + share)
         bells = tuple(Bell(c + _square(t) / 2, t) for c, t in zip(logs, ends, strict=True))
-        return cls(bells)  # type: ignore[arg-type]
+        return cls(bells)
 
     def reach(self, log_tolerance: float) -> float:
         """What grows with the number of nodes that count."""
@@ -259,7 +273,7 @@ def _square(t: tuple[arb, arb]) -> arb:
     return t[0] ** 2 + t[1] ** 2
 
 
-def _rows(triple: Triple, rule: Rule, bound: Majorant) -> Iterator[tuple[int, int, int]]:
+def rows_of(rule: Rule, bound: Majorant) -> Iterator[tuple[int, int, int]]:
     """(i, first, last): the nodes (i h₁, j h₂), first <= j < last, that may count."""
     log_tolerance = rule.log_tolerance - 8
     spans = []
@@ -271,7 +285,7 @@ def _rows(triple: Triple, rule: Rule, bound: Majorant) -> Iterator[tuple[int, in
     step, across = rule.steps
     for i in range(math.floor(low / step), math.ceil(high / step) + 1):
         ends = list(_ends(i * step, bound, log_tolerance))
-        if triple.on_a_line:
+        if rule.heights[1] == 0:  # on a line
             yield i, 0, 1
         elif ends:
             first, last = min(a for a, _ in ends), max(b for _, b in ends)

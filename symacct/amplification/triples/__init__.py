@@ -10,6 +10,14 @@ the triples (p, p′, q) that can occur (docs/proofs.md, section 14):
 - fixed size, replace-one: all three are neighbours of each other under replace-one.
 """
 
-from symacct.amplification.triples import dominated, finite, gaussian_poisson, line, pure, triangle
+from symacct.amplification.triples import (
+    dominated,
+    finite,
+    gaussian,
+    gaussian_poisson,
+    line,
+    pure,
+    triangle,
+)
 
-__all__ = ["dominated", "finite", "gaussian_poisson", "line", "pure", "triangle"]
+__all__ = ["dominated", "finite", "gaussian", "gaussian_poisson", "line", "pure", "triangle"]
