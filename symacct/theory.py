@@ -241,11 +241,11 @@ def is_named_in(theorem: Theorem, node: Node) -> bool:
 def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
     """Is the theorem about the relation that the operation yields?
 
-    One that leaves the relation open carries over that of the curve it reads, so it says nothing
-    where an operation changes it, unless that curve is the operation's own.
+    One that leaves the relation open is about neighbours whose laws are made of neighbouring
+    laws, or about the operation's own curve.
     """
     if theorem.adjacency.relation is Relation.EITHER:
-        return theorem.reads == "itself" or bool(node.carries_relation())
+        return theorem.reads == "itself" or bool(node.is_one_step())
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 

@@ -15,6 +15,7 @@ from symacct import (
     Curve,
     DistributionPair,
     ExponentialFamily,
+    FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -22,6 +23,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    ScalarGaussian,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
@@ -98,6 +100,15 @@ def finite_pairs(draw):
     return DistributionPair(P, Q) if P != Q else DistributionPair(["1/4", "3/4"], ["1/3", "2/3"])
 
 
+@st.composite
+def finite_mechanisms(draw):
+    """Two to four different laws on two or three outcomes, each of positive probability."""
+    size = draw(st.integers(2, 3))
+    counts = st.lists(st.integers(1, 9), min_size=size, max_size=size).map(_shares).map(tuple)
+    laws = draw(st.lists(counts, min_size=2, max_size=4, unique=True))
+    return FiniteMechanism(laws)
+
+
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
@@ -114,6 +125,8 @@ LEAVES = {
     "TCDP": st.builds(TCDP, slopes, st.integers(100, 200)),
     "Curve": st.one_of(formula_curves, function_curves),
     "DistributionPair": finite_pairs(),
+    "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)
     ),
@@ -151,8 +164,6 @@ def has_rate(kind):
 
 #: The samplings, each under both relations: the usual one is not named.
 SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
-#: Those that yield the relation they read, so that what holds for either relation holds for them.
-USUAL_SAMPLERS = [name for name in SAMPLERS if "," not in name]
 #: Where the two records of a replacement are two steps apart, so that sampling may cost more.
 TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))

@@ -6,18 +6,18 @@ from typing import Any
 
 from symacct.amplification.gaussian_ratio import not_gaussian
 from symacct.amplification.zw19 import log_moment
-from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.sources import BLOG
-from symacct.theory import theorem
+from symacct.theory import SAMPLINGS, theorem
 
 
 @theorem(
     "BLOG-C24",
-    about="SubsampleWithoutReplacement",
+    about=SAMPLINGS,
     kind=Kind.UPPER,
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
-    adjacency=REPLACE_ONE,
+    adjacency=EITHER,
 )
 def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), and γ ε(1) at α = 1"""

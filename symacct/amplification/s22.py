@@ -22,7 +22,6 @@ from symacct.theory import SAMPLINGS, theorem
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
-    default=False,
 )
 def every_mechanism(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log A(α)/(α−1),

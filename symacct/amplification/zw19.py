@@ -76,6 +76,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
+    default=False,
 )
 def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}

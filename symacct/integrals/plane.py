@@ -307,14 +307,15 @@ def _outside(bell: Bell, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
     whole = arb(1) if flat else 1 + across
     present = {i for i, _, _ in rows}
     first, last = rows[0][0], rows[-1][0]
-    total = (_tail(bell.centre[0] - step * first) + _tail(step * last - bell.centre[0])) * whole
+    total = _tail(bell.centre[0] - step * first, step) * whole
+    total += _tail(step * last - bell.centre[0], step) * whole
     for i in range(first, last + 1):
         if i not in present:
             total += step * _density(step * i - bell.centre[0]) * whole
     if not flat:
         for i, low, high in rows:
-            sides = _tail(bell.centre[1] - across * low)
-            sides += _tail(across * (high - 1) - bell.centre[1])
+            sides = _tail(bell.centre[1] - across * low, across)
+            sides += _tail(across * (high - 1) - bell.centre[1], across)
             total += step * _density(step * i - bell.centre[0]) * sides
     return bell.log_factor.exp() * total
 
@@ -323,12 +324,12 @@ def _density(x: arb) -> arb:
     return (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
 
 
-def _tail(x: arb) -> arb:
-    """A bound on h Σ of the normal density over nodes beyond x, the first a step h away: an
+def _tail(x: arb, step: arb) -> arb:
+    """A bound on h Σ of the normal density over nodes from x + h on: an integral where it falls,
 
-    integral where it falls, and at most 1 + h <= 2 in all.
+    and 1 + h for all of them.
     """
-    return (x / arb(2).sqrt()).erfc() / 2 if x > 0 else arb(2)
+    return (x / arb(2).sqrt()).erfc() / 2 if x > 0 else 1 + step
 
 
 def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:

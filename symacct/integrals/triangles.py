@@ -84,6 +84,8 @@ def largest_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     with ctx.workprec(_BITS):
         for share in SHARES[:-1]:
             allowed = values[best].lower() * (1 + ball(share))
+            if any(value > allowed for value in values.values() if share):
+                continue
             if _stays_below(triangles, (first, last), allowed, values):
                 return triangles.at(best), share
     return triangles.at(best), SHARES[-1]

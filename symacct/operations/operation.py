@@ -21,16 +21,19 @@ class Operation(Node):
     #: The relation that it reads its mechanism's curve for, where it fixes one.
     read_adjacency: Adjacency = EITHER
 
-    def carries_relation(self) -> bool:
-        """Is what it yields about the relation that it reads?"""
-        return self.fixed_adjacency == self.read_adjacency
+    def is_one_step(self) -> bool:
+        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+
+        A theorem that leaves the relation open is about such operations.
+        """
+        return True
 
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
         """The premises as claims about the relation of the result, once they are about that read.
 
         Raises AdjacencyError where a premise is about another one.
         """
-        if self.carries_relation():
+        if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
         what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
         for premise in premises:

@@ -68,6 +68,10 @@ class PoissonSubsample(Sampling):
     def __new__(cls, mechanism: Any, gamma: Any, adjacency: Any = "add_remove") -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
+    def is_one_step(self) -> bool:
+        """Two records that replace each other are two steps of adding or removing apart."""
+        return self.adjacency == ADD_REMOVE
+
 
 class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
