@@ -596,6 +596,10 @@ def above_one(mp, eps, alpha, node):
     return total if a is None else mp.log(1 + total) / (a - 1)
 
 
+def of_one_record(mp, eps, alpha, node):
+    return (sampled_pure if alpha == INFINITY else zhu_wang_8)(mp, eps, alpha, node)
+
+
 def through_neither(mp, eps, alpha, node):
     g = number(mp, node.gamma)
     there, back = (mp.log(moment(mp, eps, n, g)) for n in (2 * alpha, 2 * alpha - 1))
@@ -637,7 +641,7 @@ BOUNDS = {
     "TRIPLE-PURE-POISSON": pure_poisson,
     "TRIPLE-PURE-POISSON-UPPER": pure_poisson,
     "TRIPLE-ANY-POISSON": through_neither,
-    "TRIPLE-LOWER-POISSON": zhu_wang_8,
+    "TRIPLE-LOWER-POISSON": of_one_record,
     "TRIPLE-FINITE": worst_of_laws,
     "TRIPLE-FINITE-ONE": worst_of_two_laws,
     "TRIPLE-LINE": sampled_pair,

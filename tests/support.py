@@ -197,7 +197,7 @@ def is_attained(node):
 
     so that a bound for sampling may fall below it.
     """
-    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve", "TCDP", "ZCDP")
+    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve", "TCDP", "ZCDP", "ExponentialFamily")
     return not any(type(n).__name__ in made_up for n in node.walk())
 
 
@@ -232,11 +232,12 @@ def at_order(theorem, whole, fractional):
     return whole if theorem.orders.whole else fractional
 
 
-def answers(node, alpha, digits=30):
+def answers(node, alpha, digits=30, default_only=False):
     """What every theorem about this node says at α, where it says something."""
     accountant, found = Accountant(digits), {}
     for theorem in theorems():
-        if is_about(theorem, node) and theorem.status == "proved":
+        asked = theorem.default if default_only else theorem.status == "proved"
+        if asked and is_about(theorem, node):
             try:
                 found[theorem.name] = accountant.rdp(node, alpha, by=theorem.name)
             except SymacctError:

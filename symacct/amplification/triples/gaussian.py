@@ -23,6 +23,7 @@ from symacct.exact import Exact, order
 from symacct.expr import Node
 from symacct.integrals.plane import Majorant, Triple, plan, rows_of, triple_excess
 from symacct.integrals.triangles import Triangles, largest_end
+from symacct.mechanisms import ScalarGaussian
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -47,6 +48,13 @@ def in_numbers(node: Node) -> str | None:
     return reason
 
 
+def of_two_dimensions(node: Node) -> str | None:
+    """The same, and no declaration that the query is of one dimension."""
+    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
+        return "on a line there is no triangle; TRIPLE-LINE is exact there"
+    return in_numbers(node)
+
+
 @theorem(
     "TRIPLE-GAUSSIAN",
     kind=Kind.UPPER,
@@ -67,7 +75,7 @@ def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     kind=Kind.LOWER,
     assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
     "a third record",
-    applies=in_numbers,
+    applies=of_two_dimensions,
     **_STATED,
 )
 def larger_end(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symacct.amplification.zw19 import has_one_pair, log_moment
-from symacct.claims import INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
+from symacct.claims import INTEGER_ORDERS, REPLACE_ONE, Kind, Orders
+from symacct.exact import INFINITY
 from symacct.sources import SYMACCT
 from symacct.theory import always, theorem
 
@@ -35,7 +36,7 @@ def through_neither(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     about="PoissonSubsample",
     kind=Kind.LOWER,
     source=SYMACCT.at("docs/proofs.md, section 14, p′ = q; ZW19, Theorem 6"),
-    orders=INTEGER_ORDERS,
+    orders=Orders(2, whole=True),
     adjacency=REPLACE_ONE,
     assumes="as for ZW19-T6; the other record changes nothing",
     applies=has_one_pair,
@@ -45,5 +46,8 @@ def through_neither(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 )
 def of_one_record(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) >= log A(α)/(α−1),
-    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)};
+    ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1))"""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return sampled_pure(ctx, eps(INFINITY), gamma)
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
