@@ -15,7 +15,7 @@ from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import Exact
 from symacct.expr import Node
 from symacct.sources import ACG16
-from symacct.theory import SAMPLINGS, theorem
+from symacct.theory import theorem
 
 
 def in_the_regime(node: Node) -> str | None:
@@ -45,7 +45,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
 
 @theorem(
     "ACG16-L3",
-    about=SAMPLINGS,
+    about="PoissonSubsample",
     kind=Kind.UPPER,
     source=ACG16.at("Lemma 3, the sum that its proof bounds"),
     orders=INTEGER_ORDERS,

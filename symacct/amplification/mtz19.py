@@ -12,7 +12,7 @@ from symacct.claims import ADD_REMOVE, Kind, Orders
 from symacct.exact import Exact
 from symacct.expr import Node
 from symacct.sources import MTZ19
-from symacct.theory import SAMPLINGS, theorem
+from symacct.theory import theorem
 
 
 def in_the_regime(node: Node) -> str | None:
@@ -54,7 +54,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
 
 @theorem(
     "MTZ19-T11",
-    about=SAMPLINGS,
+    about="PoissonSubsample",
     kind=Kind.UPPER,
     source=MTZ19.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),

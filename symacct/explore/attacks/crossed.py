@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import copy
 from fractions import Fraction
+from itertools import pairwise, permutations, product
 from typing import Any
 
 import numpy as np
 import sympy
+from flint import acb, arb, ctx
 
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Kind
-from symacct.explore.attacks.finite import Candidates, Law, Pair
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.explore.attacks.finite import Candidates, Law, Pair, fractions
+from symacct.explore.attacks.noise import GaussianNoise
 from symacct.explore.attacks.poisson import (
     Attained,
     Mirrored,
@@ -25,14 +28,25 @@ from symacct.explore.attacks.poisson import (
     ResponseAttained,
 )
 from symacct.explore.attacks.replaced import Replaced
-from symacct.explore.attacks.scheme import Scheme, both, largest_ratio, mixed, reversed_law
-from symacct.mechanisms import PureDP
+from symacct.explore.attacks.scheme import (
+    LEFT_OUT,
+    RATE,
+    USUAL_RELATION,
+    Scheme,
+    both,
+    largest_ratio,
+    mixed,
+    reversed_law,
+)
+from symacct.explore.attacks.thresholds import NoisyRecord
+from symacct.mechanisms import FiniteMechanism, PureDP
+from symacct.sums.refine import ball
 
 
 def left_out(scheme: Scheme) -> Scheme:
     """The scheme for samples of a fixed size: another record in the place of the one left out."""
     changed = copy.copy(scheme)
-    changed.name = scheme.name.replace("Poisson", "fixed size, a record more or less")
+    changed.name = scheme.name.replace("Poisson", LEFT_OUT)
     changed.about = "SubsampleWithoutReplacement"
     changed.relation = ADD_REMOVE
     return changed
@@ -115,9 +129,13 @@ class FavouritesAttained(Replaced):
 class AntitheticAttained(FavouritesAttained):
     """Three answers of which P favours one, Q another, and R has both more often by as much."""
 
-    name = "Poisson, a record replaced, opposite answers, attained"
+    name = "Poisson, a record replaced, opposite answers"
     about = "PoissonSubsample"
     relation = REPLACE_ONE
+
+    def __init__(self, side: Kind) -> None:
+        self.side = side
+        self.name = f"{type(self).name}{', attained' * (side is Kind.LOWER)}"
 
     def result(self, c: Candidates) -> list[Pair]:
         rate, e = c.numbers["gamma"], self.odds(c)
@@ -134,13 +152,99 @@ def favouring(answer: int, odds: Any, answers: int = 3) -> Law:
     return np.concatenate(weights, axis=1) / (odds + answers - 1)
 
 
+class AllLaws(Scheme):
+    """Three laws, all that the mechanism has: the largest over the triples of them."""
+
+    numbers = (RATE,)
+    names = ("law 1", "law 2", "law 3")
+
+    def __init__(self, about: str, relation: Adjacency, side: Kind) -> None:
+        self.about, self.relation, self.side = about, relation, side
+        self.name = f"{about}, {relation}, all laws known, {side}"
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (outcomes,) * 3
+
+    def base(self, c: Candidates) -> list[Pair]:
+        return list(permutations(c.laws, 2))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        rate = c.numbers["gamma"]
+        triples = product(c.laws, repeat=3)
+        if self.relation == ADD_REMOVE:
+            triples = ((p, o, q) for p, o, q in triples if q is p or q is o)  # type: ignore[assignment]
+        return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
+
+    def premise(self, c: Candidates) -> Any:
+        return FiniteMechanism(list(map(fractions, c.laws)))
+
+
+class OppositeNormals(NoisyRecord):
+    """Poisson sampling of Gaussian noise, records that move the mean by 1 in opposite directions.
+
+    The truth is the definition by flint's integration: for m = κ+γe^x, n = κ+γe^{−x−δ²} it is
+    E[n(r^α − 1 − α(r−1))], r = m/n, or E[n(r log r − r + 1)] at order 1.
+    """
+
+    last_bits = 128
+
+    def __init__(self, side: Kind) -> None:
+        super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"Poisson, a record replaced, normal laws at opposite ends, {self.side}"
+
+    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+        rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
+        a, z = float(alpha), np.linspace(-12, 12, 2000) + np.zeros_like(shift)
+        z = z + np.maximum(z, 0) / 12 * (a - 1) * shift  # as far to the right as the peak needs
+        m, n = (1 + rate * np.expm1(s * shift * z - shift**2 / 2) for s in (1, -1))
+        s = m / n - 1
+        rise = np.expm1(a * np.log1p(s)) - a * s if a > 1 else (1 + s) * np.log1p(s) - s
+        weights = np.gradient(z, axis=1) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+        total = np.sum(weights * n * rise, axis=1)
+        return np.log1p(total) / (a - 1) if a > 1 else total
+
+    def truth(self, c: Candidates, alpha: Any) -> arb:
+        rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
+        order = ball(Fraction(alpha))
+        reach = (2 * arb(2).log() * (ctx.prec + 40)).sqrt() + shift * (order + 2)
+
+        def integrand(z: acb, analytic: bool) -> acb:
+            m, n = (1 + rate * (s * shift * z - shift**2 / 2).expm1() for s in (1, -1))
+            log_m, log_n = m.log(analytic=analytic), n.log(analytic=analytic)
+            bell = (-z * z / 2).exp()
+            if alpha == 1:
+                return bell * (m * (log_m - log_n) - m + n)
+            power = (order * log_m + (1 - order) * log_n).exp()
+            return bell * (power - order * m - (1 - order) * n)
+
+        ends = [-reach.mid(), arb(0), reach.mid()]
+        total = sum((acb.integral(integrand, *two).real for two in pairwise(ends)), arb(0))
+        total /= (2 * arb.pi()).sqrt()
+        return total if alpha == 1 else total.log1p() / (order - 1)
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        return ()
+
+
+_BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
+
 CROSSED: tuple[Scheme, ...] = (
     RecordReplaced(),
     RecordIgnored(),
     PureClass(),
     PureClassPoisson(),
     FavouritesAttained(),
-    AntitheticAttained(),
+    *map(AntitheticAttained, _BOTH_SIDES),
+    *(
+        AllLaws(about, relation, side)
+        for about in USUAL_RELATION
+        for relation in USUAL_RELATION.values()
+        for side in _BOTH_SIDES
+    ),
+    *map(OppositeNormals, _BOTH_SIDES),
     *map(
         left_out,
         (

@@ -30,6 +30,9 @@ from symacct.expr import Node, kinds
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
 
+#: What a sample of a fixed size under add/remove is called.
+LEFT_OUT = "fixed size, a record more or less"
+
 #: The sampling rate γ is drawn from here, on a logarithmic scale.
 RATE = ("gamma", 0.001, 1.0)
 

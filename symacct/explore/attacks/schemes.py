@@ -5,7 +5,7 @@ A new operation needs a scheme in this list: see `Scheme` for what one has to sa
 
 from __future__ import annotations
 
-from symacct.claims import EITHER, Kind
+from symacct.claims import ADD_REMOVE, EITHER, Kind
 from symacct.explore.attacks.averages import Averages
 from symacct.explore.attacks.crossed import CROSSED
 from symacct.explore.attacks.noise import NOISES
@@ -70,6 +70,11 @@ SCHEMES: tuple[Scheme, ...] = (
         for side in (Kind.UPPER, Kind.LOWER)
     ),
     *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
+    *(
+        NoisyAnswer(noise, _SAMPLINGS[1], side, ADD_REMOVE)
+        for noise in NOISES
+        for side in (Kind.UPPER, Kind.LOWER)
+    ),
     Adaptive(),
     Product(),
     Channel(),

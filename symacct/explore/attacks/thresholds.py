@@ -10,12 +10,12 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic.ball import precision
-from symacct.claims import Kind
+from symacct.claims import Adjacency, Kind
 from symacct.exact import INFINITY
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
-from symacct.explore.attacks.scheme import RATE, Scheme, both, mixed
+from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
 from symacct.mechanisms import DistributionPair
 from symacct.sums.refine import ball
 
@@ -32,6 +32,7 @@ class NoisyRecord(Scheme):
     noise: Noise
     about: str = "PoissonSubsample"
     side: Kind = Kind.UPPER
+    relation: Adjacency | None = None
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -40,7 +41,7 @@ class NoisyRecord(Scheme):
     @property
     def sampling(self) -> str:
         """How the record is sampled, in words."""
-        return _SAMPLING[self.about]
+        return LEFT_OUT if self.relation else _SAMPLING[self.about]
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)  # not used: the laws follow from the numbers
