@@ -42,7 +42,8 @@ class Triple:
     @cached_property
     def floats(self) -> Floats:
         """The same in float64, which steers."""
-        return Floats(*(float(x) for x in (self.alpha, self.gamma, self.a, self.b)), self.height)
+        alpha, gamma, a, b = map(float, (self.alpha, self.gamma, self.a, self.b))
+        return Floats(alpha, gamma, a, b, self.height)
 
     @property
     def height(self) -> float:

@@ -19,6 +19,7 @@ from flint import arb, ctx
 from symacct.integrals.plane import (
     Bell,
     Majorant,
+    Rule,
     Triple,
     rows_of,
     shifted_planes,
@@ -192,12 +193,12 @@ def _sums(
     triangles: Triangles,
     places: tuple[arb, arb, arb],
     square: arb,
-    rule: object,
+    rule: Rule,
     rows: list[tuple[int, int, int]],
 ) -> tuple[arb, arb]:
     """h₁h₂ Σ of φ Y(Y−X) m^{α−1} n^{−α−1}, and of the same with Y + X."""
     a1, b1, r = places
-    step, across = (arb(h) for h in rule.steps)  # type: ignore[attr-defined]
+    step, across = (arb(h) for h in rule.steps)
     kappa, gamma, delta = ball(1 - triangles.gamma), ball(triangles.gamma), ball(triangles.delta)
     lam, power = ball(triangles.alpha - 1), ball(triangles.alpha + 1)
     value, modulus = arb(0), arb(0)

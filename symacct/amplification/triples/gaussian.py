@@ -41,18 +41,16 @@ _STATED: dict[str, Any] = {
 
 
 def in_numbers(node: Node) -> str | None:
-    """Gaussian noise in rational numbers: which triangle is the worst is decided by them."""
+    """Gaussian noise in rational numbers, of a query that is not declared to be a real number.
+
+    Which triangle is the worst is decided by the numbers.
+    """
+    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
+        return "on a line there is no triangle; TRIPLE-LINE is exact there"
     reason = is_gaussian(node)
     if reason is None and node.free_symbols:
         return "found an open symbol, needed numbers: they decide which triangle is the worst"
     return reason
-
-
-def of_two_dimensions(node: Node) -> str | None:
-    """The same, and no declaration that the query is of one dimension."""
-    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
-        return "on a line there is no triangle; TRIPLE-LINE is exact there"
-    return in_numbers(node)
 
 
 @theorem(
@@ -75,7 +73,7 @@ def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     kind=Kind.LOWER,
     assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
     "a third record",
-    applies=of_two_dimensions,
+    applies=in_numbers,
     **_STATED,
 )
 def larger_end(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from fractions import Fraction
 from itertools import pairwise, permutations, product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from symacct.explore.attacks.scheme import (
     reversed_law,
 )
 from symacct.explore.attacks.thresholds import NoisyRecord
-from symacct.mechanisms import FiniteMechanism, PureDP
+from symacct.mechanisms import FiniteMechanism, Gaussian, PureDP
 from symacct.sums.refine import ball
 
 
@@ -229,6 +230,63 @@ class OppositeNormals(NoisyRecord):
         return ()
 
 
+class Triangles(NoisyRecord):
+    """Fixed size, three normal laws: on a line with the third one, and at the same distances.
+
+    At whole orders E[m^α n^{1−α}] is a binomial sum over the powers of X of E[n^{1−α}] under
+    log Y ~ N(l c − B/2, B): integrals over the line.
+    """
+
+    orders = (2, 3, 5)
+    slow_population, slow_cost, last_bits = 2, 1000, 64
+
+    def __init__(self, side: Kind) -> None:
+        super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"without replacement, three normal laws, {self.side}"
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        return (RATE, ("sigma", 0.8, 20.0))
+
+    def premise(self, c: Candidates) -> Any:
+        return Gaussian(c.number("sigma"))
+
+    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+        raise NotImplementedError("one by one, in balls")
+
+    def truth(self, c: Candidates, alpha: Any) -> arb:
+        rate, square = ball(c.number("gamma")), 1 / ball(c.number("sigma")) ** 2
+        ends = (arb(0), square)
+        moments = [_by_powers(alpha, rate, square, side) for side in ends]
+        return moments[0].max(moments[1]).log() / (alpha - 1)
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        return ()
+
+
+def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
+    """Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)A/2} E[(κ+γe^V)^{1−α}], V ~ N(lB/2 − B/2, B)."""
+    width, reach = side.sqrt(), (2 * arb(2).log() * (ctx.prec + 20)).sqrt().mid()
+    total = arb(0)
+    for l in range(alpha + 1):
+        centre = (l - 1) * side / 2
+
+        def integrand(t: acb, analytic: bool, centre: arb = centre) -> acb:
+            n = 1 + rate * (centre + width * t).expm1()
+            return ((1 - alpha) * n.log(analytic=analytic) - t * t / 2).exp()
+
+        halves = ((-reach, arb(0)), (arb(0), reach))
+        mean = sum((acb.integral(integrand, *ends).real for ends in halves), arb(0))
+        beyond = (1 - rate) ** (1 - alpha) * (reach / arb(2).sqrt()).erfc()
+        mean = mean / (2 * arb.pi()).sqrt() + arb(0).union(beyond)
+        weight = arb(comb(alpha, l)) * (1 - rate) ** (alpha - l) * rate**l
+        total += weight * (l * (l - 1) * square / 2).exp() * mean
+    return total
+
+
 _BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
 CROSSED: tuple[Scheme, ...] = (
@@ -245,6 +303,7 @@ CROSSED: tuple[Scheme, ...] = (
         for side in _BOTH_SIDES
     ),
     *map(OppositeNormals, _BOTH_SIDES),
+    *map(Triangles, _BOTH_SIDES),
     *map(
         left_out,
         (

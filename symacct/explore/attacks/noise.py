@@ -20,7 +20,7 @@ from symacct import laws
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.laws import Law
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import Laplace, ScalarGaussian
 from symacct.sums.refine import ball
 
 _NODES = 1200
@@ -87,7 +87,7 @@ class GaussianNoise(Noise):
     name, scale, drawn = "Gaussian noise", "sigma", (0.3, 20.0)
 
     def mechanism(self, scale: Fraction) -> Node:
-        return Gaussian(scale)
+        return ScalarGaussian(scale)
 
     def law(self, centre: int, scale: Fraction) -> Law:
         return laws.Normal(centre, scale**2)

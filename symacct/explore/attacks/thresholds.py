@@ -16,7 +16,7 @@ from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
 from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
-from symacct.mechanisms import DistributionPair
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
 
 _SAMPLING = {
@@ -184,6 +184,9 @@ class NormalTriangle(NoisyRecord):
 
     def __init__(self) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
+
+    def premise(self, c: Candidates) -> Any:
+        return Gaussian(c.number("sigma"))
 
     def array_truth(self, c: Candidates, alpha: Any) -> Any:
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
