@@ -80,7 +80,7 @@ def expectation(ctx: Any, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
-def _of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> Any:
+def of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> Any:
     """ψ(u)/(e+1), u = 1−γ+γe"""
     pure = mechanism.at_infinity(ctx)
     log_u = ctx.log1p(ctx.number(gamma) * ctx.expm1(pure))
@@ -90,7 +90,7 @@ def _of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> 
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
     if isinstance(mechanism, ResponsePair):
-        return _of_answers(ctx, mechanism, alpha, gamma)
+        return of_answers(ctx, mechanism, alpha, gamma)
     order, shift = None if alpha is None else Fraction(alpha), 1 / Fraction(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian):
         return gaussian_upper_half(order, gamma, shift)
@@ -100,7 +100,7 @@ def _(ctx: BallArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
 @expectation.register
 def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
     if isinstance(mechanism, ResponsePair):
-        return _of_answers(ctx, mechanism, alpha, gamma)
+        return of_answers(ctx, mechanism, alpha, gamma)
     mp, rate = ctx.mp, ctx.number(gamma)
 
     def value(log_ratio: Any) -> Any:
@@ -121,7 +121,7 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any
 @expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
     if isinstance(mechanism, ResponsePair):
-        return _of_answers(ctx, mechanism, alpha, gamma)
+        return of_answers(ctx, mechanism, alpha, gamma)
     z, rate = sympy.Dummy("z", real=True), ctx.number(gamma)
     s = 1 / ctx.number(shape_ratio(mechanism))
 

@@ -44,7 +44,7 @@ def has_finitely_many_laws(node: Node) -> str | None:
 )
 def record_replaced(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = max D_α( (1−γ)q + γp ‖ (1−γ)q + γp′ ) over the laws p, p′ and q"""
-    return largest(ctx, eps, alpha, gamma, _any_three)
+    return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE")
 
 
 @theorem(
@@ -64,21 +64,27 @@ def record_replaced(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 )
 def record_added_or_removed(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp and the laws p and q"""
-    return largest(ctx, eps, alpha, gamma, _one_is_the_third)
+    return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE-ONE")
 
 
-def largest(ctx: Any, eps: Any, alpha: Any, gamma: Exact, triples: Any) -> Any:
+def largest(ctx: Any, eps: Any, alpha: Any, gamma: Exact, name: str) -> Any:
     """The largest D_α over the triples; what does not depend on the order is remembered."""
     if gamma == 0:
         return ctx.number(0)
-    known = eps.remember(f"triples of laws, {triples.__name__}")
+    known = eps.remember(f"triples of laws, {name}")
     if gamma not in known:
-        directions = [FiniteDirection(m) for m in mixtures(triples(laws_of(eps.node)), gamma)]
+        directions = worst_directions(eps.node, gamma, name)
         known[gamma] = directions, [one.curve(ctx) for one in directions]
     directions, curves = known[gamma]
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
         return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
     return ctx.maximum(*(curve(alpha) for curve in curves))
+
+
+def worst_directions(mechanism: Any, gamma: Exact, name: str) -> list[FiniteDirection]:
+    """The pairs of mixtures of which one is the worst: of any three laws, or of two."""
+    triples = _any_three if name == "TRIPLE-FINITE" else _one_is_the_third
+    return [FiniteDirection(masses) for masses in mixtures(triples(laws_of(mechanism)), gamma)]
 
 
 def laws_of(mechanism: Any) -> tuple[Law, ...]:

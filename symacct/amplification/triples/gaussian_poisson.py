@@ -29,8 +29,10 @@ from symacct.theory import theorem
 
 
 def is_gaussian(node: Node) -> str | None:
-    """Gaussian noise, in rational numbers or symbols."""
-    return has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
+    """The Gaussian mechanism, in rational numbers or symbols; two normal laws are not all of it."""
+    if not isinstance(node.mechanism, Gaussian):  # type: ignore[attr-defined]
+        return "the mechanism is not the Gaussian one"
+    return has_rational_pair(node, Gaussian, "")
 
 
 @theorem(

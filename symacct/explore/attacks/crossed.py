@@ -76,6 +76,7 @@ class PureClass(Replaced):
     """P, Q and R against the largest over all mechanisms with their ε(∞)."""
 
     name = "without replacement, all pure DP mechanisms"
+    slow_population, slow_cost = 8, 2
 
     def premise(self, c: Candidates) -> Any:
         return pure_class(c, self.base(c))
@@ -85,6 +86,7 @@ class PureClassPoisson(RecordReplaced):
     """The same for Poisson sampling."""
 
     name = "Poisson, a record replaced, all pure DP mechanisms"
+    slow_population, slow_cost = 8, 2
 
     def premise(self, c: Candidates) -> Any:
         return pure_class(c, self.base(c))
@@ -103,6 +105,7 @@ class FavouritesAttained(Replaced):
     """Two or three answers, of which each law favours its own by the odds of the one law drawn."""
 
     name = "without replacement, two or three answers, attained"
+    slow_population, slow_cost = 8, 2
     names: tuple[str, ...] = ("randomized response",)
     side = Kind.LOWER
 
@@ -187,7 +190,7 @@ class OppositeNormals(NoisyRecord):
     E[n(r^α − 1 − α(r−1))], r = m/n, or E[n(r log r − r + 1)] at order 1.
     """
 
-    last_bits = 128
+    slow_population, slow_cost, last_bits = 8, 2, 128
 
     def __init__(self, side: Kind) -> None:
         super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
@@ -238,7 +241,7 @@ class Triangles(NoisyRecord):
     """
 
     orders = (2, 3, 5)
-    slow_population, slow_cost, last_bits = 2, 1000, 64
+    slow_population, slow_cost, last_bits = 2, 30, 64
 
     def __init__(self, side: Kind) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side)

@@ -29,6 +29,7 @@ _SAMPLING = {
 class NoisyRecord(Scheme):
     """One record moves the centre of the noise from 0 to 1; all others are alike."""
 
+    slow_population, slow_cost = 4, 48
     noise: Noise
     about: str = "PoissonSubsample"
     side: Kind = Kind.UPPER
@@ -106,6 +107,13 @@ class NoisyAnswer(NoisyRecord):
     def name(self) -> str:  # type: ignore[override]
         attained = ", attained" if self.side is Kind.LOWER else ""
         return f"{self.sampling}, {self.noise.name} itself{attained}"
+
+    def premise(self, c: Candidates) -> Any:
+        scale = c.number(self.noise.scale)
+        replaced = self.about == "SubsampleWithoutReplacement" and self.relation is None
+        if replaced and self.side is Kind.LOWER:  # more dimensions attain more than this pair
+            return self.noise.on_the_line(scale)
+        return self.noise.mechanism(scale)
 
     def array_truth(self, c: Candidates, alpha: Any) -> Any:
         scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
