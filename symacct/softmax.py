@@ -71,7 +71,8 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
 
 def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     samplers = (PoissonSubsample, SubsampleWithoutReplacement)
-    if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
+    usual = isinstance(m, samplers) and m.fixed_adjacency == m.read_adjacency
+    if not usual or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
             f"softmax_bounds: found {m!r}, needed a subsampled Gaussian: for other mechanisms two "
             "local maxima are not proved; ask for .rdp(alpha, by=...) instead"

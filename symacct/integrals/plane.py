@@ -20,7 +20,7 @@ from symacct.integrals.magnitude import LOG2
 from symacct.sums.refine import ball, to_relative_accuracy, within
 
 _BOUND_BITS = 64
-_MOST_NODES = 200_000
+_MOST_NODES = 500_000
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
 _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
