@@ -28,7 +28,7 @@ from symacct.integrals.plane import (
 )
 from symacct.sums.refine import ball
 
-_BITS = 24  # of the values that decide
+_BITS = 16  # of the values that decide
 _SLOPE_BITS = 80
 _PIECES = 32  # values asked for before a larger share is allowed
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
@@ -147,7 +147,7 @@ def _falling_to(triangles: Triangles) -> Fraction:
 def _rising_from(triangles: Triangles) -> Fraction:
     """The least of some B from which on G is proved to rise up to δ²; δ² itself if none."""
     top = triangles.delta**2
-    for share in (Fraction(1, 2), Fraction(3, 4), Fraction(7, 8), Fraction(31, 32)):
+    for share in (Fraction(7, 8), Fraction(31, 32)):
         if slope(triangles, share * top, top) > 0:
             return share * top
     return top
