@@ -20,6 +20,7 @@ from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import Sampling
 
 #: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
 RELATIONS = ("add_remove", "replace_one", "replace_special")
@@ -214,6 +215,11 @@ def _event(node: Node, made: dict[Node, Any], events: Any) -> Any:
     if isinstance(node, RandomizedResponse):
         p = fields["p"]
         return events.RandomizedResponseDpEvent(floats.down(2 * min(p, 1 - p), what), 2)
+    if isinstance(node, Sampling) and node.fixed_adjacency != node.read_adjacency:
+        raise DomainError(
+            f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
+            "takes the noise and the sampling for one and the same relation"
+        )
     if isinstance(node, PoissonSubsample):
         rate = floats.up(fields["gamma"], what)
         return events.PoissonSampledDpEvent(rate, made[fields["mechanism"]])

@@ -53,11 +53,12 @@ def _row(part: Node, count: Any) -> tuple[float, float, int]:
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")
     rate: Any = 1
-    if isinstance(part, PoissonSubsample):
+    if isinstance(part, PoissonSubsample) and part.is_one_step():
         rate, part = part.fields()["gamma"], part.fields()["mechanism"]
     if not isinstance(part, Gaussian):
         raise DomainError(
-            f"{what}: found {echo(part)}, needed Gaussian(sigma), alone or under PoissonSubsample"
+            f"{what}: found {echo(part)}, needed Gaussian(sigma), alone or under PoissonSubsample "
+            "for add_remove neighbours"
         )
     fields = part.fields()
     sigma, sensitivity = fields["sigma"], fields["sensitivity"]

@@ -16,6 +16,7 @@ from symacct.exact import exact
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import Sampling
 from symacct.verify import profiles, replaced
 from symacct.verify.bounds import Bound, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
@@ -31,7 +32,7 @@ _KINDS: dict[str, Any] = {
     "PureDP": PureDP,
     "ZCDP": ZCDP,
 }
-_SAMPLINGS: dict[type[Node], str] = {
+_SAMPLINGS: dict[type[Sampling], str] = {
     PoissonSubsample: "poisson",
     SubsampleWithoutReplacement: "without_replacement",
 }
@@ -202,6 +203,8 @@ def _part_of(m: Node, count: Any) -> Part | None:
     sampling, gamma = "none", None
     for operation, name in _SAMPLINGS.items():
         if isinstance(m, operation):
+            if m.fixed_adjacency != m.read_adjacency:  # no other accountant has it
+                return None
             sampling, gamma, m = name, str(m.parameters()["gamma"]), m.children[0]
     name = type(m).__name__
     if name not in MECHANISMS or not isinstance(count, int):
