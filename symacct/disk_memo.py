@@ -25,6 +25,7 @@ from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.notation import to_json
 from symacct.remembering import Remembered
+from symacct.version import __version__
 
 _APPLICATION = 0x73796D61  # "syma", in the header of the file
 _FORMAT = 1
@@ -241,8 +242,6 @@ def _key_text(node: Node, key: Any) -> str | None:
         expression = to_json(node)
     except SymacctError:
         return None
-    from symacct import __version__  # at the top it would be a circle
-
     known = " ".join(sorted(t.name for t in theorems))
     parts = (__version__, source_digest(), flint.__version__, known, bits, goal, by, expression)
     return "\n".join(map(str, parts))
