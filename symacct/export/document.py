@@ -255,11 +255,12 @@ def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
         if work is None:
             yield f"{plain_tex(key)}."
             continue
-        venue = [] if work.venue == "arXiv" else [plain_tex(work.venue)]
-        where = [*venue, *([f"arXiv:{work.eprint}"] if work.eprint else [])]
+        known = work.fields()
+        where = [known[at] for at in ("journal", "booktitle", "howpublished") if at in known]
+        eprint = [f"arXiv:{known['eprint']}"] if "eprint" in known else []
         yield (
-            f"{plain_tex(work.authors.replace(' and ', ', '))}. "
-            rf"\emph{{{plain_tex(work.title)}}}. {', '.join(where)}, {work.year}."
+            f"{known['author'].replace(' and ', ', ')}. \\emph{{{known['title']}}}. "
+            f"{', '.join(dict.fromkeys([*where, *eprint]))}, {known['year']}."
         )
     yield r"\end{thebibliography}"
 
