@@ -21,6 +21,7 @@ from symacct.claims import (
     Claim,
     Kind,
     Orders,
+    Relation,
     Source,
     check_stated,
     infer,
@@ -117,8 +118,11 @@ class Theorem:
 
     def why_not(self, node: Node, alpha: Any) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
-        if not is_about(self, node):
+        if not is_named_in(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
+        if not speaks_of_relation(self, node):
+            relation = node.fixed_adjacency  # type: ignore[attr-defined]
+            return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
             return _order_message(self, alpha)
         return self.applies(node)
@@ -126,6 +130,8 @@ class Theorem:
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
         what = f"{self.name} on {type(node).__name__}"
+        if self.reads != "itself":
+            premises = node.carried(premises, what)  # type: ignore[attr-defined]
         return infer(what, self.claim, premises, self.monotone)
 
 
@@ -185,7 +191,9 @@ def _names(name: str, operation: object) -> tuple[str, ...]:
 def check_status(what: str, status: Any) -> None:
     """DomainError for what is no status."""
     if status not in STATUSES:
-        raise DomainError(f"{what}: found status {status!r}, needed one of {', '.join(STATUSES)}")
+        raise DomainError(
+            f"{what}: found status {echo(status)}, needed one of {', '.join(STATUSES)}"
+        )
 
 
 def theorems() -> list[Theorem]:
@@ -269,8 +277,24 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation of the kind the theorem is about?"""
+    """Is the node an operation of the kind, under the relation, that the theorem is about?"""
+    return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
+
+
+def is_named_in(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind the theorem is about, under whatever relation?"""
     return type(node).__name__ in theorem.operation
+
+
+def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
+    """Is the theorem about the relation that the operation yields?
+
+    One that leaves the relation open is about neighbours whose laws are made of neighbouring
+    laws, or about the operation's own curve.
+    """
+    if theorem.adjacency.relation is Relation.EITHER:
+        return theorem.reads == "itself" or bool(node.is_one_step())
+    return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
 def order_class(alpha: Any) -> Any:

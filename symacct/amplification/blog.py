@@ -6,19 +6,19 @@ from typing import Any
 
 from symacct.amplification.gaussian_ratio import not_gaussian
 from symacct.amplification.zw19 import log_moment
-from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.sources import BLOG
 from symacct.theory import theorem
 
 
 @theorem(
     "BLOG-C24",
-    operation=SubsampleWithoutReplacement,
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
-    adjacency=REPLACE_ONE,
+    adjacency=EITHER,
     monotone=True,
     status="proved",
 )

@@ -28,7 +28,7 @@ from symacct.expr import Node
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
-from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.sources import VEH14, WBK19
 from symacct.sums.binomial import Terms
 from symacct.theory import theorem
@@ -66,7 +66,7 @@ def is_infinite_pair(node: Node) -> str | None:
 
 @theorem(
     "PAIR-FINITE",
-    operation=PoissonSubsample,
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=VEH14.at("Definition 2 and Theorem 13"),
     orders=ALL_ORDERS,

@@ -9,12 +9,10 @@ from typing import Any
 from symacct.amplification import wbk19, zw19
 from symacct.amplification.ternary import loss_spread
 from symacct.claims import (
-    ADD_REMOVE,
     EITHER,
     FINITE_ORDERS,
     INFINITE_ORDER,
     INTEGER_ORDERS,
-    REPLACE_ONE,
     Kind,
     Orders,
     Source,
@@ -25,7 +23,7 @@ from symacct.explore.attacks.operations import Itself
 from symacct.explore.attacks.poisson import AttainedByRemoval, OneRecord, SkewedRight
 from symacct.explore.attacks.raised import RaisedResponse
 from symacct.explore.attacks.replaced import Replaced
-from symacct.explore.attacks.scheme import Scheme
+from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.theory import Theorem
 
@@ -52,14 +50,13 @@ def claimed(
 
     def enlist(bound: Callable[..., Any]) -> Callable[..., Any]:
         about = schemes[0].about
-        adjacency = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
         theorem = Theorem(
             name=name,
             operation=(about,),
             kind=kind,
             source=Source("claim", place),
             orders=orders,
-            adjacency=adjacency.get(about, EITHER),
+            adjacency=USUAL_RELATION.get(about, EITHER),
             monotone=False,
             status="conjecture",
             bound=bound,

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.claims import Kind
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.evaluation import Evaluation
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import (
@@ -26,6 +26,12 @@ from symacct.explore.attacks.finite import (
     fractions,
 )
 from symacct.expr import Node, kinds
+
+#: The relation that each sampling's neighbours are of, where nothing else is said.
+USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
+
+#: What a sample of a fixed size under add/remove is called.
+LEFT_OUT = "fixed size, a record more or less"
 
 #: The sampling rate γ is drawn from here, on a logarithmic scale.
 RATE = ("gamma", 0.001, 1.0)
@@ -58,6 +64,8 @@ class Scheme:
     name: str
     about: str
     side: Kind = Kind.UPPER
+    #: The relation that the sampled neighbours are of, where it is not the sampling's usual one.
+    relation: Adjacency | None = None
     #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
     numbers: tuple[tuple[str, float, float], ...] = ()
     #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
@@ -113,7 +121,10 @@ class Scheme:
         """The operation on the premise, to ask a theorem whether it applies."""
         if self.about not in ("PoissonSubsample", "SubsampleWithoutReplacement"):
             return None  # only theorems about sampling have conditions on the mechanism
-        return kinds()[self.about](self.premise(c), self.parameters(c, None)["gamma"])
+        gamma = self.parameters(c, None)["gamma"]
+        if self.relation is None:
+            return kinds()[self.about](self.premise(c), gamma)
+        return kinds()[self.about](self.premise(c), gamma, self.relation)
 
     # --- what is true
 

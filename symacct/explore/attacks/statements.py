@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from symacct import theory as register
-from symacct.claims import ADD_REMOVE, EITHER, FINITE_ORDERS, REPLACE_ONE, Kind, Orders, Source
+from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
 from symacct.conversion import conversions
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
 from symacct.explore.attacks.claims import CLAIMS
-from symacct.explore.attacks.scheme import Scheme
+from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.schemes import SCHEMES
 from symacct.theory import Theorem
 
@@ -74,14 +74,13 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
         raise DomainError(
             f"falsify, about: found {echo(about)}, needed one of {', '.join(sorted(known))}"
         )
-    adjacency = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
     return Theorem(
         name=getattr(bound, "__name__", "bound"),
         operation=(about,),
         kind=kind,
         source=Source("user", ""),
         orders=orders,
-        adjacency=adjacency.get(about, EITHER),
+        adjacency=USUAL_RELATION.get(about, EITHER),
         monotone=False,
         status="conjecture",
         bound=bound,
