@@ -18,8 +18,7 @@ from weakref import WeakSet
 import flint
 from flint import arb, fmpz
 
-from symacct import doors, exact
-from symacct import theory as register
+from symacct import doors, exact, theory
 from symacct.errors import StorageError, StorageWarning, SymacctError
 from symacct.exact import INFINITY
 from symacct.expr import Node
@@ -235,7 +234,7 @@ class DiskMemo:
 def _key_text(node: Node, key: Any) -> str | None:
     """All that a table's values depend on, as text; None where a Python function is part of it."""
     arithmetic, bits, goal, by, _ = key
-    theorems = register.theorems()
+    theorems = theory.theorems()
     if arithmetic != "BallArithmetic" or not all(_is_ours(t.bound) for t in theorems):
         return None
     try:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
-from symacct import theory as register
+from symacct import theory
 from symacct.arithmetic.float64 import LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
@@ -55,7 +55,7 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self._memo = memo or (lambda node, key: {})
-        self._key = (type(ctx).__name__, ctx.bits, goal, by, register.revision())
+        self._key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -91,8 +91,8 @@ class Evaluation:
         """Does the pinned theorem replace the default anywhere in `node`?"""
         if self.by is None:
             return False
-        theorem = register.named(self.by)
-        return any(register.is_about(theorem, below) for below in node.walk())
+        theorem = theory.named(self.by)
+        return any(theory.is_about(theorem, below) for below in node.walk())
 
 
 class NodeCurve:
@@ -232,17 +232,17 @@ class OperationCurve(NodeCurve):
     def _is_pinned(self) -> bool:
         """Does the theorem that the user named answer for this node?"""
         by = self.evaluation.by
-        return by is not None and register.is_about(register.named(by), self.node)
+        return by is not None and theory.is_about(theory.named(by), self.node)
 
     def theorems(self, alpha: Any) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = register.order_class(alpha)
+        key = theory.order_class(alpha)
         if key not in self._theorems:
             by = self.evaluation.by
             if by is not None and self._is_pinned:
-                found = register.pinned(by, self.node, alpha)
+                found = theory.pinned(by, self.node, alpha)
             else:
-                found = register.bounding(self.node, alpha, self.evaluation.goal)
+                found = theory.bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
         return self._theorems[key]
 
@@ -311,7 +311,7 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Any) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         evaluation = self.evaluation
-        key = (register.order_class(alpha), evaluation.goal, evaluation.by, register.revision())
+        key = (theory.order_class(alpha), evaluation.goal, evaluation.by, theory.revision())
         known = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)
@@ -333,7 +333,7 @@ class OperationCurve(NodeCurve):
     def _claimed_of(self, theorem: Theorem, alpha: Any) -> list[tuple[NodeCurve, Any]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
         if theorem.reads == "itself":
-            below = register.larger_order(register.floor_order(alpha), 2)
+            below = theory.larger_order(theory.floor_order(alpha), 2)
             return [(self.evaluation.default().curve(self.node), below)]
         read = 2 if theorem.orders.whole else alpha
         return [(self.evaluation.curve(child), read) for child in self.node.children]
@@ -368,8 +368,8 @@ def goal_of(m: Node, by: str | None) -> Kind:
     """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
     as_node(m, "expression")
     if by is not None:
-        theorem = register.named(by)
-        if not any(register.is_about(theorem, node) for node in m.walk()):
+        theorem = theory.named(by)
+        if not any(theory.is_about(theorem, node) for node in m.walk()):
             raise _about_nothing(theorem, m)
         if theorem.kind is Kind.LOWER:
             return Kind.LOWER
@@ -378,7 +378,7 @@ def goal_of(m: Node, by: str | None) -> Kind:
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
     """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
-    if any(register.is_named_in(theorem, node) for node in m.walk()):
+    if any(theory.is_named_in(theorem, node) for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
             f"{type(m).__name__} contains it under another relation only"
