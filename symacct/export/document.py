@@ -228,7 +228,7 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
-    delta = rational_text(found.delta, _DELTA_DIGITS, up=True)
+    delta = rational_text(found.given, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
         rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
