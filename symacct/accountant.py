@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import mpmath
@@ -36,13 +36,11 @@ from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, SoundnessError, echo
 from symacct.evaluation import KEY_LENGTH, Evaluation, Key, NodeCurve, goal_of
-from symacct.exact import Numeric, Order, order
+from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.remembering import Remembered
 
-#: What float64 takes together.
-Orders: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
 ENGINES = ("ball", "mpmath", "float64")
 _END_BITS = 256  # of the ends of what float64 knows
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
@@ -161,10 +159,10 @@ class Accountant:
     ) -> Enclosure: ...
     @overload
     def rdp(
-        self, m: Node, alpha: Orders, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: OrderArray, by: str | None = None, digits: int | None = None
     ) -> np.ndarray: ...
     def rdp(
-        self, m: Node, alpha: Numeric | Orders, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: Numeric | OrderArray, by: str | None = None, digits: int | None = None
     ) -> Enclosure | np.ndarray:
         """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
         goal = goal_of(m, by)
@@ -247,7 +245,7 @@ class Accountant:
             value = value * FLOAT64.number(factor)
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
-    def _array(self, m: Node, alphas: Orders, goal: Kind, by: str | None) -> np.ndarray:
+    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: str | None) -> np.ndarray:
         _refuse_symbols(m, 2)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
@@ -315,7 +313,7 @@ class Accountant:
             key = ("guarantees", sizes.current(), theory.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
             try:
-                found = answers[asked]
+                found: Guarantee = answers[asked]
             except KeyError:
                 found = answers[asked] = best.answer(orders)
             # What is remembered of a node must not keep it alive.

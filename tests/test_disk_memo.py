@@ -72,7 +72,7 @@ def test_values_are_kept_apart_by_theorem_goal_and_precision(tmp_path):
 def test_another_version_is_another_memo(tmp_path, monkeypatch):
     file = tmp_path / "memo.sqlite"
     Accountant(memo=file).rdp(STEP, 6)
-    monkeypatch.setattr("symacct.__version__", "0.0.1")
+    monkeypatch.setattr("symacct.disk_memo.__version__", "0.0.1")
     older = Accountant(memo=file)
     older.rdp(STEP, 6)
     assert older.oracle_calls(STEP) == 1

@@ -77,7 +77,7 @@ def epsilon(
     """The smallest ε of EXPR at this δ."""
     m = symacct.parse(expr)
     guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
-    print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json)
+    print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json)
 
 
 @expression_command("delta")
@@ -97,7 +97,7 @@ def delta(
     """The smallest δ of EXPR at this ε."""
     m = symacct.parse(expr)
     guarantee = m.delta(epsilon, digits, conversion, orders_option(orders), by)
-    print_guarantee(guarantee, ("δ", "ε"), guarantee.epsilon, as_json)
+    print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json)
 
 
 def print_guarantee(

@@ -232,7 +232,7 @@ def calibrate_command(
     table.add_row(f"{symbol}, meets the target", number(found.meets))
     table.add_row(f"{symbol}, does not", number(found.fails))
     table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
-    table.add_row("δ", given(guarantee.delta))
+    table.add_row("δ", given(guarantee.given))
     table.add_row("order α", f"{float(guarantee.alpha):.12g}")
     table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
     console().print(table)

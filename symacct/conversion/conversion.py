@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import UNSTATED, Source, check_stated
 from symacct.errors import DomainError, echo
 from symacct.theory import STATUS_REMEDY, check_proved, check_status
 
+#: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
+Formula: TypeAlias = Callable[[Arithmetic, Number, Number, Number], Number]
 _REMEDIES = {
     "one_valley": "one_valley=True if (α−1)·ε(δ) and log δ(ε) are proved convex in α where the CGF "
     "is, else False",
@@ -29,8 +32,8 @@ class Conversion:
 
     name: str
     source: Source
-    epsilon: Callable[..., Any]
-    log_delta: Callable[..., Any]
+    epsilon: Formula
+    log_delta: Formula
     one_valley: bool = UNSTATED
     #: As of a theorem: what is not proved never gives a guarantee.
     status: str = UNSTATED

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import symacct
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
+from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
 
@@ -51,7 +51,7 @@ class ReferenceTable:
     def to_json(self) -> str:
         """The table as JSON, numbers as text, with what computed it."""
         document = {
-            "symacct": symacct.__version__,
+            "symacct": __version__,
             "expression": self.expression,
             "ask": self.ask,
             "digits": self.digits,

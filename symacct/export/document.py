@@ -228,7 +228,7 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
-    delta = rational_text(found.delta, _DELTA_DIGITS, up=True)
+    delta = rational_text(found.given, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
         rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
@@ -255,11 +255,12 @@ def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
         if work is None:
             yield f"{plain_tex(key)}."
             continue
-        venue = [] if work.venue == "arXiv" else [plain_tex(work.venue)]
-        where = [*venue, *([f"arXiv:{work.eprint}"] if work.eprint else [])]
+        known = work.fields()
+        where = [known[at] for at in ("journal", "booktitle", "howpublished") if at in known]
+        eprint = [f"arXiv:{known['eprint']}"] if "eprint" in known else []
         yield (
-            f"{plain_tex(work.authors.replace(' and ', ', '))}. "
-            rf"\emph{{{plain_tex(work.title)}}}. {', '.join(where)}, {work.year}."
+            f"{known['author'].replace(' and ', ', ')}. \\emph{{{known['title']}}}. "
+            f"{', '.join(dict.fromkeys([*where, *eprint]))}, {known['year']}."
         )
     yield r"\end{thebibliography}"
 

@@ -25,6 +25,7 @@ from symacct.expr import Node
 from symacct.mechanisms.curve import Curve
 from symacct.rounding import exact_decimal, given
 from symacct.theory import named as named_theorem
+from symacct.version import __version__
 
 _DIGITS = 4  # of the number asked for
 _KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
@@ -157,11 +158,9 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
 
 def _computed(m: Node, form: Form) -> str:
     """The programs and the expression, so that the number can be had again."""
-    import symacct
-
     programs = ", ".join(
         [
-            f"symacct {symacct.__version__}",
+            f"symacct {__version__}",
             f"python-flint {version('python-flint')} (FLINT {flint.__FLINT_VERSION__})",
             f"SymPy {version('sympy')}",
             f"mpmath {version('mpmath')}",

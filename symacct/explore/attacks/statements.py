@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from symacct import theory as register
+from symacct import theory
 from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
 from symacct.conversion import conversions
@@ -49,9 +49,9 @@ def _named(name: str) -> Theorem | Conversion:
     if name in known:
         return known[name]
     try:
-        return register.named(name)
+        return theory.named(name)
     except DomainError:
-        names = [*(t.name for t in register.theorems()), *known, *CLAIMS]
+        names = [*(t.name for t in theory.theorems()), *known, *CLAIMS]
         raise DomainError(
             f"falsify: found {echo(name)}, needed one of {', '.join(names)}"
         ) from None

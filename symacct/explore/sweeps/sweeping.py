@@ -17,7 +17,6 @@ import sympy
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-import symacct
 from symacct import doors, exact, sizes
 from symacct.errors import (
     DomainError,
@@ -30,6 +29,7 @@ from symacct.errors import (
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.expr import Node, as_node
+from symacct.version import __version__
 
 _TASK = 25  # points sent to a worker at a time
 _PENDING = 64  # tasks under way at a time
@@ -194,7 +194,7 @@ class _Grid:
         """What a results file must agree with."""
         return {
             "symacct sweep": 2,
-            "version": symacct.__version__,
+            "version": __version__,
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
             "settings": settings,

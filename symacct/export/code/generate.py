@@ -10,7 +10,6 @@ from typing import Any
 
 import sympy
 
-import symacct
 from symacct import doors, sizes
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, PrecisionError, echo
@@ -28,6 +27,7 @@ from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
 from symacct.theory import Theorem
+from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
 _LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
@@ -156,7 +156,7 @@ def _facts(
 ) -> source.Facts:
     text = repr(m)
     lines = [f"Renyi differential privacy curve epsilon(alpha), in nats, for {writer.language}."]
-    lines += source.wrapped("made by", f"symacct {symacct.__version__}")
+    lines += source.wrapped("made by", f"symacct {__version__}")
     lines += source.wrapped("expression", text)
     lines += source.wrapped("sha256", hashlib.sha256(text.encode()).hexdigest())
     lines += source.wrapped("kind", f"{result.kind}: {_KINDS[str(result.kind)]}")
