@@ -25,9 +25,7 @@ from symacct import (
 )
 from symacct.amplification import wbk19
 from symacct.enclosure import to_fraction
-from tests.sums.curves import ball
-from tests.sums.oracles import certified_binomial_sum, enclose_binomial_sum
-from tests.test_hard_sums import (
+from tests.hard_sums.formulas import (
     epsilon_objective,
     gaussian,
     gaussian_by_integral,
@@ -45,6 +43,8 @@ from tests.test_hard_sums import (
     theorem_9,
     theorem_27,
 )
+from tests.sums.curves import ball
+from tests.sums.oracles import certified_binomial_sum, enclose_binomial_sum
 
 BLOCKS = 20
 
