@@ -30,8 +30,8 @@ from symacct import (
     parse,
     theorems,
 )
+from symacct.arithmetic.signs import log_sign
 from symacct.errors import SoundnessError
-from symacct.mechanisms.closed_forms import log_sign
 from symacct.theory import is_about
 
 INFINITY = float("inf")

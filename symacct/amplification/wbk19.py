@@ -42,15 +42,7 @@ _MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many ha
 def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
     spread = loss_spread(ctx, eps)
-    moment = eps.moments()
-    terms = Terms(
-        lambda j: (j - 1) * eps(j),
-        lambda j, k: ctx.exp(k) * spread(j),
-        2,
-        None,
-        eps.shape,
-        lambda j: (1 + moment(j)) * spread(j),
-    )
+    terms = Terms(eps, lambda j, excess: (1 + excess) * spread(j), factor=2, shift=None)
     return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
 
 

@@ -9,7 +9,8 @@ import sympy
 
 from symacct.arithmetic.expression import evaluate
 from symacct.integrals.expectations import Mass
-from symacct.integrals.overlap import Kernel, Side, T, sides
+from symacct.integrals.exponents import T
+from symacct.integrals.sides import Kernel, Side, sides
 
 _DEPTH = 40
 _FARTHEST = 1 << 12
@@ -21,7 +22,7 @@ def plain_mass(ctx: Any, kernel: Kernel) -> Any:
     return plain_expectation(ctx, sides(kernel, kernel), Mass(), (zero, zero))
 
 
-def plain_expectation(ctx: Any, pieces: list[Side], question: Any, totals: tuple[Any, Any]) -> Any:
+def plain_expectation(ctx: Any, pieces: list[Side], integrand: Any, totals: tuple[Any, Any]) -> Any:
     """The integral in mpmath's arithmetic `ctx`, stretch by stretch between powers of 2."""
     mp = ctx.mp
     with mp.workprec(ctx.bits + 20):
@@ -34,7 +35,7 @@ def plain_expectation(ctx: Any, pieces: list[Side], question: Any, totals: tuple
                     -mp.inf if log is None else log(t) - shift
                     for log, shift in zip(logs, totals, strict=True)
                 ]
-                return question.plainly(mp, *values)
+                return integrand.plainly(mp, *values)
 
             total += _over(mp, at, side, abs(total))
         return +total

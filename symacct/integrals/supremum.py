@@ -10,7 +10,7 @@ from flint import acb, arb
 from symacct.errors import PrecisionError
 from symacct.integrals.germs import Germs
 from symacct.integrals.jets import ComplexBalls, Evaluator, Jet
-from symacct.integrals.overlap import Side, doublings
+from symacct.integrals.sides import Side, doublings
 from symacct.sums.refine import ball, steered_by_floats
 
 _BOXES = 40_000  # looked at before it is given up
