@@ -131,7 +131,7 @@ class SymbolNames:
         return self._given.get(name) or symbol_latex(name)
 
 
-def checked(tex: Any, what: str) -> str:
+def checked(tex: object, what: str) -> str:
     """`tex` if it is LaTeX that names something, and nothing else."""
     try:
         if not isinstance(tex, str) or not tex.strip():
