@@ -1,38 +1,33 @@
-"""Conditions of theorems as data: an inequality with its sides, in any arithmetic, and in words."""
+"""Where theorems hold, as data: inequalities in any arithmetic, each said in words as well."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.exact import Exact, Order
-
-Of = TypeVar("Of")
-#: A side of an inequality: (ctx, …) → its value, from the quantities that `words` name.
-Side = Callable[..., Number]
+from symacct.arithmetic import Number
+from symacct.exact import Exact
+from symacct.operations.subsample import Sampling
 
 
 @dataclass(frozen=True)
 class Inequality:
-    """left <= right, or left < right where it is `strict`; `words` say it as the page does."""
+    """left <= right, or left < right where it is `strict`, of numbers of one arithmetic."""
 
     words: str
-    left: Side
-    right: Side
+    left: Number
+    right: Number
     strict: bool = False
 
-    def sides(self, ctx: Arithmetic, *quantities: Exact | Order | Number) -> tuple[Number, Number]:
-        """Both sides in an arithmetic."""
-        numbers = [ctx.number(quantity) for quantity in quantities]
-        return self.left(ctx, *numbers), self.right(ctx, *numbers)
+
+#: (ctx, …) ↦ inequalities between quantities, those first that make the others defined.
+Conditions = Callable[..., Iterator[Inequality]]
 
 
 @dataclass(frozen=True)
-class Regime(Generic[Of]):
-    """Where a theorem holds: conditions on the node's quantities, and on those and the order."""
+class Regime:
+    """The conditions on a node's `quantities`, and those on the same and the order."""
 
-    quantities: Callable[[Of], tuple[Exact | float, ...]]
-    of_node: tuple[Inequality, ...] = ()
-    of_order: tuple[Inequality, ...] = ()
+    quantities: Callable[[Sampling], tuple[Exact | float, ...]]
+    of_node: Conditions
+    of_order: Conditions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from symacct.amplification.bdrs18 import truncated
@@ -204,73 +204,51 @@ def _stated(node: Sampling) -> tuple[Exact | float, ...]:
     return node.gamma, *known
 
 
-def _log_ratio(ctx: Arithmetic, q: Number, alpha: Number) -> Number:
-    """L = log(1 + 1/(q(α−1)))"""
-    return ctx.log1p(1 / (q * (alpha - 1)))
+def _few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    yield Inequality("q <= 1/5", q, ctx.number(Fraction(1, 5)))
+    yield Inequality("σ/Δ >= 4", ctx.number(4), sigma)
 
 
-REGIMES: dict[str, Regime[Sampling]] = {
-    "MTZ19-T11": Regime(
-        _rate_and_noise,
-        of_node=(
-            Inequality("q <= 1/5", lambda _, q, s: q, lambda ctx, q, s: ctx.number(Fraction(1, 5))),
-            Inequality("σ/Δ >= 4", lambda ctx, q, s: ctx.number(4), lambda _, q, s: s),
-        ),
-        of_order=(
-            Inequality(
-                "α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))",
-                lambda ctx, q, s, a: a,
-                lambda ctx, q, s, a: s**2 * _log_ratio(ctx, q, a) / 2 - 2 * ctx.log(s),
-            ),
-            Inequality(
-                "α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ",
-                lambda ctx, q, s, a: a * (_log_ratio(ctx, q, a) + ctx.log(q * a) + 1 / (2 * s**2)),
-                lambda ctx, q, s, a: (
-                    s**2 * _log_ratio(ctx, q, a) ** 2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(s)
-                ),
-            ),
-        ),
-    ),
-    "ACG16-L3": Regime(
-        _rate_and_noise,
-        of_node=(
-            Inequality("σ/Δ >= 1", lambda ctx, q, s: ctx.number(1), lambda ctx, q, s: s),
-            Inequality(
-                "16qσ < Δ", lambda _, q, s: 16 * q * s, lambda ctx, q, s: ctx.number(1), True
-            ),
-        ),
-        of_order=(
-            Inequality(
-                "λ = α−1 <= σ² log(1/(qσ))",
-                lambda ctx, q, s, a: a - 1,
-                lambda ctx, q, s, a: -(s**2) * ctx.log(q * s),
-            ),
-        ),
-    ),
-    "BDRS18-T11": Regime(
-        _stated,
-        of_node=(
-            Inequality("ρ <= 1/10", lambda _, s, r, w: 10 * r, lambda ctx, s, r, w: ctx.number(1)),
-            Inequality(
-                "s <= 1/10", lambda _, s, r, w: s, lambda ctx, s, r, w: ctx.number(Fraction(1, 10))
-            ),
-            Inequality(
-                "log(1/s) >= 3ρ(2 + log₂(1/ρ))",
-                lambda ctx, s, r, w: 3 * r * (2 - ctx.log(r) * (1 / ctx.log(ctx.number(2)))),
-                lambda ctx, s, r, w: -ctx.log(s),
-            ),
-            Inequality(
-                "ω >= log(1/s)/(2ρ)", lambda ctx, s, r, w: -ctx.log(s), lambda _, s, r, w: 2 * r * w
-            ),
-        ),
-        of_order=(
-            Inequality(
-                "α <= log(1/s)/(4ρ)",
-                lambda ctx, s, r, w, a: 4 * r * a,
-                lambda ctx, s, r, w, a: -ctx.log(s),
-            ),
-        ),
-    ),
+def _closed_form_orders(
+    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
+) -> Iterator[Inequality]:
+    log = ctx.log1p(1 / (q * (alpha - 1)))
+    right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
+    yield Inequality("α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))", alpha, right)
+    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
+    right = sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)
+    yield Inequality("α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ", left, right)
+
+
+def _fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    yield Inequality("σ/Δ >= 1", ctx.number(1), sigma)
+    yield Inequality("q < Δ/(16σ)", 16 * q * sigma, ctx.number(1), strict=True)
+
+
+def _moments_orders(
+    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("λ = α−1 <= σ² log(1/(qσ))", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
+
+
+def _truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
+    log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
+    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
+    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
+    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
+    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
+
+
+def _truncated_orders(
+    ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
+
+
+REGIMES = {
+    "MTZ19-T11": Regime(_rate_and_noise, _few_and_noisy, _closed_form_orders),
+    "ACG16-L3": Regime(_rate_and_noise, _fewer_than_noise, _moments_orders),
+    "BDRS18-T11": Regime(_stated, _truncated_well, _truncated_orders),
 }
 
 
@@ -279,12 +257,11 @@ def where_it_holds(
 ) -> Traced:
     """`value` where the theorem's conditions hold, those on parameters where some are open."""
     regime = REGIMES[theorem.name]
-    given = regime.quantities(node)
-    asked = [one.sides(ctx, *given, alpha) for one in regime.of_order]
-    if node.free_symbols:
-        asked += [one.sides(ctx, *given) for one in regime.of_node]
-    for left, right in asked:
-        value = _where(ctx, left, right, value)
+    given = [ctx.number(quantity) for quantity in regime.quantities(node)]
+    asked = [*regime.of_order(ctx, *given, alpha)]
+    asked += regime.of_node(ctx, *given) if node.free_symbols else []
+    for one in asked:
+        value = _where(ctx, one.left, one.right, value)
     return value
 
 
