@@ -82,8 +82,8 @@ def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | No
 
 
 def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
-    low: Any = Fraction(0)
-    high: Any = Fraction(0)
+    low: Bound = Fraction(0)
+    high: Bound = Fraction(0)
     for part in ask.parts:
         a, b = ends(oracle.accountant.rdp(step(replace(part, count=1)), ask.at, by=name))
         low, high = low + part.count * a, high + part.count * b

@@ -177,4 +177,6 @@ class Answer:
         return self.value if isinstance(self.value, Fraction) else None
 
 
+#: A question and what came back.
+Asked = tuple[Ask, Answer]
 HELLO_LINE = json.dumps({"id": 0, "ask": "hello", "protocol": VERSION})

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from symacct.errors import SymacctError
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, approximately, decimal_text
+from symacct.verify.bounds import Bound, Truth, approximately, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
-from symacct.verify.truth import Oracle, Truth
+from symacct.verify.truth import Oracle
 
 VERDICTS = (
     "unsound",
@@ -276,8 +275,8 @@ class Judge:
         return replace(found, split=split, note=_largest(split))
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
-        orders: Any = ask.orders or self.hello.default_orders
-        if orders is None or orders == "real":
+        orders = ask.orders or self.hello.default_orders
+        if orders is None or isinstance(orders, str):
             return None
         usable = [order for order in orders if Fraction(order) > 1]
         return self.oracle.by_method(ask, conversion, usable) if usable else None

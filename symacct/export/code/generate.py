@@ -155,7 +155,7 @@ class _Request:
         m, text, language = self.m, repr(self.m), self.writer.language
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
         said = [
-            ("made by", f"symacct {symacct.__version__}"),
+            ("made by", f"symacct {__version__}"),
             ("expression", text),
             ("sha256", hashlib.sha256(text.encode()).hexdigest()),
             ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),

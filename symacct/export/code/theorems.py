@@ -189,7 +189,7 @@ def finite_pair(
     return largest_of(ctx, directions, alpha)
 
 
-def largest_of(ctx: Any, directions: list[FiniteDirection], alpha: Any) -> Traced:
+def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Traced) -> Traced:
     """The largest D_α of several pairs of finite laws."""
     return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
 
