@@ -88,9 +88,9 @@ class ArrayCurve:
         self._tables: dict[str, dict[Any, Any]] = {}
 
     @classmethod
-    def of_pairs(cls, pairs: list[Pair], raised: Mapping[int, Number] | None = None) -> ArrayCurve:
+    def of_pairs(cls, pairs: list[Pair], raised: Mapping[Order, Number] | None = None) -> ArrayCurve:
         """ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
-        more: dict[Order, Number] = {**(raised or {})}
+        more = raised or {}
         return cls(
             lambda alpha: (
                 _elementwise(np.maximum, tuple(divergence(p, q, alpha) for p, q in pairs))

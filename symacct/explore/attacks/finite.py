@@ -100,14 +100,14 @@ class FiniteLaws(Mechanism):
 
     source = Source("falsify", "pairs of finite laws")
     pairs: tuple[tuple[Weights, Weights], ...]
-    raised: tuple[tuple[int, Fraction], ...]
+    raised: tuple[tuple[Order, Fraction], ...]
     symmetric: bool
 
     @classmethod
     def of(
         cls,
         pairs: list[Pair],
-        raised: Mapping[int, Fraction] | None = None,
+        raised: Mapping[Order, Fraction] | None = None,
         symmetric: bool = False,
     ) -> FiniteLaws:
         """The mechanism of exact pairs; `symmetric`: reversing the outcomes swaps P and Q."""
@@ -129,7 +129,7 @@ class FiniteLaws(Mechanism):
         return self.swap_symmetric or len(self.pairs) == 1
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        raised: dict[Order, Fraction] = {**dict(self.raised)}
+        raised = dict(self.raised)
 
         def eps(alpha: Order) -> Number:
             lam = ctx.number(alpha) - 1

@@ -33,10 +33,11 @@ class RaisedResponse(MirroredReplaced):
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)
 
-    def raises(self, c: Candidates) -> dict[int, Number]:
+    def raises(self, c: Candidates) -> dict[Order, Number]:
         """How far the curve is raised at each order, in float64 to nine decimals."""
         pairs = [(p.astype(float), q.astype(float)) for p, q in self.base(c)]
-        base, raised = ArrayCurve.of_pairs(pairs), {}
+        base = ArrayCurve.of_pairs(pairs)
+        raised: dict[Order, Number] = {}
         moments = [np.ones(len(c.laws[0]))] * 2
         moments += [np.exp((l - 1) * base(l)) for l in range(2, _LAST + 1)]
         for l in range(3, _LAST + 1):
