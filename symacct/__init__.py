@@ -36,10 +36,12 @@ from symacct.mechanisms import (
     Curve,
     DistributionPair,
     ExponentialFamily,
+    FiniteMechanism,
     Gaussian,
     Laplace,
     PureDP,
     RandomizedResponse,
+    ScalarGaussian,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -75,6 +77,7 @@ __all__ = [
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
+    "FiniteMechanism",
     "GapWarning",
     "Gaussian",
     "GroupPrivacy",
@@ -94,6 +97,7 @@ __all__ = [
     "PrecisionError",
     "PureDP",
     "RandomizedResponse",
+    "ScalarGaussian",
     "Scale",
     "SoundnessError",
     "Source",

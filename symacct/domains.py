@@ -55,7 +55,7 @@ def listed(values: Any, name: str, needed: str = "a list") -> list[Any]:
     """The values in their order, counted as they come: an iterable may have no end."""
     unordered = (str, bytes, Set, Mapping)  # a set has no order, a mapping is no list of its keys
     if isinstance(values, unordered) or not isinstance(values, Iterable):
-        raise DomainError(f"{name}: found {values!r}, needed {needed}")
+        raise DomainError(f"{name}: found {echo(values)}, needed {needed}")
     found = list(islice(values, sizes.current().outcomes + 1))
     sizes.check("outcomes", len(found), f"{name}, outcomes or entries")
     return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -16,6 +16,7 @@ from symacct.arithmetic.float64 import LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
 from symacct.errors import (
+    AdjacencyError,
     AssumptionError,
     DomainError,
     OrderError,
@@ -32,6 +33,7 @@ from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
 Table = dict[Any, Any]
+Key: TypeAlias = tuple[Hashable, ...]
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -47,7 +49,7 @@ class Evaluation:
         ctx: Any,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
-        memo: Callable[[Node, Any], Table] | None = None,
+        memo: Callable[[Node, Key], Table] | None = None,
     ) -> None:
         self.ctx = ctx
         self.goal = goal
@@ -368,12 +370,22 @@ def goal_of(m: Node, by: str | None) -> Kind:
     if by is not None:
         theorem = register.named(by)
         if not any(register.is_about(theorem, node) for node in m.walk()):
-            raise AssumptionError(
-                f"{theorem.name} is about {theorem.about}, and {type(m).__name__} contains none"
-            )
+            raise _about_nothing(theorem, m)
         if theorem.kind is Kind.LOWER:
             return Kind.LOWER
     return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+
+
+def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
+    """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
+    if any(register.is_named_in(theorem, node) for node in m.walk()):
+        return AdjacencyError(
+            f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
+            f"{type(m).__name__} contains it under another relation only"
+        )
+    return AssumptionError(
+        f"{theorem.name} is about {theorem.about}, and {type(m).__name__} contains none"
+    )
 
 
 def _normal(alpha: Any) -> Any:

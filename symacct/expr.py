@@ -31,6 +31,8 @@ class Node:
     _fields: dict[str, Any]
     #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
     constructor: ClassVar[dict[str, Any]] = {}
+    #: Those that JSON leaves out where they are at their default, as documents of before do.
+    json_optional: ClassVar[tuple[str, ...]] = ()
     #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False

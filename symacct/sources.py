@@ -219,6 +219,14 @@ GAL13 = Work(
     pages="124--131",
     doi="10.1016/j.ins.2013.06.018",
 )
+SYMACCT = Work(
+    "SYMACCT",
+    "The symacct developers",
+    "What is proved, and how",
+    "documentation of symacct",
+    2026,
+    entry="misc",
+)
 
 WORKS: dict[str, Work] = {
     work.key: work for work in tuple(globals().values()) if isinstance(work, Work)

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy
@@ -21,6 +21,7 @@ from symacct.claims import (
     Claim,
     Kind,
     Orders,
+    Relation,
     Source,
     check_stated,
     infer,
@@ -32,13 +33,14 @@ from symacct.forking import cached_property
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
+Bound: TypeAlias = Callable[..., Any]
 
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", "refuted")
 STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
 _REMEDIES = {
-    "about": "about= with the operation's name",
+    "operation": "operation= with the operation's class, or a tuple of them",
     "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
     "source": "source=Source(work, place)",
     "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
@@ -63,8 +65,9 @@ class Theorem:
     """
 
     name: str
-    bound: Callable[..., Any]
-    about: str = UNSTATED
+    bound: Bound
+    #: The names of the operations that it is about, whose classes `theorem` is given.
+    operation: tuple[str, ...] = UNSTATED
     kind: Kind = UNSTATED
     source: Source = UNSTATED
     orders: Orders = UNSTATED
@@ -92,6 +95,11 @@ class Theorem:
         check_status(f"theorem {self.name}", self.status)
 
     @property
+    def about(self) -> str:
+        """The names of its operations in a line."""
+        return ", ".join(self.operation)
+
+    @property
     def statement(self) -> str:
         """The formula, as the docstring of the bound gives it."""
         return inspect.getdoc(self.bound) or ""
@@ -110,8 +118,11 @@ class Theorem:
 
     def why_not(self, node: Node, alpha: Any) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
-        if not is_about(self, node):
+        if not is_named_in(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
+        if not speaks_of_relation(self, node):
+            relation = node.fixed_adjacency  # type: ignore[attr-defined]
+            return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
             return _order_message(self, alpha)
         return self.applies(node)
@@ -119,6 +130,8 @@ class Theorem:
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
         what = f"{self.name} on {type(node).__name__}"
+        if self.reads != "itself":
+            premises = node.carried(premises, what)  # type: ignore[attr-defined]
         return infer(what, self.claim, premises, self.monotone)
 
 
@@ -140,10 +153,14 @@ def forget(name: str) -> None:
     _revision = next(_changes)
 
 
-def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def theorem(
+    name: str, *, operation: type[Node] | tuple[type[Node], ...] = UNSTATED, **statement: Any
+) -> Callable[[Bound], Bound]:
     """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+    if operation is not UNSTATED:
+        statement["operation"] = _names(name, operation)
 
-    def register(bound: Callable[..., Any]) -> Callable[..., Any]:
+    def register(bound: Bound) -> Bound:
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
@@ -160,10 +177,23 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
     return register
 
 
+def _names(name: str, operation: object) -> tuple[str, ...]:
+    """The names of one class of operations, or of a tuple of them."""
+    kinds = operation if isinstance(operation, tuple) else (operation,)
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, Node) for kind in kinds):
+        raise DomainError(
+            f"theorem {name}, operation: found {echo(operation)}, needed a class such as "
+            "PoissonSubsample, or a tuple of them"
+        )
+    return tuple(kind.__name__ for kind in kinds)
+
+
 def check_status(what: str, status: Any) -> None:
     """DomainError for what is no status."""
     if status not in STATUSES:
-        raise DomainError(f"{what}: found status {status!r}, needed one of {', '.join(STATUSES)}")
+        raise DomainError(
+            f"{what}: found status {echo(status)}, needed one of {', '.join(STATUSES)}"
+        )
 
 
 def theorems() -> list[Theorem]:
@@ -247,8 +277,24 @@ def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:
-    """Is the node an operation of the kind the theorem is about?"""
-    return type(node).__name__ in theorem.about.split()
+    """Is the node an operation of the kind, under the relation, that the theorem is about?"""
+    return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
+
+
+def is_named_in(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind the theorem is about, under whatever relation?"""
+    return type(node).__name__ in theorem.operation
+
+
+def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
+    """Is the theorem about the relation that the operation yields?
+
+    One that leaves the relation open is about neighbours whose laws are made of neighbouring
+    laws, or about the operation's own curve.
+    """
+    if theorem.adjacency.relation is Relation.EITHER:
+        return theorem.reads == "itself" or bool(node.is_one_step())
+    return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
 def order_class(alpha: Any) -> Any:

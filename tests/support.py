@@ -15,6 +15,7 @@ from symacct import (
     Curve,
     DistributionPair,
     ExponentialFamily,
+    FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -22,6 +23,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    ScalarGaussian,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
@@ -98,6 +100,15 @@ def finite_pairs(draw):
     return DistributionPair(P, Q) if P != Q else DistributionPair(["1/4", "3/4"], ["1/3", "2/3"])
 
 
+@st.composite
+def finite_mechanisms(draw):
+    """Two to four different laws on two or three outcomes, each of positive probability."""
+    size = draw(st.integers(2, 3))
+    counts = st.lists(st.integers(1, 9), min_size=size, max_size=size).map(_shares).map(tuple)
+    laws = draw(st.lists(counts, min_size=2, max_size=4, unique=True))
+    return FiniteMechanism(laws)
+
+
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
@@ -114,6 +125,8 @@ LEAVES = {
     "TCDP": st.builds(TCDP, slopes, st.integers(100, 200)),
     "Curve": st.one_of(formula_curves, function_curves),
     "DistributionPair": finite_pairs(),
+    "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)
     ),
@@ -132,6 +145,12 @@ OPERATIONS = {
     "PostProcess": lambda base: st.builds(PostProcess, base),
     "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
     "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),
+    "PoissonSubsample, replace_one": lambda base: st.builds(
+        PoissonSubsample, base, rates, st.just("replace_one")
+    ),
+    "SubsampleWithoutReplacement, add_remove": lambda base: st.builds(
+        SubsampleWithoutReplacement, base, rates, st.just("add_remove")
+    ),
 }
 
 
@@ -140,10 +159,13 @@ def _no_count(c):
 
 
 def has_rate(kind):
-    return "gamma" in inspect.signature(kinds()[kind].__new__).parameters
+    return "gamma" in inspect.signature(kinds()[kind.partition(",")[0]].__new__).parameters
 
 
+#: The samplings, each under both relations: the usual one is not named.
 SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
+#: Where the two records of a replacement are two steps apart, so that sampling may cost more.
+TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
 #: Expressions without sampling, whose curve tests/independent.py writes down.
@@ -175,13 +197,19 @@ def is_attained(node):
 
     so that a bound for sampling may fall below it.
     """
-    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve", "TCDP", "ZCDP")
+    made_up = ("Scale", "Convexify", "GroupPrivacy", "Curve", "TCDP", "ZCDP", "ExponentialFamily")
     return not any(type(n).__name__ in made_up for n in node.walk())
 
 
 def new_rate(node, gamma):
     """The same sampling of the same mechanism at another rate."""
-    return type(node)(node.mechanism, gamma)
+    return type(node)(node.mechanism, gamma, node.adjacency)
+
+
+def sampling(kind, base, gamma="1/500"):
+    """A sampling by its name in OPERATIONS."""
+    name, _, relation = kind.partition(", ")
+    return kinds()[name](base, gamma, *filter(None, [relation]))
 
 
 # --- theorems
@@ -193,7 +221,7 @@ def about_sampling():
         (theorem.name, kind)
         for theorem in theorems()
         for kind in SAMPLERS
-        if kind in theorem.about.split()
+        if is_about(theorem, sampling(kind, Gaussian(5)))
     ]
 
 
@@ -204,11 +232,12 @@ def at_order(theorem, whole, fractional):
     return whole if theorem.orders.whole else fractional
 
 
-def answers(node, alpha, digits=30):
+def answers(node, alpha, digits=30, default_only=False):
     """What every theorem about this node says at α, where it says something."""
     accountant, found = Accountant(digits), {}
     for theorem in theorems():
-        if is_about(theorem, node) and theorem.status == "proved":
+        asked = theorem.default if default_only else theorem.status == "proved"
+        if asked and is_about(theorem, node):
             try:
                 found[theorem.name] = accountant.rdp(node, alpha, by=theorem.name)
             except SymacctError:

@@ -81,7 +81,7 @@ REGIMES = {
 def pairs():
     """Every theorem with every operation that it is about and every kind of leaf."""
     for theorem in theorems():
-        for operation in theorem.about.split():
+        for operation in theorem.operation:
             for kind in LEAVES:
                 yield theorem, operation, kind
 

@@ -83,7 +83,7 @@ def test_a_curve_that_the_user_states_has_no_work_to_cite():
 def test_a_theorem_of_the_user_s_own_is_cited_by_its_own_key():
     @theorem(
         "MINE-CITED",
-        about="PoissonSubsample",
+        operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=Source("me & you", "notebook {3}, p. 5 % of @all"),
         orders=FINITE_ORDERS,

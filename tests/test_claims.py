@@ -259,7 +259,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
 
         @theorem(
             "TEST-HALF",
-            about="SubsampleWithoutReplacement",
+            operation=SubsampleWithoutReplacement,
             kind=UPPER,
             source=Source("test", "half of it"),
             orders=Orders(2, whole=True, infinite=False),
@@ -277,7 +277,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
         with pytest.raises(DomainError, match="already registered"):
             theorem(
                 "TEST-HALF",
-                about="Compose",
+                operation=SubsampleWithoutReplacement,
                 kind=UPPER,
                 source=Source("test", ""),
                 orders=Orders(),

@@ -380,7 +380,7 @@ WITH_CODE = {
 
 def about(name):
     (found,) = (t for t in theorems() if t.name == name.partition(":")[0])
-    return found.about.split()
+    return list(found.operation)
 
 
 def assert_generates(leaf, name):
@@ -436,7 +436,7 @@ def test_code_is_silent_where_open_parameters_leave_the_regime(name, tmp_path):
 def test_a_theorem_of_ones_own_has_code(tmp_path):
     @theorem(
         "MINE-CODE",
-        about="PoissonSubsample",
+        operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=symacct.Source("me", "here"),
         orders=symacct.claims.FINITE_ORDERS,

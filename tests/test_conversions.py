@@ -223,7 +223,7 @@ def test_the_tangents_bound_is_below_the_least_moment(place):
     for bits in (32, 120):
         with precision(bits):
             pair = asoodeh21.Pair(*(BALL.number(x) for x in place[:3]))
-            v = asoodeh21.float_argmin(float(place[0]), float(place[1]), pair.delta)
+            v = asoodeh21.float_argmin(pair)
             places = [v * BALL.number(F(k, 1000)) for k in (700, 900, 960, 999, 1001, 1040, 1100)]
             for at in (asoodeh21.polished(pair, v), v, *places):
                 bound = pair.least_excess(at)

@@ -138,7 +138,7 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
 
     @theorem(
         "MINE-1",
-        about="PoissonSubsample",
+        operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=Source("user", "mine"),
         orders=INTEGER_ORDERS,

@@ -288,7 +288,7 @@ def claimed_sides(theorem):
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
 def test_every_theorem_is_attacked_on_each_side_it_claims_for_each_operation(theorem):
     planned = {(task.scheme.about, task.side) for task in tasks(theorem, None)}
-    needed = {(op, side) for op in theorem.about.split() for side in claimed_sides(theorem)}
+    needed = {(op, side) for op in theorem.operation for side in claimed_sides(theorem)}
     assert needed <= planned, f"add a scheme to explore/attacks for {needed - planned}"
 
 
@@ -296,7 +296,7 @@ def test_every_theorem_is_attacked_on_each_side_it_claims_for_each_operation(the
 def test_every_law_of_noise_that_a_theorem_speaks_of_attacks_it(theorem):
     """Where a theorem is about some mechanisms only, each of them has a scheme of its own."""
     operations = {op.__name__: op for op in (PoissonSubsample, SubsampleWithoutReplacement)}
-    for name in set(theorem.about.split()) & set(operations):
+    for name in set(theorem.operation) & set(operations):
         wanted = {
             type(base)
             for base in (Gaussian(5), Laplace(2), RandomizedResponse("3/5"))

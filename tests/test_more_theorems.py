@@ -243,6 +243,7 @@ def test_what_is_not_proved_cannot_be_registered_as_a_default():
         "source": Source("user", ""),
         "orders": INTEGER_ORDERS,
         "adjacency": ADD_REMOVE,
+        "monotone": True,
     }
     with pytest.raises(SoundnessError, match="default=False"):
         theorem("X-1", status="conjecture", **statement)(lambda ctx, eps, alpha, gamma: 0)

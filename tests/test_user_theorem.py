@@ -28,7 +28,7 @@ def state(name, bound, **options):
     """What a user writes; the test adds only the name."""
     return theorem(
         name,
-        about="PoissonSubsample",
+        operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=Source("me", "notebook, page 3"),
         orders=FINITE_ORDERS,

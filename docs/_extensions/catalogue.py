@@ -21,7 +21,7 @@ def section(theorem: Theorem) -> str:
     status = "" if theorem.status == "proved" else f", **{theorem.status}**"
     facts = {
         "What": f"{theorem.kind}, {theorem.adjacency}, {theorem.orders}{status}",
-        "About": theorem.about.replace(" ", ", "),
+        "About": theorem.about,
         "Source": str(theorem.source),
         "Assumes": prose(theorem.assumes or "nothing further"),
     }

@@ -14,6 +14,7 @@ from symacct.amplification.margins import failing, number, require_orders
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import Exact
 from symacct.expr import Node
+from symacct.operations.subsample import PoissonSubsample
 from symacct.sources import ACG16
 from symacct.theory import theorem
 
@@ -45,7 +46,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
 
 @theorem(
     "ACG16-L3",
-    about="PoissonSubsample",
+    operation=PoissonSubsample,
     kind=Kind.UPPER,
     source=ACG16.at("Lemma 3, the sum that its proof bounds"),
     orders=INTEGER_ORDERS,

@@ -12,6 +12,7 @@ from symacct.claims import REPLACE_ONE, Kind, Orders
 from symacct.exact import INFINITY, Exact
 from symacct.expr import Node
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
+from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.sources import BDRS18
 from symacct.theory import theorem
 
@@ -60,7 +61,7 @@ def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
 
 @theorem(
     "BDRS18-T11",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=BDRS18.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),

@@ -6,18 +6,19 @@ from typing import Any
 
 from symacct.amplification.gaussian_ratio import not_gaussian
 from symacct.amplification.zw19 import log_moment
-from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.sources import BLOG
 from symacct.theory import theorem
 
 
 @theorem(
     "BLOG-C24",
-    about="SubsampleWithoutReplacement",
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
-    adjacency=REPLACE_ONE,
+    adjacency=EITHER,
     monotone=True,
     status="proved",
 )
@@ -34,7 +35,7 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "BLOG-C26",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=BLOG.at("Claim 26, part 1, with Claim 27"),
     orders=INTEGER_ORDERS,

@@ -8,6 +8,9 @@ from typing import Any
 from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
 from symacct.exact import INFINITY
 from symacct.expr import Node
+from symacct.operations.compose import Compose
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.scale import Scale
 from symacct.sources import MIR17
 from symacct.theory import larger_order, theorem
 
@@ -16,7 +19,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
 
 @theorem(
     "MIR17-P1",
-    about="Compose",
+    operation=Compose,
     kind=Kind.EXACT,
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
@@ -44,7 +47,7 @@ def is_lower(node: Node) -> str | None:
 
 @theorem(
     "SCALE-LOWER",
-    about="Scale",
+    operation=Scale,
     kind=Kind.LOWER,
     source=_STATED,
     orders=ALL_ORDERS,
@@ -55,7 +58,7 @@ def is_lower(node: Node) -> str | None:
 )
 @theorem(
     "SCALE",
-    about="Scale",
+    operation=Scale,
     kind=Kind.UPPER,
     source=_STATED,
     orders=ALL_ORDERS,
@@ -70,7 +73,7 @@ def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
 
 @theorem(
     "MIR17-P2",
-    about="GroupPrivacy",
+    operation=GroupPrivacy,
     kind=Kind.UPPER,
     source=MIR17.at("Proposition 2"),
     orders=ALL_ORDERS,

@@ -28,6 +28,7 @@ from symacct.expr import Node
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
+from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.sources import VEH14, WBK19
 from symacct.sums.binomial import Terms
 from symacct.theory import theorem
@@ -65,7 +66,7 @@ def is_infinite_pair(node: Node) -> str | None:
 
 @theorem(
     "PAIR-FINITE",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=VEH14.at("Definition 2 and Theorem 13"),
     orders=ALL_ORDERS,
@@ -84,7 +85,7 @@ def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 
 @theorem(
     "PAIR-FINITE-WOR",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,
@@ -103,7 +104,7 @@ def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 
 @theorem(
     "PAIR-WOR",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11, its datasets with P and Q themselves"),
     orders=ALL_ORDERS,

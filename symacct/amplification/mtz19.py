@@ -11,6 +11,7 @@ from symacct.amplification.margins import failing, number, require_orders
 from symacct.claims import ADD_REMOVE, Kind, Orders
 from symacct.exact import Exact
 from symacct.expr import Node
+from symacct.operations.subsample import PoissonSubsample
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
@@ -54,7 +55,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
 
 @theorem(
     "MTZ19-T11",
-    about="PoissonSubsample",
+    operation=PoissonSubsample,
     kind=Kind.UPPER,
     source=MTZ19.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),

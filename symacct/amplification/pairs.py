@@ -18,6 +18,7 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
@@ -26,19 +27,20 @@ _SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the meas
 
 def is_gaussian(node: Node) -> str | None:
     """The worst pair is N(Δ, σ²) against N(0, σ²), in rational numbers."""
-    return _has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
+    return has_rational_pair(node, Gaussian, "the mechanism is not the Gaussian one")
 
 
 def has_known_pair(node: Node) -> str | None:
     """The worst pair is that of randomized response or Laplace noise, or the two laws given."""
     if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
         return is_pair(node)
-    return _has_rational_pair(
+    return has_rational_pair(
         node, (ResponsePair, Laplace), "no closed form is known for the mechanism's worst pair"
     )
 
 
-def _has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
+def has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
+    """The worst pair is that of one of these mechanisms, in rational numbers or symbols."""
     mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
     if not isinstance(mechanism, kinds):
         return otherwise
@@ -57,7 +59,7 @@ def as_noise(mechanism: Node) -> Node:
 
 @theorem(
     "MTZ19-EXACT",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at("Theorems 4 and 5, Corollary 7, Section 3.3"),
     orders=FINITE_ORDERS,
@@ -71,12 +73,12 @@ def as_noise(mechanism: Node) -> Node:
 )
 def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
-    return _from_pair(ctx, eps, alpha, gamma)
+    return from_pair(ctx, eps, alpha, gamma)
 
 
 @theorem(
     "PAIR-EXACT",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at(
         "Theorem 5, for randomized response, Laplace noise and laws that an involution swaps; "
@@ -96,10 +98,11 @@ def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged"""
     if isinstance(as_noise(eps.node), DistributionPair):
         return largest_divergence(ctx, eps, alpha, gamma)
-    return _from_pair(ctx, eps, alpha, gamma)
+    return from_pair(ctx, eps, alpha, gamma)
 
 
-def _from_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def from_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """log E_Q[m^α]/(α−1), and E_Q[m log m] at α = 1, of the mechanism's worst pair."""
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:

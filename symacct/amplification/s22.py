@@ -10,19 +10,19 @@ from typing import Any
 
 from symacct.amplification.zw19 import log_moment
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import S22
 from symacct.theory import theorem
 
 
 @theorem(
     "S22-POISSON",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=S22.at("tight subsampled RDP; proved in docs/theorems.md"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
-    default=False,
     monotone=True,
     status="proved",
 )

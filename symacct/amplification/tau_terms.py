@@ -19,6 +19,7 @@ from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
+from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import ZW19
 from symacct.theory import theorem
 
@@ -42,7 +43,7 @@ def tight_and_nondecreasing(node: Node) -> str | None:
 
 @theorem(
     "ZW19-T11",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 11"),
     orders=INTEGER_ORDERS,
@@ -75,7 +76,7 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
 
 @theorem(
     "ZW19-T20",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 20 (supplement)"),
     orders=INTEGER_ORDERS,

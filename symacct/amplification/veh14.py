@@ -7,15 +7,15 @@ from typing import Any
 from symacct.amplification.zw19 import sampled_pure
 from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
 from symacct.exact import INFINITY
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import VEH14
 from symacct.theory import floor_order, theorem
-
-_SUBSAMPLING = "PoissonSubsample SubsampleWithoutReplacement"
 
 
 @theorem(
     "VEH14-T13",
-    about=_SUBSAMPLING,
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
     orders=ALL_ORDERS,
@@ -30,7 +30,7 @@ def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "VEH14-T3-CAP",
-    about=_SUBSAMPLING,
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
     orders=FINITE_ORDERS,
@@ -45,7 +45,7 @@ def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "VEH14-T3",
-    about=_SUBSAMPLING,
+    operation=SAMPLINGS,
     kind=Kind.LOWER,
     source=VEH14.at("Theorem 3 (monotone in the order)"),
     orders=Orders(2, infinite=False),
@@ -61,7 +61,7 @@ def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "VEH14-T9",
-    about="PostProcess",
+    operation=PostProcess,
     kind=Kind.UPPER,
     source=VEH14.at("Theorem 9 (data processing)"),
     orders=ALL_ORDERS,

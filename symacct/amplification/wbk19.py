@@ -29,6 +29,8 @@ from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
+from symacct.operations.convexify import Convexify
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.sources import WBK19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import floor_order, larger_order, theorem
@@ -54,7 +56,7 @@ def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
 
 @theorem(
     "WBK19-T9",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("Theorem 9"),
     orders=INTEGER_ORDERS,
@@ -85,7 +87,7 @@ def has_dominating_pair(node: Node) -> str | None:
 
 @theorem(
     "WBK19-T27",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("Theorem 27"),
     orders=INTEGER_ORDERS,
@@ -178,7 +180,7 @@ def positive_part(count: Any) -> Any:
 
 @theorem(
     "WBK19-P11",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.LOWER,
     source=WBK19.at("Proposition 11"),
     orders=INTEGER_ORDERS,
@@ -197,7 +199,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "WBK19-L3",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.EXACT,
     source=WBK19.at("Lemma 3"),
     orders=INFINITE_ORDER,
@@ -213,7 +215,7 @@ def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "WBK19-C10",
-    about="PoissonSubsample SubsampleWithoutReplacement",
+    operation=(PoissonSubsample, SubsampleWithoutReplacement),
     kind=Kind.UPPER,
     source=WBK19.at("Corollary 10"),
     orders=FINITE_ORDERS,
@@ -238,7 +240,7 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "WBK19-P35",
-    about="Convexify",
+    operation=Convexify,
     kind=Kind.UPPER,
     source=WBK19.at("Proposition 35"),
     orders=ALL_ORDERS,

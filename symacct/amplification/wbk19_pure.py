@@ -7,13 +7,14 @@ from typing import Any
 from symacct.amplification.tau_terms import is_nondecreasing
 from symacct.claims import INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import INFINITY
+from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.sources import WBK19
 from symacct.theory import theorem
 
 
 @theorem(
     "WBK19-PURE",
-    about="SubsampleWithoutReplacement",
+    operation=SubsampleWithoutReplacement,
     kind=Kind.UPPER,
     source=WBK19.at("the remark on pure DP after Theorem 9"),
     orders=INTEGER_ORDERS,

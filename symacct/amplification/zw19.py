@@ -9,6 +9,7 @@ from symacct.arithmetic import BallArithmetic
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY
 from symacct.expr import Node
+from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
@@ -83,7 +84,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T8",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Theorem 8 and Proposition 10"),
     orders=INTEGER_ORDERS,
@@ -102,11 +103,12 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T5",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.UPPER,
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
+    default=False,
     monotone=True,
     status="proved",
 )
@@ -131,7 +133,7 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-T6",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.LOWER,
     source=ZW19.at("Theorem 6"),
     orders=INTEGER_ORDERS,
@@ -151,7 +153,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 @theorem(
     "ZW19-L4",
-    about="PoissonSubsample",
+    operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=ZW19.at("Lemma 4"),
     orders=INFINITE_ORDER,

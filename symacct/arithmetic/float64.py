@@ -97,7 +97,8 @@ class LogNumber:
         with np.errstate(invalid="ignore"):
             log = np.where(self.sign == 0, -np.inf, self.log - other.log)
         sign = np.where(other.sign == 0, np.nan, self.sign * other.sign)
-        return _rounded(sign, log, np.where(other.sign == 0, np.inf, self.error + other.error))
+        error = np.where(self._is_zero(), 0.0, self.error + other.error)
+        return _rounded(sign, log, np.where(other.sign == 0, np.inf, error))
 
     def __rtruediv__(self, other: Any) -> LogNumber:
         return LogNumber.of(other) / self
@@ -414,8 +415,8 @@ def _of_fraction(value: Fraction) -> LogNumber:
 
 
 def _count(x: LogNumber) -> int:
-    """How many terms a sum has, unless these are too many to form one by one."""
-    count = int(min(float(x.value()), 1e18))
+    """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
+    count = round(min(float(x.value()), 1e18))
     sizes.check("order", count, 'terms of a sum in float64, which engine="ball" does without')
     return count
 

@@ -81,7 +81,7 @@ register(
         epsilon=epsilon,
         log_delta=log_delta,
         one_valley=False,
-        rival="improved",
+        improves_on="improved",
         status="proved",
     )
 )

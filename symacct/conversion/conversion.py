@@ -35,7 +35,7 @@ class Conversion:
     #: As of a theorem: what is not proved never gives a guarantee.
     status: str = UNSTATED
     #: A conversion that is never better at the same order; its best order is then tried as well.
-    rival: str | None = None
+    improves_on: str | None = None
 
     def __post_init__(self) -> None:
         check_stated(f"conversion {self.name}", _REMEDIES, vars(self))

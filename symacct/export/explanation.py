@@ -17,6 +17,7 @@ from symacct.enclosure import claim_as_dict
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
 from symacct.exact import order
 from symacct.expr import Node
+from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
 
 # Which theorem is best at an order shows at a modest precision.
@@ -104,7 +105,7 @@ def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
         return f"Compose, {_shown(node.runs)} runs of {len(node.terms)} mechanisms"
-    values = [f"{name}={_shown(value)}" for name, value in node.parameters().items()]
+    values = [f"{name}={_shown(value)}" for name, value in stated_parameters(node).items()]
     return ", ".join([type(node).__name__, *values])
 
 

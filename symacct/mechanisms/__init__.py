@@ -3,7 +3,8 @@
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.exponential import ExponentialFamily
-from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.finite import FiniteMechanism
+from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
@@ -15,9 +16,11 @@ __all__ = [
     "Curve",
     "DistributionPair",
     "ExponentialFamily",
+    "FiniteMechanism",
     "Gaussian",
     "Laplace",
     "Mechanism",
     "PureDP",
     "RandomizedResponse",
+    "ScalarGaussian",
 ]

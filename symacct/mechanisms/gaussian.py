@@ -15,7 +15,9 @@ from symacct.sources import MIR17
 class Gaussian(Mechanism):
     """A query of the given sensitivity Δ plus N(0, σ²): ε(α) = αΔ²/(2σ²).
 
-    `sigma` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+    The query has any number of dimensions, and Δ bounds the Euclidean norm; ScalarGaussian is for
+    one dimension, which costs less where a record of a sample is replaced. `sigma` and
+    `sensitivity` are positive, in the query's units; DomainError otherwise.
 
     >>> print(Gaussian(5).rdp(2, digits=3))
     0.0400
@@ -43,3 +45,19 @@ class Gaussian(Mechanism):
 
     def at_infinity(self, ctx: Any) -> Any:
         return ctx.number(INFINITY)
+
+
+class ScalarGaussian(Gaussian):
+    """The Gaussian mechanism on a real-valued query: two neighbours move it on one line.
+
+    Its curve is that of Gaussian; a sample of a fixed size with a record replaced costs less.
+
+    >>> print(ScalarGaussian(5).rdp(2, digits=3))
+    0.0400
+    """
+
+    def __new__(cls, sigma: Any, sensitivity: Any = 1) -> ScalarGaussian:
+        return cls._intern(
+            sigma=positive(sigma, "ScalarGaussian, sigma"),
+            sensitivity=positive(sensitivity, "ScalarGaussian, sensitivity"),
+        )

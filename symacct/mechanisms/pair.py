@@ -51,7 +51,8 @@ class DistributionPair(Mechanism):
             _check_laws(P, Q)
         else:
             P, Q = _matched(P, Q)  # noqa: N806
-            P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
+            P = probabilities(P, "DistributionPair, P")  # noqa: N806
+            Q = probabilities(Q, "DistributionPair, Q")  # noqa: N806
             if len(P) != len(Q):
                 raise DomainError(
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
@@ -188,7 +189,7 @@ def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
     apart = {"P": [key for key in P if key not in Q], "Q": [key for key in Q if key not in P]}
     for name, keys in apart.items():
         if keys:
-            known = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
+            known = ", ".join(map(echo, keys[:3])) + (", …" if len(keys) > 3 else "")
             raise DomainError(
                 f"DistributionPair: found the outcomes {known} in {name} alone, needed the same "
                 "outcomes in both; give those that one law lacks the probability 0"
@@ -196,8 +197,8 @@ def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
     return list(P.values()), [Q[key] for key in P]
 
 
-def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
-    what = f"DistributionPair, {name}"
+def probabilities(values: Any, what: str) -> tuple[Fraction, ...]:
+    """Exact probabilities >= 0 that sum to 1."""
     needed = (
         "a list of probabilities such as ['1/3', '2/3'], a mapping {outcome: probability}, "
         "or one of symacct.laws"

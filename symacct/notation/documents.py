@@ -13,7 +13,7 @@ from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
 from symacct.notation.reading import parse_formula, parse_law
-from symacct.notation.writing import formula_text, plain_text, value_text
+from symacct.notation.writing import formula_text, is_default, plain_text, value_text
 from symacct.operations.compose import Compose
 from symacct.symbols import alpha as ALPHA
 
@@ -38,7 +38,9 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
         parts = sorted((index[part], _count_json(n)) for part, n in node.terms.items())
         return {"type": "Compose", "terms": [[i, count] for i, count in parts]}
     return {"type": type(node).__name__} | {
-        name: _field_json(node, value, index) for name, value in node.fields().items()
+        name: _field_json(node, value, index)
+        for name, value in node.fields().items()
+        if name not in node.json_optional or not is_default(value, node.constructor[name])
     }
 
 
@@ -105,7 +107,7 @@ def _node_from(entry: Any, nodes: list[Node]) -> Node:
     if cls is Compose:
         return _compose_from(fields, nodes)
     needed = cls.constructor  # type: ignore[attr-defined]
-    if set(fields) != set(needed):
+    if set(fields) | set(cls.json_optional) != set(needed):  # type: ignore[attr-defined]
         raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}")
     return cls(**{name: _field_from(value, nodes) for name, value in fields.items()})
 
@@ -131,7 +133,7 @@ def _field_from(value: Any, nodes: list[Node]) -> Any:
         return parse_formula(value["formula"], ALPHA)
     if isinstance(value, dict) and set(value) == {"law"}:
         return parse_law(value["law"])
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if _is_list_of_text(value) or (isinstance(value, list) and all(map(_is_list_of_text, value))):
         return value
     raise ParseError(f"found the value {echo(value)}, needed text, a node or a formula")
 
@@ -140,3 +142,7 @@ def _node_at(place: Any, nodes: list[Node]) -> Node:
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
         raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
     return nodes[place]
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

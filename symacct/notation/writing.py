@@ -39,7 +39,7 @@ def to_text(node: Node) -> str:
             value = node.fields()[name]
             if default is inspect.Parameter.empty:
                 arguments.append(write(value) if isinstance(value, Node) else value_text(value))
-            elif not _is_default(value, default):
+            elif not is_default(value, default):
                 arguments.append(f"{name}={value_text(value)}")
         return f"{type(node).__name__}({', '.join(arguments)})"
 
@@ -67,7 +67,7 @@ def stated_parameters(node: Node) -> dict[str, str]:
     return {
         name: value_text(fields[name]).replace("'", "")
         for name, default in node.constructor.items()
-        if not isinstance(fields[name], Node) and not _is_default(fields[name], default)
+        if not isinstance(fields[name], Node) and not is_default(fields[name], default)
     }
 
 
@@ -99,7 +99,7 @@ def plain_text(value: Any) -> str:
     return str(value)
 
 
-def _is_default(value: Any, default: Any) -> bool:
+def is_default(value: Any, default: Any) -> bool:
     if isinstance(default, str):
         return plain_text(value) == default
     return value is default if default is None else value == default

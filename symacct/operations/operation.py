@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind
@@ -15,8 +16,29 @@ _TYPICAL_ORDER = 2
 class Operation(Node):
     """What was done to one or more mechanisms."""
 
-    #: The neighbouring relation that the operation itself fixes.
+    #: The neighbouring relation that the operation's result is about, where it fixes one.
     fixed_adjacency: Adjacency = EITHER
+    #: The relation that it reads its mechanism's curve for, where it fixes one.
+    read_adjacency: Adjacency = EITHER
+
+    def is_one_step(self) -> bool:
+        """Are the laws on neighbours made of laws that are neighbours of the relation read?
+
+        A theorem that leaves the relation open is about such operations.
+        """
+        return True
+
+    def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
+        """The premises as claims about the relation of the result, once they are about that read.
+
+        Raises AdjacencyError where a premise is about another one.
+        """
+        if self.fixed_adjacency == self.read_adjacency:
+            return list(premises)
+        what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
+        for premise in premises:
+            premise.adjacency.meet(self.read_adjacency, what)
+        return [replace(premise, adjacency=self.fixed_adjacency) for premise in premises]
 
     def _infer(self) -> Claim:
         premises = [child.claim for child in self.children]

@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from symacct.claims import ADD_REMOVE, REPLACE_ONE
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
+from symacct.errors import AdjacencyError
 from symacct.exact import Exact
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
 
 class Sampling(Operation):
-    """A mechanism on a sample that holds each record with probability γ."""
+    """The mechanism on a random sample, for neighbours of either relation.
+
+    What two samples of neighbouring datasets can differ in is fixed by the scheme, so the relation
+    that the mechanism's curve is read for is the scheme's own, whichever the result is about.
+    """
 
     mechanism: Node
     gamma: Exact
+    adjacency: Adjacency
+    json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
+
+    @classmethod
+    def _sampled(cls, mechanism: Any, gamma: Any, adjacency: Any) -> Any:
+        name = cls.__name__
+        found = named_adjacency(adjacency)
+        if found not in (ADD_REMOVE, REPLACE_ONE):
+            raise AdjacencyError(
+                f"{name}: found adjacency {found}, needed 'add_remove' or 'replace_one'"
+            )
+        return cls._intern(
+            mechanism=as_node(mechanism, f"{name}, mechanism"),
+            gamma=rate(gamma, f"{name}, gamma"),
+            adjacency=found,
+        )
+
+    @property
+    def fixed_adjacency(self) -> Adjacency:  # type: ignore[override]
+        """The relation that the result is about."""
+        return self.adjacency
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The pair of the sample's mixture and the law without the record."""
+        return self.mechanism.one_pair
+
+    def parameters(self) -> dict[str, Any]:
+        """The rate; the relation decides which theorems speak, none reads it."""
+        return {"gamma": self.gamma}
 
 
 class PoissonSubsample(Sampling):
     """The mechanism on a sample that keeps each record with probability γ, independently.
 
-    The result is about add/remove neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
-    AdjacencyError over a replace-one curve.
+    The result is about add/remove neighbours, or about replace-one ones if `adjacency` says so.
+    The mechanism's curve is read for add/remove in both cases: a sample holds a record or not, so
+    a sum of records clipped to norm C has sensitivity C here (the two records of a replacement
+    may move it by 2C, which the theorems account for). `gamma` lies in [0, 1]. Raises
+    DomainError, and AdjacencyError over a replace-one curve.
 
     >>> from symacct import Gaussian
     >>> print(PoissonSubsample(Gaussian(5), "1/1000").rdp(2, digits=10))
     4.081077335e-8
     """
 
-    fixed_adjacency = ADD_REMOVE
+    read_adjacency = ADD_REMOVE
 
-    def __new__(cls, mechanism: Any, gamma: Any) -> PoissonSubsample:
-        return cls._intern(
-            mechanism=as_node(mechanism, "PoissonSubsample, mechanism"),
-            gamma=rate(gamma, "PoissonSubsample, gamma"),
-        )
+    def __new__(cls, mechanism: Any, gamma: Any, adjacency: Any = "add_remove") -> PoissonSubsample:
+        return cls._sampled(mechanism, gamma, adjacency)
 
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The pair of the sample's mixture and the law without the record."""
-        return self.mechanism.one_pair
+    def is_one_step(self) -> bool:
+        """Two records that replace each other are two steps of adding or removing apart."""
+        return self.adjacency == ADD_REMOVE
 
 
 class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
 
-    The result is about replace-one neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
-    AdjacencyError over an add/remove curve.
+    The result is about replace-one neighbours, or about add/remove ones if `adjacency` says so
+    (n or n − 1 records and the same m, γ = m/n of the larger). The mechanism's curve is read for
+    replace-one in both cases: another record takes the place of the one that is missing, so a sum
+    of records clipped to norm C has sensitivity 2C here. `gamma` lies in [0, 1]. Raises
+    DomainError, and AdjacencyError over an add/remove curve.
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
     1.632430834e-7
     """
 
-    fixed_adjacency = REPLACE_ONE
+    read_adjacency = REPLACE_ONE
 
-    def __new__(cls, mechanism: Any, gamma: Any) -> SubsampleWithoutReplacement:
-        return cls._intern(
-            mechanism=as_node(mechanism, "SubsampleWithoutReplacement, mechanism"),
-            gamma=rate(gamma, "SubsampleWithoutReplacement, gamma"),
-        )
+    def __new__(
+        cls, mechanism: Any, gamma: Any, adjacency: Any = "replace_one"
+    ) -> SubsampleWithoutReplacement:
+        return cls._sampled(mechanism, gamma, adjacency)
 
-    @property
-    def one_pair(self) -> bool:  # type: ignore[override]
-        """The pair of the sample's mixture and the law without the record."""
-        return self.mechanism.one_pair
+
+#: Of one record added or removed both make κq + γp against q, for their own p and q.
+SAMPLINGS = (PoissonSubsample, SubsampleWithoutReplacement)

@@ -56,7 +56,7 @@ def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
 @given(data=st.data())
 def test_balls_and_mpmath_agree_on_every_theorem(theorem, data):
-    kind = data.draw(st.sampled_from(theorem.about.split()))
+    kind = data.draw(st.sampled_from(theorem.operation))
     node = data.draw(OPERATIONS[kind](st.one_of(LEAVES["Gaussian"], LEAVES["RandomizedResponse"])))
     for alpha in orders(data, node):
         if theorem.why_not(node, alpha) is None and theorem.name not in ("SCALE-LOWER",):

@@ -88,7 +88,9 @@ class ArrayCurve:
         self._tables: dict[str, dict[Any, Any]] = {}
 
     @classmethod
-    def of_pairs(cls, pairs: list[Pair], raised: Mapping[Order, Number] | None = None) -> ArrayCurve:
+    def of_pairs(
+        cls, pairs: list[Pair], raised: Mapping[Order, Number] | None = None
+    ) -> ArrayCurve:
         """ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
         more = raised or {}
         return cls(

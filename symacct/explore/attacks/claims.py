@@ -52,7 +52,7 @@ def conjectured(
     """A statement about an operation under its usual relation, nothing of it taken for granted."""
     return Theorem(
         name=name,
-        about=about,
+        operation=(about,),
         kind=kind,
         source=source,
         orders=orders,

@@ -21,7 +21,7 @@ from symacct.arithmetic import Number
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.laws import Law
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
 from symacct.sums.refine import ball, integral
 
 _NODES = 1200
@@ -52,6 +52,10 @@ class Noise(Protocol):
     def mechanism(self, scale: Fraction) -> Node:
         """The mechanism with this noise at sensitivity 1."""
 
+    def on_the_line(self, scale: Fraction) -> Node:
+        """The mechanism of a query that is known to be a real number."""
+        return self.mechanism(scale)
+
     def law(self, centre: int, scale: Fraction) -> Law:
         """The law of the noisy answer about this centre."""
 
@@ -81,6 +85,9 @@ class GaussianNoise(Noise):
 
     def mechanism(self, scale: Fraction) -> Node:
         return Gaussian(scale)
+
+    def on_the_line(self, scale: Fraction) -> Node:
+        return ScalarGaussian(scale)
 
     def law(self, centre: int, scale: Fraction) -> Law:
         return laws.Normal(centre, scale**2)

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Kind
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.evaluation import Evaluation
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
@@ -29,6 +29,9 @@ from symacct.expr import Node, kinds
 
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
+
+#: What a sample of a fixed size under add/remove is called.
+LEFT_OUT = "fixed size, a record more or less"
 
 #: The sampling rate γ is drawn from here, on a logarithmic scale.
 RATE = ("gamma", 0.001, 1.0)
@@ -62,6 +65,8 @@ class Scheme:
     name: str
     about: str
     side: Kind = Kind.UPPER
+    #: The relation that the sampled neighbours are of, where it is not the sampling's usual one.
+    relation: Adjacency | None = None
     #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
     numbers: tuple[tuple[str, float, float], ...] = ()
     #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
@@ -123,7 +128,9 @@ class Scheme:
         """The operation on the premise, to ask a theorem whether it applies."""
         if self.about not in USUAL_RELATION:
             return None  # only theorems about sampling have conditions on the mechanism
-        sampled: Node = kinds()[self.about](self.premise(c), self.parameters(c, None)["gamma"])
+        relation = () if self.relation is None else (self.relation,)
+        gamma = self.parameters(c, None)["gamma"]
+        sampled: Node = kinds()[self.about](self.premise(c), gamma, *relation)
         return sampled
 
     # --- what is true

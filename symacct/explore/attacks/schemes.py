@@ -5,8 +5,9 @@ A new operation needs a scheme in this list: see `Scheme` for what one has to sa
 
 from __future__ import annotations
 
-from symacct.claims import Kind
+from symacct.claims import ADD_REMOVE, EITHER, Kind
 from symacct.explore.attacks.averages import Averages
+from symacct.explore.attacks.crossed import CROSSED
 from symacct.explore.attacks.noise import NOISES
 from symacct.explore.attacks.operations import Adaptive, Chain, Channel, Copies, Itself, Product
 from symacct.explore.attacks.poisson import (
@@ -33,7 +34,7 @@ from symacct.explore.attacks.replaced import (
     TruncatedReplaced,
     TwoOfThree,
 )
-from symacct.explore.attacks.scheme import Scheme
+from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.thresholds import NoisyAnswer, NoisyLaws, NormalTriangle, Threshold
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.theory import Theorem
@@ -59,6 +60,7 @@ SCHEMES: tuple[Scheme, ...] = (
     ResponseReplaced(),
     TruncatedReplaced(),
     PairReplaced(),
+    *CROSSED,
     NormalTriangle(),
     *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
     *(
@@ -68,6 +70,11 @@ SCHEMES: tuple[Scheme, ...] = (
         for side in (Kind.UPPER, Kind.LOWER)
     ),
     *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
+    *(
+        NoisyAnswer(noise, _SAMPLINGS[1], side, ADD_REMOVE)
+        for noise in NOISES
+        for side in (Kind.UPPER, Kind.LOWER)
+    ),
     Adaptive(),
     Product(),
     Channel(),
@@ -88,8 +95,21 @@ _BY_CONDITION: dict[str, Scheme] = {"ZW19-T8": SkewedRight(), "ZW19-T11": Skewed
 def attacking(theorem: Theorem) -> list[Scheme]:
     """The schemes about the theorem's operations, and the one by its own condition."""
     if theorem.reads == "itself":
-        return [Itself(about, theorem.kind) for about in theorem.about.split()]
-    found = [scheme for scheme in SCHEMES if scheme.about in theorem.about.split()]
+        return [Itself(about, theorem.kind) for about in theorem.operation]
+    found = [scheme for scheme in SCHEMES if _is_about(theorem, scheme)]
     if theorem.name in _BY_CONDITION:
         found.append(_BY_CONDITION[theorem.name])
     return found
+
+
+def _is_about(theorem: Theorem, scheme: Scheme) -> bool:
+    """Does the scheme sample as the theorem says, for neighbours of its relation?
+
+    A theorem that leaves the relation open is about that of the curve it reads.
+    """
+    if scheme.about not in theorem.operation:
+        return False
+    usual = USUAL_RELATION.get(scheme.about, EITHER)
+    if theorem.adjacency == EITHER:
+        return scheme.relation is None
+    return (scheme.relation or usual) in (EITHER, theorem.adjacency)

@@ -96,7 +96,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
     return [
         Theorem(
             name=conversion.name,
-            about=about,
+            operation=(about,),
             kind=Kind.UPPER,
             source=conversion.source,
             orders=FINITE_ORDERS,

@@ -11,14 +11,14 @@ from flint import acb, arb
 
 from symacct.arithmetic import Number
 from symacct.arithmetic.ball import precision
-from symacct.claims import Kind
+from symacct.claims import Adjacency, Kind
 from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
-from symacct.explore.attacks.scheme import RATE, Scheme, both, mixed
+from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
 
 _SAMPLING = {
@@ -31,9 +31,11 @@ _SAMPLING = {
 class NoisyRecord(Scheme):
     """One record moves the centre of the noise from 0 to 1; all others are alike."""
 
+    slow_population, slow_cost = 4, 48
     noise: Noise
     about: str = "PoissonSubsample"
     side: Kind = Kind.UPPER
+    relation: Adjacency | None = None
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -42,7 +44,7 @@ class NoisyRecord(Scheme):
     @property
     def sampling(self) -> str:
         """How the record is sampled, in words."""
-        return _SAMPLING[self.about]
+        return LEFT_OUT if self.relation else _SAMPLING[self.about]
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)  # not used: the laws follow from the numbers
@@ -110,6 +112,13 @@ class NoisyAnswer(NoisyRecord):
     def name(self) -> str:  # type: ignore[override]
         attained = ", attained" if self.side is Kind.LOWER else ""
         return f"{self.sampling}, {self.noise.name} itself{attained}"
+
+    def premise(self, c: Candidates) -> Node:
+        scale = c.number(self.noise.scale)
+        replaced = self.about == "SubsampleWithoutReplacement" and self.relation is None
+        if replaced and self.side is Kind.LOWER:  # more dimensions attain more than this pair
+            return self.noise.on_the_line(scale)
+        return self.noise.mechanism(scale)
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
@@ -185,6 +194,9 @@ class NormalTriangle(NoisyRecord):
 
     def __init__(self) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
+
+    def premise(self, c: Candidates) -> Node:
+        return Gaussian(c.number("sigma"))
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]

@@ -1,0 +1,136 @@
+"""Fixed size, a record replaced, from one pair that dominates all neighbours: one expectation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import sympy
+
+from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.amplification.triples.careful import carefully
+from symacct.arithmetic import BallArithmetic, MpmathArithmetic, SymbolicArithmetic
+from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.exact import Exact
+from symacct.expr import Node
+from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
+from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.sources import SYMACCT
+from symacct.theory import theorem
+
+
+def has_dominating_pair(node: Node) -> str | None:
+    """One pair dominates, and its expectations are known: noise on the line and two answers."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if not isinstance(mechanism, Gaussian | Laplace | ResponsePair):
+        return (
+            "it is computed for Gaussian and Laplace noise, randomized response and pure DP, got "
+            f"{type(mechanism).__name__}"
+        )
+    if isinstance(mechanism, ResponsePair):
+        return None
+    numbers = [*node.symbolic_parameters(), *mechanism.symbolic_parameters()]
+    if any(not number.free_symbols for number in numbers):
+        return "found a parameter that is no rational number, needed rational ones"
+    return None
+
+
+@theorem(
+    "TRIPLE-DOMINATED",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 14, Theorem U"),
+    orders=FINITE_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="one pair (P, Q) dominates every neighbouring pair, in either order",
+    applies=has_dominating_pair,
+    monotone=False,
+    default=True,
+    tight=False,
+    takes_exact=True,
+    status="proved",
+)
+def above_one(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
+    if gamma == 0:
+        return ctx.number(0)
+
+    def expected(ctx: Any, eps: Any, alpha: Any) -> Any:
+        return expectation(ctx, eps.node, None if alpha == 1 else alpha, gamma)
+
+    value = carefully(ctx, expected, eps, alpha)
+    if isinstance(alpha, int) and alpha == 1:
+        return value
+    return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+def psi(ctx: Any, alpha: Any, log_t: Any) -> Any:
+    """(t^α − 1)(1 − t^{1−α}), and (t−1) log t where α is None."""
+    if alpha is None:
+        return ctx.expm1(log_t) * log_t
+    order = ctx.number(alpha)
+    return -(ctx.expm1(order * log_t) * ctx.expm1((1 - order) * log_t))
+
+
+@singledispatch
+def expectation(ctx: Any, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
+    """E_Q[ψ(1−γ+γL); L > 1]"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+def of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> Any:
+    """ψ(u)/(e+1), u = 1−γ+γe"""
+    pure = mechanism.at_infinity(ctx)
+    log_u = ctx.log1p(ctx.number(gamma) * ctx.expm1(pure))
+    return psi(ctx, alpha, log_u) / (ctx.exp(pure) + 1)
+
+
+@expectation.register
+def _(ctx: BallArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    order, shift = None if alpha is None else Fraction(alpha), 1 / Fraction(shape_ratio(mechanism))
+    if isinstance(mechanism, Gaussian):
+        return gaussian_upper_half(order, gamma, shift)
+    return laplace_upper_half(order, gamma, shift)
+
+
+@expectation.register
+def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    mp, rate = ctx.mp, ctx.number(gamma)
+
+    def value(log_ratio: Any) -> Any:
+        return psi(ctx, alpha, mp.log1p(rate * mp.expm1(log_ratio)))
+
+    s = 1 / ctx.number(shape_ratio(mechanism))
+    if isinstance(mechanism, Laplace):
+        inside = mp.quad(lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1])
+        return inside * s / 4 + value(s) * mp.exp(-s) / 2
+    high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
+    places = mp.linspace(s / 2, high, int(high * (1 + s) / 4) + 4)
+    total = mp.quad(
+        lambda x: value(s * x - s * s / 2) * mp.exp(-x * x / 2), places, method="gauss-legendre"
+    )
+    return total / mp.sqrt(2 * mp.pi)
+
+
+@expectation.register
+def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    z, rate = sympy.Dummy("z", real=True), ctx.number(gamma)
+    s = 1 / ctx.number(shape_ratio(mechanism))
+
+    def value(log_ratio: Any) -> Any:
+        return psi(ctx, alpha, sympy.log(1 - rate + rate * sympy.exp(log_ratio)))
+
+    if isinstance(mechanism, Laplace):
+        inside = sympy.Integral(sympy.exp(-s * (1 + z) / 2) * value(s * z), (z, 0, 1))
+        return s * inside / 4 + value(s) * sympy.exp(-s) / 2
+    density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    return sympy.Integral(density * value(s * z - s**2 / 2), (z, s / 2, sympy.oo))

@@ -1,0 +1,147 @@
+"""Gaussian noise of any dimension, fixed size, a record replaced: a triangle, found and proved."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+from typing import Any
+
+import numpy as np
+
+from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.amplification.triples.gaussian_poisson import is_gaussian
+from symacct.arithmetic import (
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+)
+from symacct.arithmetic.ball import precision
+from symacct.claims import REPLACE_ONE, Kind, Orders
+from symacct.errors import DomainError
+from symacct.exact import Exact, order
+from symacct.expr import Node
+from symacct.integrals.plane import Majorant, Triple, plan, rows_of, triple_excess
+from symacct.integrals.triangles import Triangles, largest_end
+from symacct.mechanisms import ScalarGaussian
+from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.sources import SYMACCT
+from symacct.theory import theorem
+
+_STATED: dict[str, Any] = {
+    "operation": SubsampleWithoutReplacement,
+    "source": SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    "orders": Orders(1, above=True, infinite=False),
+    "adjacency": REPLACE_ONE,
+    "monotone": True,
+    "default": False,
+    "tight": False,
+    "takes_exact": True,
+    "status": "proved",
+}
+
+
+def in_numbers(node: Node) -> str | None:
+    """Gaussian noise in rational numbers, of a query that is not declared to be a real number.
+
+    Which triangle is the worst is decided by the numbers.
+    """
+    if isinstance(node.mechanism, ScalarGaussian):  # type: ignore[attr-defined]
+        return "on a line there is no triangle; TRIPLE-LINE is exact there"
+    reason = is_gaussian(node)
+    if reason is None and node.free_symbols:
+        return "found an open symbol, needed numbers: they decide which triangle is the worst"
+    return reason
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN",
+    kind=Kind.UPPER,
+    assumes="a Gaussian mechanism, of any dimension, in rational numbers; the value itself where "
+    "an end, B = 0 or B = δ², is proved to be the maximum at this order, s = 0",
+    applies=in_numbers,
+    **_STATED,
+)
+def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G(B) = E[m^α n^{1−α}],
+    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ;
+    s is the least of 0, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
+    return _value(ctx, eps, alpha, gamma, True)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-LOWER",
+    kind=Kind.LOWER,
+    assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
+    "a third record",
+    applies=in_numbers,
+    **_STATED,
+)
+def larger_end(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
+    return _value(ctx, eps, alpha, gamma, False)
+
+
+@lru_cache(maxsize=4096)
+def _decided(triangles: Triangles) -> tuple[Triple, Fraction]:
+    with precision(53):
+        return largest_end(triangles)
+
+
+def _value(ctx: Any, eps: Any, alpha: Any, gamma: Exact, with_share: bool) -> Any:
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return eps(alpha)
+    if isinstance(alpha, np.ndarray):
+        found = [_value(ctx, eps, order(one), gamma, with_share).value() for one in alpha.ravel()]
+        return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
+    shift = 1 / Fraction(shape_ratio(eps.node))
+    end, share = _decided(Triangles(Fraction(alpha), Fraction(gamma), shift))
+    value = excess(ctx, end)
+    if with_share and share:
+        value = value * ctx.number(1 + share)
+    return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def excess(ctx: Any, triple: Triple) -> Any:
+    """E[m^α n^{1−α}] − 1 of one triangle."""
+    raise DomainError(
+        f"TRIPLE-GAUSSIAN: found {type(ctx).__name__}, needed balls or float64: which triangle is "
+        "the worst is decided by numbers, so there is no one formula"
+    )
+
+
+@excess.register
+def _(ctx: BallArithmetic, triple: Triple) -> Any:
+    return triple_excess(triple)
+
+
+@excess.register
+def _(ctx: MpmathArithmetic, triple: Triple) -> Any:
+    """The same nodes and weights, summed in mpmath with digits to spare."""
+    with precision(ctx.bits):
+        rule = plan(triple, ctx.bits)
+        rows = list(rows_of(rule, Majorant.best(triple, rule.log_tolerance)))
+    mp, (step, across) = ctx.mp, rule.steps
+    with mp.workprec(3 * ctx.bits):
+        alpha, gamma, a, b = map(ctx.number, (triple.alpha, triple.gamma, triple.a, triple.b))
+        r = mp.sqrt(ctx.number(triple.rise))
+        total = mp.mpf(0)
+        for i, first, last in rows:
+            for j in range(first, last):
+                z, y = step * mp.mpf(i), across * mp.mpf(j)
+                x, other = (t * z + r * y - (t * t + r * r) / 2 for t in (a, b))
+                m, n = (1 - gamma + gamma * mp.exp(log) for log in (x, other))
+                total += m**alpha * n ** (1 - alpha) * mp.exp(-(z * z + y * y) / 2)
+        total *= step / mp.sqrt(2 * mp.pi)
+        if not triple.on_a_line:
+            total *= across / mp.sqrt(2 * mp.pi)
+        total -= 1
+    return +total
+
+
+@excess.register
+def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
+    return LogNumber(1.0, triple.floats.log_sum(min(0.1, 0.2 / triple.floats.a)))

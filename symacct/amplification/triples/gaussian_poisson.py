@@ -1,0 +1,157 @@
+"""Gaussian noise, Poisson sampling, a record replaced: the two records at opposite ends."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import sympy
+
+from symacct.amplification.pairs import has_rational_pair
+from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.arithmetic import (
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    SymbolicArithmetic,
+)
+from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
+from symacct.exact import Exact
+from symacct.expr import Node
+from symacct.integrals.opposite import opposite_kl
+from symacct.integrals.plane import Floats, Triple, triple_excess
+from symacct.mechanisms import Gaussian
+from symacct.operations.subsample import PoissonSubsample
+from symacct.sources import SYMACCT
+from symacct.theory import theorem
+
+
+def is_gaussian(node: Node) -> str | None:
+    """The Gaussian mechanism, in rational numbers or symbols; two normal laws are not all of it."""
+    if not isinstance(node.mechanism, Gaussian):  # type: ignore[attr-defined]
+        return "the mechanism is not the Gaussian one"
+    return has_rational_pair(node, Gaussian, "")
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-POISSON",
+    operation=PoissonSubsample,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
+    orders=FINITE_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="a Gaussian mechanism, of any dimension; 0 < γ < 1 for it to be attained",
+    applies=is_gaussian,
+    monotone=True,
+    default=True,
+    tight=True,
+    takes_exact=True,
+    status="proved",
+)
+def at_opposite_ends(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+    """ε′(α) = log E_{x~N(0,1)}[ (1−γ+γe^{δx−δ²/2})^α (1−γ+γe^{−δx−δ²/2})^{1−α} ]/(α−1),
+    δ = Δ/σ, any real α > 1"""
+    if gamma == 0:
+        return ctx.number(0)
+    if gamma == 1:
+        return 4 * eps(alpha)
+    shift = 1 / shape_ratio(eps.node)
+    if isinstance(alpha, int) and alpha == 1:
+        return relative_entropy(ctx, gamma, shift)
+    return log_moment(ctx, alpha, gamma, shift) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def log_moment(ctx: Any, alpha: Any, gamma: Any, shift: Any) -> Any:
+    """(α−1) ε′(α)"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+@singledispatch
+def relative_entropy(ctx: Any, gamma: Any, shift: Any) -> Any:
+    """E[m log(m/n)]"""
+    raise TypeError(f"no expectation for {type(ctx).__name__}")
+
+
+@log_moment.register
+def _(ctx: BallArithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+    return triple_excess(Triple(Fraction(alpha), gamma, shift, -shift)).log1p()
+
+
+@relative_entropy.register
+def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Any:
+    return opposite_kl(gamma, shift)
+
+
+@log_moment.register
+def _(ctx: SymbolicArithmetic, alpha: Any, gamma: Any, shift: Any) -> Any:
+    order = ctx.number(alpha)
+    return ctx.log(_integral(ctx, gamma, shift, lambda m, n: m**order * n ** (1 - order)))
+
+
+@relative_entropy.register
+def _(ctx: SymbolicArithmetic, gamma: Any, shift: Any) -> Any:
+    return _integral(ctx, gamma, shift, lambda m, n: m * sympy.log(m / n))
+
+
+def _integral(ctx: SymbolicArithmetic, gamma: Any, shift: Any, value: Any) -> sympy.Expr:
+    x = sympy.Dummy("z", real=True)
+    rate, delta = ctx.number(gamma), ctx.number(shift)
+    m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
+    density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    return sympy.Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
+
+
+@log_moment.register
+def _(ctx: MpmathArithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+    """By mpmath's own quadrature of the convex integrand, which is nonnegative."""
+    order = ctx.number(alpha)
+
+    def gap(mp: Any, u: Any, w: Any) -> Any:
+        growth = order * mp.log1p(u) + (1 - order) * mp.log1p(w)
+        return mp.expm1(growth) - order * u - (1 - order) * w
+
+    return ctx.log1p(_by_quadrature(ctx, gamma, shift, order, gap))
+
+
+@relative_entropy.register
+def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Any:
+    def gap(mp: Any, u: Any, w: Any) -> Any:
+        return (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
+
+    return _by_quadrature(ctx, gamma, shift, ctx.number(1), gap)
+
+
+def _by_quadrature(ctx: MpmathArithmetic, gamma: Any, shift: Any, order: Any, gap: Any) -> Any:
+    mp = ctx.mp
+    with mp.workprec(3 * ctx.bits):
+        rate, delta = ctx.number(gamma), ctx.number(shift)
+        reach = mp.sqrt(4 * ctx.bits)
+        low, high = -reach, reach + order * delta
+
+        def integrand(x: Any) -> Any:
+            u, w = (rate * mp.expm1(s * delta * x - delta**2 / 2) for s in (1, -1))
+            return mp.exp(-x * x / 2) * gap(mp, u, w)
+
+        places = mp.linspace(low, high, int((high - low) * (1 + delta) / 4) + 4)
+        total = mp.quad(integrand, places, method="gauss-legendre") / mp.sqrt(2 * mp.pi)
+    return +total
+
+
+@log_moment.register
+def _(ctx: Float64Arithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+    logs = [_float_log_excess(one, gamma, shift) for one in np.atleast_1d(alpha)]
+    return ctx.log1p(LogNumber(1.0, np.reshape(logs, np.shape(alpha))))
+
+
+@relative_entropy.register
+def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Any:
+    return LogNumber(1.0, _float_log_excess(1, gamma, shift))
+
+
+def _float_log_excess(alpha: Any, gamma: Fraction, shift: Fraction) -> float:
+    delta = float(shift)
+    return Floats(float(alpha), float(gamma), delta, -delta, 0.0).log_sum(min(0.1, 0.2 / delta))

@@ -1,0 +1,435 @@
+"""The order that answers an (ε, δ) question best, and the Guarantee there."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from flint import arb
+
+from symacct import search, sizes
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.claims import Claim, Kind
+from symacct.conversion import proved
+from symacct.conversion.conversion import Conversion
+from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
+from symacct.enclosure import Guarantee, from_ball
+from symacct.errors import (
+    DomainError,
+    LimitError,
+    OrderError,
+    OrderGridWarning,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+    echo,
+)
+from symacct.evaluation import Evaluation, NodeCurve, exact_pure
+from symacct.exact import INFINITY, Numeric, Order, order
+from symacct.expr import Node
+from symacct.operations.subsample import Sampling
+
+_SEARCH_BITS = 80
+_FEW_BITS = 256  # up to which a sum costs little more than at the search precision
+_PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
+_FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonDelta:
+    """An (ε, δ) question: the node, how to convert, and the number given."""
+
+    m: Node
+    by: str | None
+    conversion: Conversion
+    given: str
+    value: Fraction
+
+    @property
+    def asks_epsilon(self) -> bool:
+        """Is δ given?"""
+        return self.given == "delta"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that the answer depends on, beside the node, the orders and the digits."""
+        return self.by, self.conversion, self.given, self.value
+
+    def objective(self, eps: arb, alpha: Order) -> arb:
+        """What the conversion makes of ε(α): an ε, or a log δ."""
+        formula = self.conversion.epsilon if self.asks_epsilon else self.conversion.log_delta
+        found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
+        return found
+
+    def answer(self, ball: arb) -> arb:
+        """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""
+        if self.asks_epsilon:
+            return arb(0) if ball < 0 else ball
+        return arb(1) if ball > 0 else ball.exp()
+
+
+class BestOrder:
+    """The order that answers a question best."""
+
+    def __init__(
+        self, question: EpsilonDelta, digits: int, evaluation: Callable[[], Evaluation]
+    ) -> None:
+        self.question = question
+        #: In balls at the precision now current.
+        self.evaluation = evaluation
+        self.digits = digits
+        self._curves: dict[int, NodeCurve] = {}
+        self._objectives: dict[int, search.Objective] = {}
+        #: Why the first order that could not be computed was left out.
+        self._skipped: SymacctError | None = None
+        self._patience = _PATIENCE
+        #: The best order by the conversion that this one improves on, where it is known.
+        self._start: Order = INFINITY
+        # At few digits the search may as well be at the precision of the answer.
+        final = first_bits(digits + 1)
+        self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
+
+    def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        """The Guarantee over the orders given; no larger than by what the conversion improves."""
+        other = self.question.conversion.improves_on
+        if other is None or not (orders is None or isinstance(orders, str)):
+            return self._over(orders)
+        question = replace(self.question, conversion=proved(other))
+        near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
+        self._start = near if near == INFINITY else int(near)
+        found = self._over(orders)
+        return min(
+            found, self._at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper
+        )
+
+    def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        if orders is None:
+            return self._over_all_orders()
+        if isinstance(orders, str):
+            if orders != "integer":
+                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
+            return self._over_whole_orders()
+        return self._over_grid(orders)
+
+    # --- the curve and the objective, at the current precision
+
+    def curve(self) -> NodeCurve:
+        curve = self._curves.get(BALL.bits)
+        if curve is None:
+            curve = self._curves[BALL.bits] = self.evaluation().curve(self.question.m)
+        return curve
+
+    def objective(self) -> search.Objective:
+        """f(α) at the current precision, for finite α > 1; each order is asked once."""
+        bits = BALL.bits
+        if bits not in self._objectives:
+            curve, question = self.curve(), self.question
+
+            def objective(alpha: Order) -> arb:
+                try:
+                    value = question.objective(curve(alpha), alpha)
+                except OrderError:
+                    if question.by is None:
+                        raise
+                    return arb("inf")  # a pinned theorem says nothing there: another order may do
+                except (PrecisionError, LimitError) as error:
+                    self._patience -= 1
+                    self._skipped = self._skipped or error
+                    if self._patience == 0:
+                        raise self._skipped from None
+                    return arb("inf")  # any other order is as sound, if not proved the best
+                if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
+                    self._skipped = self._skipped or undecided(echo(question.m), self.digits)
+                self._patience = -1  # it has an answer, and gives up no more
+                return value
+
+            self._objectives[bits] = functools.cache(objective)
+        return self._objectives[bits]
+
+    def without_curve(self, alpha: int) -> arb:
+        """f(α) if the curve were 0: no curve gives less."""
+        return self.question.objective(arb(0), alpha)
+
+    def at_infinity(self) -> arb | None:
+        """ε(∞) where it is finite."""
+        try:
+            value = self.curve()(INFINITY)
+        except OrderError:
+            return None
+        except (PrecisionError, LimitError) as error:
+            self._skipped = self._skipped or error
+            return None
+        return value if value.is_finite() else None
+
+    # --- three sets of orders
+
+    def _over_all_orders(self) -> Guarantee:
+        with precision(self.search_bits):
+            pure = self.at_infinity()
+            if pure is not None and self._pure_suffices(pure):
+                return self._at(INFINITY, optimal=True)
+            whole = self._whole_minimum(pure)
+        if whole is None:
+            return self._at(INFINITY, optimal=bool(pure == 0))
+        return self._around(whole, pure)
+
+    def _over_whole_orders(self) -> Guarantee:
+        self._refuse_delta_zero()
+        with precision(self.search_bits):
+            whole = self._whole_minimum(None)
+            assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
+            if not self.objective()(whole).is_finite():
+                raise self._infinite("whole order")
+        return self._at(whole, optimal=self._is_whole_optimum(whole))
+
+    def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
+        if not isinstance(orders, Iterable):
+            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
+        grid = sorted({order(alpha) for alpha in orders})
+        finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
+        if not finite and INFINITY not in grid:
+            raise OrderError("orders: found none above 1, needed at least one order > 1")
+        if finite and self.question.value == 0 and self.question.asks_epsilon:
+            self._refuse_delta_zero()
+        best = self._best_of([alpha for alpha in grid if alpha != 1])
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
+            warnings.warn(
+                f"the best order, {best.alpha}, is at the edge of the grid given "
+                f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
+                OrderGridWarning,
+                stacklevel=5,
+            )
+        return best
+
+    def _best_of(self, orders: list[Order]) -> Guarantee:
+        """The best answer at the orders given, less those that cannot be computed."""
+        answers = []
+        for alpha in orders:
+            try:
+                answers.append(self._at(alpha, optimal=True))
+            except (PrecisionError, LimitError) as error:
+                self._skipped = self._skipped or error
+        if not answers:
+            assert self._skipped is not None  # noqa: S101  # one of the two for each order
+            raise self._skipped
+        best = min(answers, key=lambda g: g.asked.upper)
+        return replace(best, optimal=best.optimal and self._skipped is None)
+
+    def _pure_suffices(self, pure: arb) -> bool:
+        """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
+        if self.question.asks_epsilon:
+            return self.question.value == 0
+        given = BALL.number(self.question.value)
+        if pure <= given or pure > given:
+            return bool(pure <= given)
+        # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
+        exact = exact_pure(self.question.m, self.question.by)
+        return exact is not None and exact <= self.question.value
+
+    def _infinite(self, what: str) -> SymacctError:
+        return self._skipped or OrderError(
+            f"{echo(self.question.m)}: its curve is infinite at every {what} tried, "
+            "so none gives a finite guarantee"
+        )
+
+    def _refuse_delta_zero(self) -> None:
+        if self.question.asks_epsilon and self.question.value == 0:
+            raise DomainError(
+                "delta: found 0, needed delta > 0 (only a finite ε(∞) answers delta = 0)"
+            )
+
+    def _whole_minimum(self, pure: arb | None) -> int | None:
+        """The best whole order; None if none beats a finite ε(∞)."""
+        self._refuse_delta_zero()
+        last = self._last_order()
+        first = 2
+        f = self.objective()
+        if pure is not None and self.question.asks_epsilon:
+            # Below some order the conversion alone costs more than ε(∞).
+            if pure == 0 or not search.below(self.without_curve(last), pure):
+                return None
+            while not search.below(self.without_curve(first), pure):
+                first = 2 * first - 1
+            first = (first + 1) // 2 if first > 2 else first
+        best = search.whole_valley(f, first, last, max(first, self._guess()))
+        if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            return None
+        self._warn_of_the_end(best, last)
+        return best
+
+    def _last_order(self) -> int:
+        """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
+        limits = sizes.current()
+        last = limits.search_order
+        for node in self.question.m.walk():
+            if isinstance(node, Sampling):
+                last = min(last, limits.search_sum if node.mechanism.convex else limits.hull)
+        return last
+
+    def _guess(self) -> int:
+        """The best order if K were quadratic and the conversion the classic one, from ε(2).
+
+        No more than `_FAR`, from where growing steps find what lies beyond.
+        """
+        if self._start != INFINITY:
+            return int(self._start)
+        with contextlib.suppress(OrderError, PrecisionError, LimitError):
+            given, eps = BALL.number(self.question.value), self.curve()(2)
+            lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
+            if lam.is_finite():
+                return 1 + search.nearest(lam.min(arb(_FAR)))
+        return 2
+
+    def _warn_of_the_end(self, best: int, last: int) -> None:
+        """OrderGridWarning where orders beyond those that could be tried may do better."""
+        beyond = best + search.whole_step(best)
+        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
+        if beyond > last or limited:
+            warnings.warn(
+                f"the best order, {best}, is next to the largest that was tried; "
+                "symacct.limits(search_order=..., search_sum=...) allows larger ones",
+                OrderGridWarning,
+                stacklevel=6,
+            )
+
+    def _is_whole_optimum(self, whole: int) -> bool:
+        """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
+        if self.curve().shape is None or not self.question.conversion.one_valley:
+            return False
+        # The search has been at the neighbours: its balls usually decide.
+        for bits in (self.search_bits, first_bits(self.digits + 1)):
+            with precision(bits):
+                f = self.objective()
+                middle = f(whole)
+                below = whole == 2 or bool(f(whole - 1) >= middle)
+                if below and bool(f(whole + 1) >= middle):
+                    return True
+        return False
+
+    def _convex_at(self, alpha: Order) -> bool:
+        """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
+        if not self.question.conversion.one_valley:
+            return False
+        try:
+            if self.curve().claim(alpha).kind is Kind.EXACT:
+                return True
+        except OrderError:  # a pinned theorem says nothing between the whole orders
+            return False
+        return self.question.m.convex and not any(
+            isinstance(node, Sampling) for node in self.question.m.walk()
+        )
+
+    # --- the real orders around the best whole one
+
+    def _around(self, whole: int, pure: arb | None) -> Guarantee:
+        """The best real order next to a whole one; proved optimal where the CGF is convex."""
+        with precision(self.search_bits):
+            places = search.places(self.objective(), whole)
+            convex = self._convex_at(places[1] + (places[2] - places[1]) / 2)
+            smooth = convex and all(self.objective()(alpha).is_finite() for alpha in places)
+        width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
+        floor = None
+        bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
+        with precision(bits):
+            f = self.objective()
+            if smooth:
+                best = search.real_valley(f, places, width, self.question.asks_epsilon)
+                floor = self._floor(f, best, width)
+            else:
+                with precision(min(bits, _SEARCH_BITS)):
+                    best = self._best_in_segments(self.objective(), places, one_valley=convex)
+                if not f(best).is_finite():
+                    best = places[1]  # beside a pole fewer bits may do than the answer needs
+                if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
+                    raise self._infinite("order")
+            if pure is not None and self.question.asks_epsilon and not f(best) < pure:
+                return self._at(INFINITY, optimal=False)
+        return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _best_in_segments(
+        self, f: search.Objective, places: Sequence[Fraction], one_valley: bool = False
+    ) -> Fraction:
+        """The best order in the two segments between three; the curve may have kinks.
+
+        In the one to which f falls, where it is known to have one valley.
+        """
+        low, middle, high = places
+        segments = [(low, middle), (middle, high)]
+        if one_valley:
+            falls = f(middle + (high - middle) / 2**20) < f(middle)
+            segments = segments[1:] if falls else segments[:1]
+        width = (middle - low) / 2**30
+        found = [search.golden_valley(f, low, high, width) for low, high in segments]
+        return search.lowest(f, (middle, *found))
+
+    def _floor(self, f: search.Objective, best: Fraction, width: Fraction) -> arb | None:
+        """A proved lower bound of f over all orders, from three orders around the best."""
+        for spread in (2 * width, 8 * width, 64 * width):
+            orders = (best - spread, best, best + spread)
+            if orders[0] <= 1:
+                return None
+            left, middle, right = (f(alpha) for alpha in orders)
+            if self._skipped is not None:
+                return None
+            if left >= middle and right >= middle:
+                lams = tuple(BALL.number(alpha - 1) for alpha in orders)
+                return search.chord_floor(
+                    (left, middle, right),
+                    lams,
+                    perspective=self.question.asks_epsilon,
+                )
+        return None
+
+    # --- the answer
+
+    def _at(
+        self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0
+    ) -> Guarantee:
+        """The Guarantee at one order, to the digits asked; down to `floor` where it is proved.
+
+        `bits` is a precision at which the curve is known there already.
+        """
+        question = self.question
+
+        def value() -> tuple[arb, Claim]:
+            if alpha != INFINITY:
+                ball = question.answer(self.objective()(alpha))
+                if self._skipped is not None and not ball.is_finite():
+                    raise self._skipped
+            elif question.asks_epsilon:
+                ball = self.curve()(alpha)
+            else:
+                ball = arb(0 if self._pure_suffices(self.curve()(alpha)) else 1)
+            return ball, self.curve().claim(alpha)
+
+        def what() -> str:
+            return f"{echo(question.m)} with {question.given} = {echo(question.value)}"
+
+        if self._skipped is not None:
+            optimal, floor = False, None
+        ball, claim, bits = to_digits(value, self.digits + 1, what, bits)
+        if claim.kind is Kind.LOWER:
+            raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")
+        enclosure = from_ball(ball, claim, self.digits, claim.certified)
+        if floor is not None:
+            with precision(bits):
+                joined = from_ball(question.answer(floor).union(ball), claim, self.digits, True)
+            if joined.digits >= self.digits:
+                enclosure = replace(joined, certified=claim.certified)
+            else:
+                optimal = False
+        return Guarantee(
+            epsilon=enclosure if question.asks_epsilon else question.value,
+            delta=question.value if question.asks_epsilon else enclosure,
+            alpha=alpha,
+            conversion=question.conversion.name,
+            kind=Kind.UPPER,  # of ε(δ) and δ(ε), however exact the curve
+            claim=claim,
+            optimal=optimal,
+        )

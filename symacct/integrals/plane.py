@@ -1,0 +1,366 @@
+"""E[m^α n^{1−α}] − 1 for m = κ + γe^{a·x − |a|²/2}, n = κ + γe^{b·x − |b|²/2}, x ~ N(0, I).
+
+κ = 1 − γ; a and b lie on a line or in a plane. By the trapezoidal rule with a proved error
+(docs/proofs.md, section 15), for every real α > 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct import sizes
+from symacct.forking import cached_property
+from symacct.integrals.magnitude import LOG2
+from symacct.sums.refine import ball, to_relative_accuracy, within
+
+_BOUND_BITS = 64
+_WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
+_TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
+
+
+@dataclass(frozen=True)
+class Triple:
+    """α, γ, and the means a = (a₁, r), b = (b₁, r) of which r² is rational; r = 0 on a line."""
+
+    alpha: Fraction
+    gamma: Fraction
+    a: Fraction
+    b: Fraction
+    rise: Fraction = Fraction(0)
+
+    @property
+    def on_a_line(self) -> bool:
+        """Is the second coordinate 0?"""
+        return self.rise == 0
+
+    @cached_property
+    def floats(self) -> Floats:
+        """The same in float64, which steers."""
+        alpha, gamma, a, b = map(float, (self.alpha, self.gamma, self.a, self.b))
+        return Floats(alpha, gamma, a, b, self.height)
+
+    @property
+    def height(self) -> float:
+        """r in float64."""
+        return math.sqrt(float(self.rise))
+
+    def mean_in_balls(self) -> arb:
+        """r at the current precision."""
+        return ball(self.rise).sqrt()
+
+
+@dataclass(frozen=True)
+class Floats:
+    """A triple in float64; nothing rests on what is computed here."""
+
+    alpha: float
+    gamma: float
+    a: float
+    b: float
+    r: float
+
+    @property
+    def squares(self) -> tuple[float, float]:
+        """|a|² and |b|²"""
+        return self.a**2 + self.r**2, self.b**2 + self.r**2
+
+    @cached_property
+    def peak(self) -> float:
+        """α times what is largest of |a| and |b|, the reach of the integrand's maximum."""
+        return self.alpha * math.sqrt(max(self.squares))
+
+    @cached_property
+    def log_excess(self) -> float:
+        """log(E[…] − 1), about, by a coarse sum over a grid."""
+        return self.log_sum(0.5)
+
+    def log_sum(self, step: float) -> float:
+        """The same by a grid of this step, in blocks."""
+        reach = 9.0
+        low, high = min(0.0, self.alpha * self.a), max(0.0, self.alpha * self.a)
+        z = _steps(low - reach, high + reach, step)
+        y = _steps(-reach, self.alpha * self.r + reach, step) if self.r else np.zeros(1)
+        total = -np.inf
+        for rows in np.array_split(z, len(z) * len(y) // 2**17 + 1):
+            total = np.logaddexp(total, self._log_block(rows[:, None], y[None, :]))
+        return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
+
+    def _log_block(self, z: np.ndarray, y: np.ndarray) -> float:
+        first, second = self.squares
+        log_gap = log_gap_of(
+            self.alpha,
+            self.gamma,
+            self.a * z + self.r * y - first / 2,
+            self.b * z + self.r * y - second / 2,
+        )
+        return float(np.logaddexp.reduce((log_gap - (z * z + y * y) / 2).ravel()))
+
+
+def _steps(low: float, high: float, step: float) -> np.ndarray:
+    return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
+
+
+def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
+    """log( n (r^α − 1 − α(r−1)) ), r = m/n, m = 1−γ+γX and n = 1−γ+γY; at α = 1 of
+
+    n (r log r − r + 1): the integrands less their tangents, which are of mean 0, in float64.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        log_m, log_n = (_log_mixture(gamma, x) for x in (log_x, log_y))
+        u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
+        s = (u - w) / (1 + w)
+        log_r = np.where(np.abs(s) < 0.5, np.log1p(s), log_m - log_n)
+        lam = alpha - 1
+        if lam:
+            growth = alpha * log_r
+            plain = np.log(np.expm1(np.minimum(growth, 700.0)) - alpha * s)
+            plain = np.where(growth > 40, growth, plain)
+        else:
+            plain = np.where(log_r > 40, log_r + np.log(log_r), np.log((1 + s) * log_r - s))
+        series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
+        small = np.log(alpha * (lam or 1.0) / 2 * series) + 2 * np.log(np.abs(s))
+        near = alpha * np.abs(s) < 2e-3
+        return np.fmax(log_n + np.where(near, small, plain), -1e300)
+
+
+def _log_mixture(gamma: float, log_ratio: np.ndarray) -> np.ndarray:
+    if gamma == 1:
+        return log_ratio
+    return np.logaddexp(math.log1p(-gamma), math.log(gamma) + log_ratio)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Steps, heights of the strips (0 for a coordinate that is not used), the tolerance's log."""
+
+    steps: tuple[float, float]
+    heights: tuple[float, float]
+    log_tolerance: float
+
+
+def triple_excess(triple: Triple) -> arb:
+    """E[m^α n^{1−α}] − 1 to the current precision; 0 < γ < 1."""
+
+    def evaluate(bits: int) -> arb:
+        rule = plan(triple, bits)
+        bound = Majorant.best(triple, rule.log_tolerance)
+        rows = list(rows_of(rule, bound))
+        nodes = sum(last - first for _, first, last in rows)
+        sizes.check("points", nodes, "a sampled Gaussian's integral, nodes")
+        with ctx.workprec(_working_bits(triple, rule, nodes)):
+            moment = _weighted_sum(triple, rule, rows)
+        with ctx.workprec(_BOUND_BITS):
+            lost = bound.left_out(rule, rows)
+            share = discretisation(triple, rule)
+            if not share < 1:
+                return arb.nan()
+            error = (lost + share * moment.abs_upper()) / (1 - share)
+        with ctx.workprec(_working_bits(triple, rule, nodes)):
+            return moment - 1 + within(error)
+
+    return to_relative_accuracy(evaluate)
+
+
+def plan(triple: Triple, bits: int) -> Rule:
+    """The widest steps whose bound meets 2^(−bits−3) of the excess."""
+    log_excess = triple.floats.log_excess
+    log_tolerance = log_excess - (bits + 3) * LOG2
+    return widest(triple.floats, max(log_excess, 0.0) + math.log(8) - log_tolerance, log_tolerance)
+
+
+def widest(f: Floats, need: float, log_tolerance: float) -> Rule:
+    """The rule with the fewest nodes whose strips' bound is about e^{−need}."""
+    d, e = (_TRIED[:, None], _TRIED[None, :]) if f.r else (_TRIED[:, None], np.zeros((1, 1)))
+    angle = abs(f.b) * d + f.r * e
+    both = np.maximum(angle, abs(f.a) * d + f.r * e)
+    with np.errstate(invalid="ignore"):
+        cost = need + (d * d + e * e) / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
+    size = d * e / cost**2 if f.r else d / cost
+    best = np.unravel_index(np.argmax(np.where(both < _WIDEST_ANGLE, size, -1.0)), size.shape)
+    height = float(_TRIED[best[0]]), float(_TRIED[best[1]]) if f.r else 0.0
+    factor = 2 * math.pi / float(cost[best])
+    return Rule((height[0] * factor, height[1] * factor or 1.0), height, log_tolerance)
+
+
+def discretisation(triple: Triple, rule: Rule) -> arb:
+    """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f."""
+    places = ball(triple.a), ball(triple.b), triple.mean_in_balls()
+    return shifted_planes(places, ball(triple.alpha - 1), rule)
+
+
+def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: Rule) -> arb:
+    """ρ such that the sum over nodes errs by at most ρ times the integral of |f| at real places,
+
+    for f = φ m^s n^{−power} and what is at most that in modulus times real factors: Poisson's
+    summation formula over shifted planes.
+    """
+    a, b, r = places
+    first, second = (arb(h) for h in rule.heights)
+    angle = abs(b) * first + r * second
+    turned = abs(a) * first + r * second
+    if not (angle < arb.pi() and turned < arb.pi()):
+        return arb.pos_inf()
+    growth = (first**2 + second**2) / 2 - power * (angle / 2).cos().log()
+    aliases = arb(0)
+    for step, height in zip(rule.steps, (first, second), strict=True):
+        if height > 0:
+            extra = 2 / (2 * arb.pi() * height / arb(step)).expm1()
+            aliases += extra + aliases * extra
+    return growth.exp() * aliases
+
+
+@dataclass(frozen=True)
+class Bell:
+    """e^c times the normal density about (t₁, t₂) in the coordinates' float64 places."""
+
+    log_factor: arb
+    centre: tuple[arb, arb]
+
+    def half_width(self, log_tolerance: float, away: float) -> float | None:
+        """How far along a row, `away` from the centre, it exceeds the tolerance, if it does."""
+        drop = float(self.log_factor.mid()) - log_tolerance - away * away / 2
+        return math.sqrt(2 * drop) if drop > 0 else None
+
+
+@dataclass(frozen=True)
+class Majorant:
+    """Bells whose sum is at least the integrand everywhere."""
+
+    bells: tuple[Bell, ...]
+
+    @classmethod
+    def best(cls, triple: Triple, log_tolerance: float) -> Majorant:
+        """The one, of some weights w, whose bells reach the least far."""
+        alpha = float(triple.alpha)
+        weights = {1 / 2, 1 - float(triple.gamma), 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
+        with ctx.workprec(_BOUND_BITS):
+            found = [cls.weighted(triple, w) for w in weights if 0 < w < 1]
+        return min(found, key=lambda one: one.reach(log_tolerance))
+
+    @classmethod
+    def weighted(cls, triple: Triple, weight: float) -> Majorant:
+        """m^α <= w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n >= κ, or n >= γY where γ > 1/2."""
+        alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), triple.mean_in_balls()
+        w, lam = arb(weight), ball(triple.alpha - 1)
+        a, b = (ball(triple.a), r), (ball(triple.b), r)
+        flat = alpha * (1 - gamma).log() - lam * w.log()
+        tilted = alpha * gamma.log() - lam * (1 - w).log() - alpha * _square(a) / 2
+        tilt = (alpha * a[0], alpha * a[1])
+        if triple.gamma > Fraction(1, 2):
+            share, back = lam * (_square(b) / 2 - gamma.log()), (-lam * b[0], -lam * b[1])
+        else:
+            share, back = -lam * (1 - gamma).log(), (arb(0), arb(0))
+        ends = (back, (tilt[0] + back[0], tilt[1] + back[1]))
+        logs = (flat + share, tilted + share)
+        bells = tuple(Bell(c + _square(t) / 2, t) for c, t in zip(logs, ends, strict=True))
+        return cls(bells)
+
+    def reach(self, log_tolerance: float) -> float:
+        """What grows with the number of nodes that count."""
+        return sum(max(0.0, float(bell.log_factor.mid()) - log_tolerance) for bell in self.bells)
+
+    def left_out(self, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
+        """A bound on h₁h₂ Σ f over the nodes that are in no row."""
+        return sum((_outside(bell, rule, rows) for bell in self.bells), arb(0))
+
+
+def _square(t: tuple[arb, arb]) -> arb:
+    return t[0] ** 2 + t[1] ** 2
+
+
+def rows_of(rule: Rule, bound: Majorant) -> Iterator[tuple[int, int, int]]:
+    """(i, first, last): the nodes (i h₁, j h₂), first <= j < last, that may count."""
+    log_tolerance = rule.log_tolerance - 8
+    spans = []
+    for bell in bound.bells:
+        reach, centre = bell.half_width(log_tolerance, 0.0), float(bell.centre[0].mid())
+        if reach is not None:
+            spans.append((centre - reach, centre + reach))
+    low, high = min(low for low, _ in spans), max(high for _, high in spans)
+    step, across = rule.steps
+    for i in range(math.floor(low / step), math.ceil(high / step) + 1):
+        ends = list(_ends(i * step, bound, log_tolerance))
+        if rule.heights[1] == 0:  # on a line
+            yield i, 0, 1
+        elif ends:
+            first, last = min(a for a, _ in ends), max(b for _, b in ends)
+            yield i, math.floor(first / across), math.ceil(last / across) + 1
+
+
+def _ends(z: float, bound: Majorant, log_tolerance: float) -> Iterator[tuple[float, float]]:
+    for bell in bound.bells:
+        reach = bell.half_width(log_tolerance, z - float(bell.centre[0].mid()))
+        if reach is not None:
+            centre = float(bell.centre[1].mid())
+            yield centre - reach, centre + reach
+
+
+def _outside(bell: Bell, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
+    """h₁h₂ Σ of a bell over the nodes in no row; a row of one node stands for a line."""
+    step, across = arb(rule.steps[0]), arb(rule.steps[1])
+    flat = rule.heights[1] == 0
+    whole = arb(1) if flat else 1 + across
+    present = {i for i, _, _ in rows}
+    first, last = rows[0][0], rows[-1][0]
+    total = _tail(bell.centre[0] - step * first, step) * whole
+    total += _tail(step * last - bell.centre[0], step) * whole
+    for i in range(first, last + 1):
+        if i not in present:
+            total += step * _density(step * i - bell.centre[0]) * whole
+    if not flat:
+        for i, low, high in rows:
+            sides = _tail(bell.centre[1] - across * low, across)
+            sides += _tail(across * (high - 1) - bell.centre[1], across)
+            total += step * _density(step * i - bell.centre[0]) * sides
+    return bell.log_factor.exp() * total
+
+
+def _density(x: arb) -> arb:
+    return (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
+
+
+def _tail(x: arb, step: arb) -> arb:
+    """A bound on h Σ of the normal density over nodes from x + h on: an integral where it falls,
+
+    and 1 + h for all of them.
+    """
+    return (x / arb(2).sqrt()).erfc() / 2 if x > 0 else 1 + step
+
+
+def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:
+    """Bits for an absolute error of the sum at the tolerance."""
+    f = triple.floats
+    exponent = f.alpha * (1 + (f.peak + 40) * math.sqrt(max(f.squares))) + (f.peak + 40) ** 2
+    scale = max(f.log_excess, 0.0) - rule.log_tolerance
+    return int(scale / LOG2 + math.log2(exponent * (nodes + 4))) + 10
+
+
+def _weighted_sum(triple: Triple, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
+    """h₁h₂ Σ f over the rows, X and Y by their quotients along each."""
+    step, across = Fraction(rule.steps[0]), Fraction(rule.steps[1])
+    alpha, lam = ball(triple.alpha), ball(triple.alpha - 1)
+    gamma, rest, r = ball(triple.gamma), ball(1 - triple.gamma), triple.mean_in_balls()
+    starts = [-(ball(t**2 + triple.rise)) / 2 for t in (triple.a, triple.b)]
+    slopes = [ball(t * step) for t in (triple.a, triple.b)]
+    ratio, half = (r * ball(across)).exp(), ball(across * across / 2)
+    bend, total = ball(step * step / 2), arb(0)
+    for i, first, last in rows:
+        shift = r * ball(across * first)
+        x, y = (
+            gamma * (start + slope * i + shift).exp()
+            for start, slope in zip(starts, slopes, strict=True)
+        )
+        square = bend * (i * i)
+        for j in range(first, last):
+            power = alpha * (rest + x).log() - lam * (rest + y).log()
+            total += (power - square - half * (j * j)).exp()
+            x *= ratio
+            y *= ratio
+    total *= ball(step) / (2 * arb.pi()).sqrt()
+    return total if triple.on_a_line else total * ball(across) / (2 * arb.pi()).sqrt()

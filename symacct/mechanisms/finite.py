@@ -1,0 +1,124 @@
+"""FiniteMechanism: finitely many laws on finitely many outcomes, any two of them neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from symacct import sizes
+from symacct.claims import Adjacency, Kind
+from symacct.claims import adjacency as named_adjacency
+from symacct.domains import whole
+from symacct.errors import DomainError
+from symacct.exact import exact
+from symacct.forking import cached_property
+from symacct.mechanisms.direction import FiniteDirection
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.pair import probabilities
+from symacct.sources import VEH14
+
+Masses = tuple[tuple[Fraction, Fraction], ...]
+
+
+class FiniteMechanism(Mechanism):
+    """A mechanism whose output has one of the given laws, any two of them on neighbours:
+
+    ε(α) = max D_α(P_i‖P_j) over i ≠ j.
+
+    Each law is the list of the exact probabilities of the same outcomes. Unlike a
+    DistributionPair, which says what two neighbouring datasets give, the list says that there is
+    no other law, so that what sampling makes of it is known as well. Raises DomainError,
+    LimitError.
+
+    >>> print(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]).rdp("inf", digits=10))
+    0.4054651081
+    """
+
+    laws: tuple[tuple[Fraction, ...], ...]
+    adjacency: Adjacency
+    kind = Kind.EXACT
+    source = VEH14.at("Definition 2")
+
+    def __new__(cls, laws: Any, adjacency: Any = "either") -> FiniteMechanism:
+        return cls._intern(laws=_laws(laws), adjacency=named_adjacency(adjacency))
+
+    @classmethod
+    def randomized_response(
+        cls, answers: Any, odds: Any, adjacency: Any = "either"
+    ) -> FiniteMechanism:
+        """One of k answers, the true one `odds` = e^{ε₀} times as likely as each other one.
+
+        >>> FiniteMechanism.randomized_response(2, 3)
+        FiniteMechanism([['3/4', '1/4'], ['1/4', '3/4']])
+        """
+        count = whole(answers, "randomized_response, answers", least=2)
+        scores = [[int(i == j) for j in range(count)] for i in range(count)]
+        return cls.exponential(scores, odds, adjacency)
+
+    @classmethod
+    def exponential(cls, scores: Any, base: Any, adjacency: Any = "either") -> FiniteMechanism:
+        """The exponential mechanism, with a list of the answers' whole scores for each dataset:
+
+        each answer has a probability in proportion to base^score, base = e^{ε₀/(2Δ)} rational.
+        """
+        ratio = exact(base, "exponential, base")
+        if not isinstance(ratio, Fraction) or ratio <= 0:
+            raise DomainError(f"exponential, base: found {base}, needed a rational number > 0")
+        weights = [
+            [ratio ** int(exact(score, "exponential, score")) for score in row] for row in scores
+        ]
+        return cls([[w / sum(row) for w in row] for row in weights], adjacency)
+
+    def stated_adjacency(self) -> Adjacency:
+        return self.adjacency
+
+    @cached_property
+    def pairs(self) -> tuple[Masses, ...]:
+        """The ordered pairs of laws as lists of (p, q), those that are alike but once."""
+        return alike_once(tuple(zip(p, q, strict=True)) for p, q in permutations(self.laws, 2))
+
+    @cached_property
+    def swap_symmetric(self) -> bool:
+        """Is there but one pair, up to the names of the outcomes, in either order?"""
+        return len(self.pairs) == 1
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        return self.swap_symmetric
+
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        curves = [FiniteDirection(masses).curve(ctx) for masses in self.pairs]
+        return lambda alpha: ctx.maximum(*(curve(alpha) for curve in curves))
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.maximum(*(FiniteDirection(masses).at_one(ctx) for masses in self.pairs))
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.maximum(*(FiniteDirection(masses).at_infinity(ctx) for masses in self.pairs))
+
+
+def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
+    """The lists in their order, each with its entries sorted and without those seen before."""
+    return tuple(dict.fromkeys(tuple(sorted(one, key=str)) for one in lists))
+
+
+def _laws(values: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """Two or more different laws on the same outcomes."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DomainError(
+            f"FiniteMechanism: found {values!r}, needed a list of laws such as "
+            "[['1/2', '1/2'], ['1/3', '2/3']]"
+        )
+    laws: dict[tuple[Fraction, ...], None] = {}
+    for law in values:
+        laws[probabilities(law, f"FiniteMechanism, law {len(laws) + 1}")] = None
+        sizes.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
+    lengths = {len(law) for law in laws}
+    if len(lengths) != 1 or len(laws) < 2:
+        raise DomainError(
+            f"FiniteMechanism: found {len(laws)} different laws with {sorted(lengths)} outcomes, "
+            "needed two or more of the same outcomes; give those that a law lacks the probability 0"
+        )
+    return tuple(laws)

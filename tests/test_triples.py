@@ -1,0 +1,368 @@
+"""Sampling as a functional of three laws: the exact curves against numbers found otherwise."""
+
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import (
+    Accountant,
+    AdjacencyError,
+    AssumptionError,
+    Compose,
+    DomainError,
+    FiniteMechanism,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+    ScalarGaussian,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+    from_json,
+    parse,
+)
+from tests import independent
+from tests.support import MP, answers, decimal_overlaps, overlap
+
+DIGITS = 22
+
+# --- Gaussian noise: values of a two-dimensional rule in 37 digits, by another program; those of
+# the triangles once more by sums of integrals over the line, Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)A/2}
+# E[(κ+γe^V)^{1−α}], V ~ N(lc − B/2, B), in mpmath.
+COLLINEAR = {
+    (5, "1/1000", 8): "1.632835809696055654234565e-7",
+    (1, "1/1000", 3): "2.584381409368696577719659e-6",
+    (2, "1/10", 4): "6.003282964489648101884316e-3",
+}
+EQUILATERAL = {
+    (5, "1/1000", 8): "1.648635318226014036067896e-7",
+    (1, "1/1000", 3): "3.193384557610008419492906e-6",
+    (2, "1/10", 4): "5.792367847909567469283172e-3",
+}
+OPPOSITE = {
+    (5, "1/1000", 8): "6.401441322149678201751764e-7",
+    (1, "1/1000", 3): "7.029527724478696582784671e-6",
+    (2, "1/10", 4): "1.984184206123273643030926e-2",
+}
+
+
+@pytest.mark.parametrize("setting", COLLINEAR)
+def test_the_worst_triples_of_gaussian_noise_to_twenty_digits(setting):
+    sigma, gamma, alpha = setting
+    fixed = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    worst = max(COLLINEAR[setting], EQUILATERAL[setting], key=Fraction)
+    for by in ("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER"):
+        assert decimal_overlaps(fixed.rdp(alpha, by=by, digits=DIGITS), worst, 22)
+    line = SubsampleWithoutReplacement(ScalarGaussian(sigma), gamma).rdp(alpha, digits=DIGITS)
+    assert line.claim.kind is Kind.EXACT
+    assert decimal_overlaps(line, COLLINEAR[setting], 22)
+    poisson = PoissonSubsample(Gaussian(sigma), gamma, "replace_one").rdp(alpha, digits=DIGITS)
+    assert poisson.claim.kind is Kind.EXACT
+    assert decimal_overlaps(poisson, OPPOSITE[setting], 22)
+
+
+@pytest.mark.parametrize(
+    ("node", "delta", "epsilon"),
+    [
+        (SubsampleWithoutReplacement(PureDP(1), "1/1000"), "1e-8", "5.193620728"),
+        (SubsampleWithoutReplacement(PureDP("1/2"), "1/1000"), "1e-8", "2.202728146"),
+        (SubsampleWithoutReplacement(Laplace(2), "1/1000"), "1e-8", "2.043969207"),
+    ],
+)
+def test_600_000_runs(node, delta, epsilon):
+    guarantee = (600_000 * node).epsilon(delta, digits=9)
+    assert decimal_overlaps(guarantee.epsilon, epsilon, 10)
+    assert guarantee.claim.kind is Kind.EXACT
+
+
+@pytest.mark.parametrize(
+    ("setting", "best_inside", "ends"),
+    [
+        # (G−1)/(½α(α−1)γ²) at the ends B = 0 and δ² and inside, by certified evaluation.
+        ((50, "3.16e-6", "100000000/70710678"), ".740293", (".728667", ".729402")),
+        ((20, "2.79e-14", "10000000/17320508"), "44.14", ("38.58", "38.36")),
+    ],
+)
+def test_the_maximum_need_not_be_at_an_end(setting, best_inside, ends):
+    """B = δ²/2 and 5δ²/6; σ² is 2 and 1/3 to seven digits here."""
+    from symacct.arithmetic.ball import precision
+    from symacct.integrals.triangles import Triangles, largest_end
+
+    alpha, gamma, sigma = setting
+    gamma = Fraction(gamma)
+    triangles = Triangles(Fraction(alpha), gamma, 1 / Fraction(sigma))
+    unit = Fraction(alpha * (alpha - 1), 2) * gamma**2
+    share = Fraction(1, 2) if alpha == 50 else Fraction(5, 6)
+    squares = [part * triangles.delta**2 for part in (0, share, 1)]
+    with precision(53):
+        low, inside, high = (float(triangles.excess(b).mid()) / float(unit) for b in squares)
+    assert inside > max(low, high)
+    for found, stated in zip((low, inside, high), (ends[0], best_inside, ends[1]), strict=True):
+        assert found == pytest.approx(float(stated), rel=2e-3)
+    if alpha == 50:
+        with precision(53):
+            _, raised = largest_end(triangles)
+        assert raised * max(low, high) >= inside - max(low, high)
+
+
+# --- random triples
+
+SETTINGS = [(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)]
+
+
+def log_moment(alpha, gamma, a, b):
+    """log E[m^α n^{1−α}] over the plane by a sum over a grid of its own."""
+    z = np.linspace(-14, 14 + alpha * max(a[0], 0), 700)
+    y = np.linspace(-14, 14 + alpha * max(a[1], 0), 700)
+    grid = np.meshgrid(z, y, indexing="ij")
+    x, w = (t[0] * grid[0] + t[1] * grid[1] - (t[0] ** 2 + t[1] ** 2) / 2 for t in (a, b))
+    u, v = gamma * np.expm1(x), gamma * np.expm1(w)
+    s = (u - v) / (1 + v)
+    gap = (1 + v) * (np.expm1(alpha * np.log1p(s)) - alpha * s)
+    weights = np.exp(-(grid[0] ** 2 + grid[1] ** 2) / 2) / (2 * np.pi)
+    return np.log1p(np.sum(weights * gap) * (z[1] - z[0]) * (y[1] - y[0]))
+
+
+@st.composite
+def means(draw, both_at_most, apart_at_most):
+    """Two means in five dimensions, brought into the plane that they span."""
+    coordinates = st.lists(st.floats(-1, 1), min_size=5, max_size=5)
+    a, b = np.array(draw(coordinates)), np.array(draw(coordinates))
+    scale = max(np.linalg.norm(a), np.linalg.norm(b), 1e-3) / both_at_most
+    scale = max(scale, np.linalg.norm(a - b) / apart_at_most)
+    a, b = a / scale, b / scale
+    first = np.linalg.norm(a)
+    along = float(a @ b) / first if first else 0.0
+    return (first, 0.0), (along, float(np.sqrt(max(0.0, b @ b - along**2))))
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_random_triple_of_normal_laws_is_above_the_exact_curve(data):
+    sigma, gamma, alpha = data.draw(
+        st.sampled_from([(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)])
+    )
+    fixed = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    poisson = PoissonSubsample(Gaussian(sigma), gamma, "replace_one")
+    for node, by, apart in ((fixed, "TRIPLE-GAUSSIAN", 1), (poisson, None, 2)):
+        a, b = data.draw(means(1 / sigma, apart / sigma))
+        found = log_moment(alpha, float(Fraction(gamma)), a, b) / (alpha - 1)
+        assert found <= float(node.rdp(alpha, by=by, digits=12).upper) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_worst_triples_are_met_by_another_rule(setting):
+    sigma, gamma, alpha = setting
+    d, g = 1 / sigma, float(Fraction(gamma))
+    corners = [((d, 0), (0, 0)), ((d, 0), (d / 2, d * np.sqrt(3) / 2))]
+    fixed = max(log_moment(alpha, g, a, b) for a, b in corners) / (alpha - 1)
+    node = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    by = "TRIPLE-GAUSSIAN-LOWER"
+    assert fixed == pytest.approx(float(node.rdp(alpha, by=by).upper), rel=1e-9)
+    apart = log_moment(alpha, g, (d, 0), (-d, 0)) / (alpha - 1)
+    node = PoissonSubsample(Gaussian(sigma), gamma, "replace_one")
+    assert apart == pytest.approx(float(node.rdp(alpha).upper), rel=1e-9)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_random_pure_dp_triple_is_above_theorems_2_and_3(data):
+    """Three laws on four outcomes, exactly; ε₀ is what they have."""
+    counts = st.lists(st.integers(1, 12), min_size=4, max_size=4)
+    laws = [[Fraction(x, sum(row)) for x in row] for row in (data.draw(counts) for _ in range(3))]
+    p, other, q = laws
+    gamma = data.draw(st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100))
+    alpha = data.draw(st.integers(2, 9))
+    mixed = [(c + gamma * (a - c), c + gamma * (b - c)) for a, b, c in zip(*laws, strict=True)]
+    truth = sum(m**alpha * n ** (1 - alpha) for m, n in mixed)
+    steps = ((p, q), (q, p), (other, q), (q, other))
+    fixed, apart = (
+        max(x / y for one, two in pairs for x, y in zip(one, two, strict=True))
+        for pairs in (itertools.permutations(laws, 2), steps)
+    )
+    for odds, make, relation in (
+        (fixed, SubsampleWithoutReplacement, "replace_one"),
+        (apart, PoissonSubsample, "replace_one"),
+    ):
+        node = make(
+            PureDP(sympy.log(sympy.Rational(odds.numerator, odds.denominator))), gamma, relation
+        )
+        bound = Accountant(20).cgf(node, alpha - 1)
+        assert independent.number(MP, truth) <= MP.exp(bound.upper) * (1 + MP.mpf(10) ** -18)
+
+
+def exact_moment(mixed, alpha):
+    return sum(m**alpha * n ** (1 - alpha) for m, n in mixed)
+
+
+def favouring(answer, odds, answers):
+    return [Fraction(odds if i == answer else 1, odds + answers - 1) for i in range(answers)]
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 10), Fraction(9, 10)])
+@pytest.mark.parametrize("odds", [2, 3, 20])
+@pytest.mark.parametrize("alpha", [2, 5, 30])
+def test_two_or_three_answers_attain_theorem_2_in_exact_fractions(gamma, odds, alpha):
+    found = []
+    for answers_, triple in ((2, (0, 1, 1)), (3, (0, 1, 2))):
+        p, other, q = (favouring(i, odds, answers_) for i in triple)
+        mixed = [
+            (c + gamma * (a - c), c + gamma * (b - c)) for a, b, c in zip(p, other, q, strict=True)
+        ]
+        found.append(exact_moment(mixed, alpha))
+    node = SubsampleWithoutReplacement(PureDP(sympy.log(odds)), gamma)
+    value = Accountant(30).cgf(node, alpha - 1)
+    expected = MP.log(independent.number(MP, max(found)))
+    assert value.lower <= expected * (1 + MP.mpf(10) ** -28)
+    assert expected * (1 - MP.mpf(10) ** -28) <= value.upper
+    if odds == 2:  # up to ε₀ = log 2 two answers are always the worse
+        assert found[0] >= found[1]
+    elif gamma == Fraction(1, 1000):  # beyond, three are for small rates
+        assert found[1] > found[0]
+
+
+@pytest.mark.parametrize("odds", [2, 20])
+@pytest.mark.parametrize("alpha", [2, 7])
+def test_opposite_answers_attain_theorem_3_in_exact_fractions(odds, alpha):
+    gamma, w = Fraction(1, 7), Fraction(1, odds + 1)
+    q = [w, w, 1 - 2 * w]
+    p = [odds * w, w / odds, (1 - 2 * w) / odds]
+    mixed = [
+        (c + gamma * (a - c), c + gamma * (b - c))
+        for a, b, c in zip(p, p[1::-1] + p[2:], q, strict=True)
+    ]
+    node = PoissonSubsample(PureDP(sympy.log(odds)), gamma, "replace_one")
+    value = Accountant(30).cgf(node, alpha - 1)
+    expected = MP.log(independent.number(MP, exact_moment(mixed, alpha)))
+    assert abs(value.upper - expected) < MP.mpf(10) ** -25
+    assert sum(p) == sum(q) == 1
+
+
+# --- against everything else that is proved
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        SubsampleWithoutReplacement(PureDP(1), "1/100"),
+        SubsampleWithoutReplacement(Laplace(2), "1/10"),
+        SubsampleWithoutReplacement(RandomizedResponse("3/5"), "1/10"),
+        SubsampleWithoutReplacement(ScalarGaussian(2), "1/10"),
+        PoissonSubsample(Gaussian(2), "1/10", "replace_one"),
+        PoissonSubsample(PureDP("1/2"), "1/3", "replace_one"),
+    ],
+    ids=repr,
+)
+def test_every_published_bound_is_above_the_exact_curve_and_every_lower_one_below(node):
+    for alpha in (2, Fraction(7, 2), 12, float("inf")):
+        exact = node.rdp(alpha, digits=25)
+        if alpha != float("inf"):
+            assert exact.claim.kind is Kind.EXACT
+        for name, answer in answers(node, alpha).items():
+            if answer.claim.kind is not Kind.LOWER:
+                assert exact.lower <= answer.upper, name
+            if answer.claim.kind is not Kind.UPPER:
+                assert answer.lower <= exact.upper, name
+
+
+@pytest.mark.parametrize("sigma", [1, 5])
+def test_fixed_size_gaussian_is_between_its_bounds(sigma):
+    node = SubsampleWithoutReplacement(Gaussian(sigma), "1/1000")
+    for alpha in (2, 6):
+        found = answers(node, alpha)
+        worst = found["TRIPLE-GAUSSIAN"]
+        assert overlap(worst, found["TRIPLE-GAUSSIAN-LOWER"])
+        for name in ("WBK19-T9", "WBK19-T27", "TRIPLE-DOMINATED"):
+            assert worst.upper < found[name].lower
+        assert found["WBK19-P11"].lower <= worst.upper
+
+
+def test_one_dimension_is_claimed_only_where_it_is_declared():
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/10")
+    with pytest.raises(AssumptionError, match="ScalarGaussian"):
+        node.rdp(3, by="TRIPLE-LINE")
+    with pytest.raises(AssumptionError, match="on a line there is no triangle"):
+        SubsampleWithoutReplacement(ScalarGaussian(2), "1/10").rdp(3, by="TRIPLE-GAUSSIAN-LOWER")
+
+
+# --- the relation
+
+
+def test_documents_without_a_relation_mean_the_usual_one():
+    for kind, relation in (
+        ("PoissonSubsample", "add_remove"),
+        ("SubsampleWithoutReplacement", "replace_one"),
+    ):
+        nodes = [
+            {"type": "Gaussian", "sigma": "5", "sensitivity": "1"},
+            {"type": kind, "mechanism": {"node": 0}, "gamma": "1/10"},
+        ]
+        node = from_json(json.dumps({"symacct": 1, "nodes": nodes}))
+        assert node.adjacency.relation.value == relation
+        assert json.loads(node.to_json())["nodes"] == nodes
+        assert node is parse(f"{kind}(Gaussian(5), 1/10)")
+        assert "adjacency" not in repr(node)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PoissonSubsample(Gaussian(5), '1/10', adjacency='replace_one')",
+        "SubsampleWithoutReplacement(Gaussian(5), '1/10', adjacency='add_remove')",
+    ],
+)
+def test_the_other_relation_is_printed_and_read_back(text):
+    node = parse(text)
+    assert repr(node) == text
+    assert from_json(node.to_json()) is node
+    relation = node.adjacency.relation.value
+    assert relation in str(node.explain())
+    assert ("adding or removing" if relation == "add_remove" else "replacing") in node.statement(
+        delta="1e-5"
+    )
+    with pytest.raises(AdjacencyError):
+        Compose(node, type(node)(Gaussian(5), "1/10"))
+
+
+def test_an_open_relation_is_no_relation():
+    with pytest.raises(AdjacencyError, match="needed 'add_remove' or 'replace_one'"):
+        PoissonSubsample(Gaussian(5), "1/10", "either")
+
+
+# --- finitely many laws
+
+
+def test_k_ary_randomized_response_and_the_exponential_mechanism():
+    three = FiniteMechanism.randomized_response(3, 2)
+    assert three.laws[0] == (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+    scored = FiniteMechanism.exponential([[0, 1, 2], [1, 1, 1], [2, 1, 0]], "3/2")
+    assert scored.laws[1] == (Fraction(1, 3),) * 3
+    assert three.swap_symmetric
+    assert not scored.swap_symmetric
+    assert from_json(scored.to_json()) is scored
+    assert parse(repr(scored)) is scored
+    assert overlap(
+        FiniteMechanism.randomized_response(2, 3).rdp(5), RandomizedResponse("3/4").rdp(5)
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", [[["1/2", "1/2"]], [["1/2", "1/2"], ["1/3", "1/3", "1/3"]], "laws", [["1/2", "1/3"]] * 2]
+)
+def test_laws_that_are_none_are_refused(bad):
+    with pytest.raises(DomainError):
+        FiniteMechanism(bad)
+
+
+def test_a_lower_bound_is_no_guarantee():
+    node = SubsampleWithoutReplacement(Gaussian(5), "1/10")
+    with pytest.raises(SoundnessError):
+        node.epsilon("1e-5", by="TRIPLE-GAUSSIAN-LOWER")
