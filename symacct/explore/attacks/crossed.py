@@ -43,7 +43,7 @@ from symacct.explore.attacks.scheme import (
 from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
 from symacct.mechanisms import FiniteMechanism, Gaussian, PureDP
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, integral
 
 
 def left_out(scheme: Scheme) -> Scheme:
@@ -228,7 +228,7 @@ class OppositeNormals(NoisyRecord):
             return bell * (power - order * m - (1 - order) * n)
 
         ends = [-reach.mid(), arb(0), reach.mid()]
-        total = sum((acb.integral(integrand, *two).real for two in pairwise(ends)), arb(0))
+        total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
         total /= (2 * arb.pi()).sqrt()
         return total if alpha == 1 else total.log1p() / (order - 1)
 
@@ -280,7 +280,7 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
             return exponent.exp()
 
         halves = ((-reach, arb(0)), (arb(0), reach))
-        mean = sum((acb.integral(integrand, *ends).real for ends in halves), arb(0))
+        mean = sum((integral(integrand, *ends).real for ends in halves), arb(0))
         beyond = (1 - rate) ** (1 - alpha) * (reach / arb(2).sqrt()).erfc()
         mean = mean / (2 * arb.pi()).sqrt() + arb(0).union(beyond)
         weight = arb(comb(alpha, l)) * (1 - rate) ** (alpha - l) * rate**l
