@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from symacct.amplification import wbk19, zw19
 from symacct.amplification.ternary import loss_spread
@@ -29,7 +28,7 @@ from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.rdp_curve import RDPCurve
-from symacct.theory import Theorem
+from symacct.theory import Bound, Theorem
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,11 @@ class Claimed:
     schemes: tuple[Scheme, ...]
 
 
-#: bound(ctx, eps, alpha, and the parameters of the operation by name).
-Bounding: TypeAlias = Callable[..., Number]
-
 CLAIMS: dict[str, Claimed] = {}
 
 
 def conjectured(
-    name: str, bound: Bounding, about: str, kind: Kind, source: Source, orders: Orders
+    name: str, bound: Bound, about: str, kind: Kind, source: Source, orders: Orders
 ) -> Theorem:
     """A statement about an operation under its usual relation, nothing of it taken for granted."""
     return Theorem(
@@ -69,10 +65,10 @@ def claimed(
     *schemes: Scheme,
     kind: Kind = Kind.UPPER,
     orders: Orders = INTEGER_ORDERS,
-) -> Callable[[Bounding], Bounding]:
+) -> Callable[[Bound], Bound]:
     """Put a wrong bound on the list; it never enters the register of theorems."""
 
-    def enlist(bound: Bounding) -> Bounding:
+    def enlist(bound: Bound) -> Bound:
         source = Source("claim", place)
         theorem = conjectured(name, bound, schemes[0].about, kind, source, orders)
         CLAIMS[name] = Claimed(theorem, schemes)

@@ -13,11 +13,11 @@ from symacct.conversion import conversions
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
 from symacct.exact import Order
-from symacct.explore.attacks.claims import CLAIMS, Bounding, conjectured
+from symacct.explore.attacks.claims import CLAIMS, conjectured
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
 from symacct.rdp_curve import RDPCurve
-from symacct.theory import Theorem
+from symacct.theory import Bound, Theorem
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]
@@ -69,7 +69,7 @@ def _variants(theorem: Theorem) -> Iterator[Theorem]:
             yield replace(theorem, options=tuple(chosen.items()))
 
 
-def _of_function(bound: Bounding, about: str | None, kind: Kind, orders: Orders) -> Theorem:
+def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
     """A statement about an operation, made of a user's function."""
     known = {scheme.about for scheme in SCHEMES}
     if about not in known:
