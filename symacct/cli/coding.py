@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import click
 
@@ -27,7 +26,7 @@ def code_command(
     by: str | None,
     symbols: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **options: int | str | None,
 ) -> None:
     """A self-contained function that gives ε(α) of EXPR.
 

@@ -136,8 +136,8 @@ def plot_command(
             axes = dict(axis("--over", text) for text in over)
             nodes = {text: _parsed(text, axes) for text in exprs}
             axes = _with_whole_counts(over, axes, nodes.values())
-            how = {"by": by[0] if by else None, "orders": orders_option(orders)}
-            figure = plot_sweep(nodes, axes, ask, **how)
+            theorem = by[0] if by else None
+            figure = plot_sweep(nodes, axes, ask, by=theorem, orders=orders_option(orders))
         else:
             nodes = {text: symacct.parse(text) for text in exprs}
             figure = plot(nodes, None if orders is None else grid(orders), by)

@@ -7,7 +7,7 @@ import errno
 import json
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, Any
 
 import click
 from rich.console import Console
@@ -28,7 +28,7 @@ class InputError(click.ClickException):
 
     exit_code = 2
 
-    def show(self, file: Any = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         click.echo(f"Error: {self.format_message()}", err=True)
 
 
@@ -115,11 +115,11 @@ def console() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=240)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def orders_option(text: str | None) -> Any:
+def orders_option(text: str | None) -> str | list[str] | None:
     if text is None or text == "integer":
         return text
     return [part.strip() for part in text.split(",") if part.strip()]

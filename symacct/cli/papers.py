@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -183,7 +182,7 @@ def _read(file: Path) -> str:
         raise InputError(f"{file}: no UTF-8 ({error})") from None
 
 
-def _checked(text: str) -> list[Any]:
+def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
     total = len(paper_check.entries(text))
     with Progress(
         console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
@@ -194,7 +193,7 @@ def _checked(text: str) -> list[Any]:
 _STYLES = {"true": "green", "undecided": "yellow"}
 
 
-def _print_table(checked: list[Any]) -> None:
+def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> None:
     table = Table("source", "printed", "value", "verdict", "why")
     for one in checked:
         table.add_row(*_cells(one), Text(one.reason))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -148,7 +148,7 @@ def _command(
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator:
+def _progress() -> Iterator[Callable[[str, int], None]]:
     """(stage, asked) ↦ a line on standard error; nothing where that is not a terminal."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
