@@ -18,7 +18,7 @@ _FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
 
 @dataclass(frozen=True)
 class Answer:
-    """The number asked, as a ball; the order 1 + c of the line it was summed along."""
+    """The number asked, as a ball; the order 1 + c at whose line its profile is steepest."""
 
     value: arb
     alpha: float
@@ -34,7 +34,8 @@ class Profile:
         self.directions = [
             Direction(product.runs, reverse)
             for product in found
-            for reverse in ((False,) if _is_symmetric(product) else (False, True))
+            for reverse in (False, True)
+            if not (reverse and all(part.symmetric for part, _ in product.runs))
         ]
 
     def delta(self, y: Callable[[], arb], digits: float) -> Answer:
@@ -56,13 +57,8 @@ class Profile:
         value, best = first.epsilon(delta, digits), first
         for other in others:
             least = value.lower()
-            if not other.delta(lambda least=least: arb(least), min(_FEW_DIGITS, digits)) <= delta:
+            if not other.is_within(least.mid, delta):
                 exact = other.epsilon(delta, digits)
                 best = other if exact > value else best
                 value = value.max(exact)
         return Answer(value, best.order(lambda: value), self.kind)
-
-
-def _is_symmetric(product: Product) -> bool:
-    """Does exchanging P and Q leave every profile as it is?"""
-    return all(part.symmetric for part, _ in product.runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,12 @@ class Atoms:
 
     masses: tuple[tuple[Exact, Exact], ...]
     gamma: Exact = Fraction(1)
+
+    @property
+    def symmetric(self) -> bool:
+        """Does a permutation of the outcomes exchange the two laws?"""
+        laws = self.exact_laws()
+        return Counter(laws) == Counter((q, p) for p, q in laws)
 
     @classmethod
     def joint(cls, runs: Iterable[tuple[Atoms, int]]) -> Atoms:

@@ -19,6 +19,8 @@ class GaussianLoss:
 
     ratio: Exact
 
+    symmetric = True  # z ↦ 1 − z exchanges the two laws
+
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""
         return SampledGaussian(1 / self.ratio, gamma)

@@ -26,9 +26,14 @@ class Line:
 class Part(Protocol):
     """A pair (P, Q) that one run of a mechanism has; over the outcomes that both laws have,
 
-    F(z) = E_Q[(P/Q)^z]. What steers is float64 and proves nothing; the rest is balls at flint's
+    F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that keeps the measure exchanges P and Q.
+    What steers is float64 and proves nothing; the rest is balls at flint's
     current precision.
     """
+
+    @property
+    def symmetric(self) -> bool:
+        """Has (Q, P) the same profile?"""
 
     def sampled(self, gamma: Exact) -> Part:
         """(1−γ)Q + γP against Q, 0 < γ < 1."""

@@ -56,11 +56,16 @@ class Shape:
 
 
 def shape(runs: Runs, reverse: bool, y: float) -> Shape:
-    """The moments around the saddle of K(s) − sy − log s."""
-    saddle = _least(lambda s, log_moment: log_moment - s * y - math.log(s), runs, reverse)[0]
-    shifts = np.geomspace(saddle / 12, saddle * 12, _SHIFTS)
+    """The moments around the saddle."""
+    middle = saddle(runs, reverse, y)
+    shifts = np.geomspace(middle / 12, middle * 12, _SHIFTS)
     largest = sum(k * float(part.largest(reverse).mid()) for part, k in runs)
     return Shape(runs, reverse, shifts, *_moments(runs, reverse, shifts), largest)
+
+
+def saddle(runs: Runs, reverse: bool, y: float) -> float:
+    """About where K(s) − sy − log s is least."""
+    return _least(lambda s, log_moment: log_moment - s * y - math.log(s), runs, reverse)[0]
 
 
 def renyi_epsilon(runs: Runs, reverse: bool, log_delta: float) -> float:

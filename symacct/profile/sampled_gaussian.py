@@ -40,6 +40,8 @@ class SampledGaussian:
     variance: Exact
     gamma: Exact
 
+    symmetric = False
+
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """Sampled once more."""
         return SampledGaussian(self.variance, self.gamma * gamma)

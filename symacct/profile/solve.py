@@ -13,7 +13,7 @@ from flint import arb, ctx
 from symacct.errors import PrecisionError
 from symacct.profile.contour import Contour
 from symacct.profile.part import Line, Part
-from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, shape
+from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, saddle, shape
 from symacct.sums.refine import ball
 
 _ATTEMPTS = 8
@@ -43,6 +43,10 @@ class Direction:
         """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
         kept = sum((k * (-part.lost(self.reverse)).log1p() for part, k in self.runs), arb(0))
         return -kept.expm1()
+
+    def order(self, y: Callable[[], arb]) -> float:
+        """1 + c for the c at which e^{−cy}M(c) is about least: the order a Rényi bound would use."""
+        return 1 + saddle(self.runs, self.reverse, _middle(y)) if self.runs else math.inf
 
     # --- δ(ε)
 
@@ -82,12 +86,14 @@ class Direction:
         """D(y) where it has a closed form: no run, one run, or more than any loss."""
         if not self.runs:
             return arb(0)
-        if len(self.runs) == 1 and self.runs[0][1] == 1:
+        if y >= self.largest:
+            return self.lost
+        if self._is_closed:
             part = self.runs[0][0]
             if not self.reverse:
                 return part.hockey_stick(y)
             return y.exp() * part.hockey_stick(-y) - y.expm1()
-        return self.lost if y >= self.largest else None
+        return None
 
     def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
         found = shape(self.runs, self.reverse, at)
@@ -100,26 +106,26 @@ class Direction:
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """The ε >= 0 with D(ε) = δ, proved by values on both sides; 0 where D(0) <= δ."""
-        if self.is_within(arb, delta, digits):
+        if self.is_within(arb, delta):
             return arb(0)
         at = self.steer_epsilon(delta)
         wanted = digits + 2
         for _ in range(_ATTEMPTS):
             found = self._enclosed(at, delta, wanted)
-            if found is not None and _digits(found) >= digits:
+            if found is not None and (_digits(found) >= digits or found == 0):
                 return found
             wanted += 4
         raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
 
-    def is_within(self, y: Callable[[], arb], delta: Fraction, digits: float) -> bool:
-        """Is D(y) <= δ? Decided by balls; PrecisionError where they cannot."""
-        for wanted in (5.0, digits, 2 * digits):
-            value = self.delta(y, wanted)
-            with ctx.workprec(_bits(2 * digits)):
-                goal = ball(delta)
-                if value <= goal or value > goal:
-                    return bool(value <= goal)
-        raise _undecided(f"whether δ = {float(delta):.6g} holds", digits)
+    def is_within(self, y: Callable[[], arb], delta: Fraction) -> bool:
+        """Is D(y) <= δ? PrecisionError where balls can't decide it."""
+        at, log_delta = _middle(y), math.log(delta) if delta else None
+        for wanted in (3.0, 12.0, 40.0):
+            value = self._delta(y, at, log_delta, wanted)
+            with ctx.workprec(_bits(wanted) + 64):
+                if value <= ball(delta) or value > ball(delta):
+                    return bool(value <= ball(delta))
+        raise _undecided(f"whether the profile at {at:.6g} is at most δ = {float(delta):.6g}", 40)
 
     def _enclosed(self, at: float, delta: Fraction, digits: float) -> arb | None:
         """An enclosure of the root next to `at`: D is above δ on its left end, below on its right."""
