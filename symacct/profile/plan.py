@@ -156,8 +156,8 @@ def _candidates(
         h = min(2 * math.pi * c / (goal + 1), widest)
         t = math.sqrt(2 * max(gap, 1.0) / found.variances[i])
         if h > 0:
-            # Every node costs as many terms as digits of the moment are needed.
-            candidates.append((t / h * max(gap, drop), float(c), h, lam, t))
+            # The last t hardly depends on c; a node costs terms by the digits it needs.
+            candidates.append((max(gap, drop) / h, float(c), h, lam, t))
     return candidates
 
 

@@ -145,8 +145,9 @@ class SampledGaussian:
 
         for s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
         """
-        angle, _ = self._best_angle(a, t)
-        return Frame(self, a).decay(angle, t, 2 - math.log(slack))
+        angle, log_bound = self._best_angle(a, t)
+        fallen = float(self.steer(np.array([a]))[0][0]) - log_bound
+        return Frame(self, a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
     def hockey_stick(self, y: arb) -> arb:
         """(1−γ)Φ̄(x) + γΦ̄(x−1) − e^y Φ̄(x), where the loss is y: x = ½ + σ² log((e^y−1+γ)/γ)."""
@@ -230,7 +231,7 @@ class Frame:
         return _above(-left / self.sigma) + log_tilt.exp() * _above((right - self.a) / self.sigma)
 
     def decay(self, angle: float, t: float, need: float) -> arb:
-        """log of an upper bound of B_η(t), η = angle·σ², to a relative e^{−need}.
+        """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
 
         With φ = y/σ² and θ+φ <= π/2 the integrand on Im x = ±y is at most e^{y²/(2σ²)} Q R^a,
         times cos((θ+φ)/2)^a for a < 0: arg R grows with the angle, up to π/2.
