@@ -1,18 +1,26 @@
 # Everything runs in .venv; a bare machine needs Python 3.11 and make.
 PYTHON ?= python3
 VENV := .venv
+LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 JOBS ?= 2
+# A part of the tests, of under a minute, that meets every dependency.
+QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py tests/test_plots.py \
+	tests/test_claims.py tests/test_conversions.py tests/test_latex.py tests/test_citation.py \
+	tests/test_reference.py tests/sums
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak paper docs notebooks clean
+.PHONY: help demo test lint bench soak mutants lowest sdist paper docs notebooks clean
 
 help:
 	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
 	@echo "make test    install what the tests need, and pass them"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   measure against named alternatives, in an environment of its own"
-	@echo "make soak    the long random checks"
+	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
+	@echo "make mutants MODULE=…  faults in a module that its tests do not see; MUTANTS=… of them"
+	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
+	@echo "make sdist   build, install what was built, and run a quick part of its tests there"
 	@echo "make docs    the documentation site, into out/docs"
 	@echo "make notebooks  every notebook at its full setting, into docs/notebooks"
 	@echo "make paper   every LaTeX output through pdflatex, into out/paper"
@@ -27,6 +35,12 @@ $(VENV)/demo.stamp: setup.cfg pyproject.toml | $(BIN)/python
 
 $(VENV)/test.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[plot,test,docs]"
+	@touch $@
+
+$(LOWEST)/test.stamp: setup.cfg tests/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tests/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --requirement $(LOWEST)/lowest.txt
 	@touch $@
 
 $(VENV)/lint.stamp: setup.cfg pyproject.toml | $(BIN)/python
@@ -56,7 +70,23 @@ bench: $(VENV)/demo.stamp
 	$(BIN)/python benchmarks/run.py
 
 soak: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(JOBS) tests/soak
+	JOBS=$(JOBS) $(BIN)/python -m tests.soak
+
+mutants: $(VENV)/test.stamp
+	JOBS=$(JOBS) $(BIN)/python -m tests.soak.mutants $(MODULE)
+
+lowest: $(LOWEST)/test.stamp
+	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -n $(JOBS) $(QUICK)
+
+# The tests are those of the unpacked archive, the package is the installed one.
+sdist: $(VENV)/test.stamp
+	rm -rf out/sdist
+	$(PYTHON) -m venv out/sdist/venv
+	out/sdist/venv/bin/python -m pip install --quiet build
+	out/sdist/venv/bin/python -m build --outdir out/sdist .
+	cd out/sdist && tar -xf *.tar.gz && mv symacct-*/ unpacked && rm -r unpacked/symacct
+	out/sdist/venv/bin/python -m pip install --quiet "$$(ls out/sdist/*.whl)[plot,test]"
+	cd out/sdist/unpacked && ../venv/bin/python -m pytest -n $(JOBS) $(QUICK)
 
 # Needs LaTeX; says what to install where it is missing.
 paper: $(VENV)/test.stamp
@@ -70,4 +100,4 @@ notebooks: $(VENV)/notebooks.stamp
 	$(BIN)/python notebooks/render.py
 
 clean:
-	rm -rf $(VENV) out build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(LOWEST) out build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

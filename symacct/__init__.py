@@ -12,6 +12,7 @@ from symacct.errors import (
     AssumptionError,
     DomainError,
     ExecutorError,
+    GapWarning,
     LimitError,
     MissingPackageError,
     OrderError,
@@ -20,6 +21,7 @@ from symacct.errors import (
     PrecisionError,
     SoundnessError,
     StorageError,
+    StorageWarning,
     SymacctError,
 )
 from symacct.explore.calibration import Calibration, calibrate
@@ -73,6 +75,7 @@ __all__ = [
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
+    "GapWarning",
     "Gaussian",
     "GroupPrivacy",
     "Guarantee",
@@ -95,6 +98,7 @@ __all__ = [
     "SoundnessError",
     "Source",
     "StorageError",
+    "StorageWarning",
     "SubsampleWithoutReplacement",
     "Sweep",
     "SymacctError",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,36 +17,48 @@ from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
-import sympy
 from flint import arb
 
-from symacct import search, sizes
+from symacct import doors, search, sizes
 from symacct import theory as register
-from symacct.arithmetic import BALL, FLOAT64, MpmathArithmetic, SymbolicArithmetic
+from symacct.arithmetic import (
+    BALL,
+    FLOAT64,
+    LogNumber,
+    MpmathArithmetic,
+    UpwardMpmathArithmetic,
+)
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
-from symacct.conversion import named as named_conversion
+from symacct.conversion import proved as proved_conversion
 from symacct.conversion.conversion import Conversion
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball, relative_digits
 from symacct.errors import (
     DomainError,
+    LimitError,
     OrderError,
     OrderGridWarning,
     PrecisionError,
     SoundnessError,
     SymacctError,
+    echo,
 )
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
-from symacct.exact import INFINITY, expression, order
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, exact_pure, goal_of
+from symacct.exact import INFINITY, order
 from symacct.expr import Node, as_node
-from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.forking import new_lock
+from symacct.operations.subsample import Sampling
+from symacct.remembering import Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _GUARD_BITS = 32
+_FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
+_PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
+_FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",))
 
@@ -68,24 +81,33 @@ class Accountant:
     def __init__(
         self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
     ) -> None:
-        if engine not in ENGINES:
-            raise DomainError(f"engine: found {engine!r}, needed one of {', '.join(ENGINES)}")
-        self.digits = _checked_digits(digits)
-        self.engine = engine
-        self._memo: WeakKeyDictionary[Node, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
-        self._lock = threading.RLock()
+        self.digits = doors.digits(digits)
+        self.engine = doors.one_of(engine, "engine", ENGINES)
+        self._memo: WeakKeyDictionary[Node, dict[Any, Remembered]] = WeakKeyDictionary()
+        self._lock = new_lock()
+        self._here = threading.local()  # a question within a question forgets nothing
+        self._touched: dict[int, tuple[Remembered, str]] = {}
         self._disk = None if memo is None else DiskMemo(memo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what a pickle gives back: the same settings, and nothing remembered but
+
+        what is on the disk.
+        """
+        file = None if self._disk is None else str(self._disk.path.absolute())
+        return type(self), (self.digits, self.engine, file)
 
     # --- remembering
 
     def oracle_calls(self, m: Node) -> int:
-        """The number of distinct orders at which m's curve was evaluated."""
+        """The number of distinct orders at which m's curve was evaluated, of those remembered."""
         with self._lock:
-            tables = self._memo.get(m, {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls"), {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            return len({alpha for table in asked for alpha in table if not _was_read(table, alpha)})
+            orders = {(alpha, _was_read(t, alpha)) for t in asked for alpha in t.all()}
+            return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
         """Forget everything but what is on the disk."""
@@ -96,19 +118,38 @@ class Accountant:
     def _asking(self) -> Iterator[None]:
         """One question at a time, between what the disk has and what it is then given."""
         with self._lock:
-            if self._disk is None:
-                yield
-                return
-            self._disk.refresh()
+            outermost, self._here.asking = not hasattr(self._here, "asking"), True
             try:
-                yield
+                with contextlib.nullcontext() if self._disk is None else self._on(self._disk):
+                    yield
             finally:
-                self._disk.save()
+                if outermost:
+                    del self._here.asking
+                    self._forget()
+
+    @contextlib.contextmanager
+    def _on(self, disk: DiskMemo) -> Iterator[None]:
+        """What is on the disk is known here, and what is found is written there."""
+        if disk.is_inherited:
+            disk = self._disk = disk.opened_again()
+            self._memo.clear()
+        disk.refresh()
+        try:
+            yield
+        finally:
+            disk.save()
+
+    def _forget(self) -> None:
+        """Keep no more of what the question has touched than the limits allow."""
+        allowed = sizes.current()
+        for table, limit in self._touched.values():
+            table.forget(getattr(allowed, limit))
+        self._touched.clear()
 
     def _evaluation(self, ctx: Any, goal: Kind, by: str | None) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)
 
-    def _table(self, node: Node, key: Any) -> dict[Any, Any]:
+    def _table(self, node: Node, key: Any, limit: str = "values") -> Remembered:
         """What is remembered of a node's curve under a key of all that changes a value."""
         tables = self._memo.get(node)
         if tables is None:
@@ -116,8 +157,10 @@ class Accountant:
         if key not in tables:
             disk = self._disk if len(key) == KEY_LENGTH else None
             stored = None if disk is None else disk.table(node, key)
-            tables[key] = {} if stored is None else stored
-        return tables[key]
+            tables[key] = Remembered() if stored is None else stored
+        table = tables[key]
+        self._touched[id(table)] = table, limit
+        return table
 
     def curve(self, m: Node, by: str | None = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
@@ -136,13 +179,14 @@ class Accountant:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0."""
         lam = nonnegative(lam, "lam")
         if not isinstance(lam, Fraction):
-            raise DomainError(f"lam: found {lam}, needed a rational number")
+            raise DomainError(f"lam: found {echo(lam)}, needed a rational number")
         return self._enclose(m, order(lam + 1), goal_of(m, by), by, digits, factor=lam)
 
     def lower_bound(self, m: Node, alpha: Any, digits: int | None = None) -> Enclosure:
-        """The largest proved lower bound of ε(α)."""
+        """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
         as_node(m, "lower_bound")
-        return self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
 
     def _enclose(
         self,
@@ -155,7 +199,7 @@ class Accountant:
     ) -> Enclosure:
         """factor · ε(α), at a precision that is doubled until the digits are there."""
         _refuse_symbols(m, alpha)
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
             return ask[self.engine](m, alpha, goal, by, digits, factor)
@@ -165,10 +209,10 @@ class Accountant:
     ) -> Enclosure:
         def value() -> tuple[arb, Claim]:
             curve = self._evaluation(BALL, goal, by).curve(m)
-            ball = curve(alpha)
+            ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
             return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
 
-        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {alpha}")
+        ball, claim, _ = _to_digits(value, digits, lambda: f"{_name(m)} at order {echo(alpha)}")
         return from_ball(ball, claim, digits, claim.certified)
 
     def _by_mpmath(
@@ -177,18 +221,19 @@ class Accountant:
         """Two precisions that agree to the digits asked; not a proof."""
         bits = _first_bits(digits)
         coarse: Any = None
+        # In turn, for what is lost in a rounding downwards is not in one upwards.
+        directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
         while bits <= sizes.current().bits:
-            ctx = MpmathArithmetic(bits)
+            ctx = next(directions)(bits)
             curve = self._evaluation(ctx, goal, by).curve(m)
-            fine = curve(alpha)
+            fine = curve(alpha) if factor else ctx.number(0)
             if ctx.is_infinite(fine):
-                return _uncertified(fine, ctx.number(0), curve.claim(alpha), digits)
+                return _uncertified(fine, fine, curve.claim(alpha), digits)
             fine = fine * ctx.number(factor)
-            if coarse is not None:
+            if coarse is not None and fine >= 0:
                 error = abs(fine - coarse)
                 if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
-                    claim = curve.claim(alpha)
-                    return _uncertified(fine, error, claim, digits)
+                    return _uncertified(fine - error, fine + error, curve.claim(alpha), digits)
             coarse = fine
             bits *= 2
         raise _undecided(f"{_name(m)} at order {alpha}", digits)
@@ -196,13 +241,12 @@ class Accountant:
     def _by_float64(
         self, m: Node, alpha: Any, goal: Kind, by: str | None, digits: int, factor: Any
     ) -> Enclosure:
-        """About 12 digits, whatever was asked; not a proof."""
+        """About 12 digits less what cancels, whatever was asked; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
-        value = mpmath.mpf(float(curve(alpha).value()))
-        if mpmath.isinf(value):
-            return _uncertified(value, mpmath.mpf(0), curve.claim(alpha), digits)
-        value *= float(factor)
-        return _uncertified(value, abs(value) * mpmath.mpf(2) ** -40, curve.claim(alpha), digits)
+        value = curve(alpha) if factor else FLOAT64.number(0)
+        if not FLOAT64.is_infinite(value):
+            value = value * FLOAT64.number(factor)
+        return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: Any, goal: Kind, by: str | None) -> np.ndarray:
         _refuse_symbols(m, 2)
@@ -211,7 +255,7 @@ class Accountant:
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
-            return np.asarray(curve(orders.ravel()).value()).reshape(orders.shape)
+            return np.asarray(curve(orders.ravel()).known()).reshape(orders.shape)
 
     # --- (ε, δ)
 
@@ -225,10 +269,10 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
-        converter = named_conversion(conversion)
+        converter = proved_conversion(conversion)
         given = nonnegative(delta, "delta")
         if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {delta}, needed 0 <= delta < 1")
+            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
         return self._guarantee(_Question(m, by, converter, "delta", given), orders, digits)
 
     def delta(
@@ -241,10 +285,10 @@ class Accountant:
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
-        converter = named_conversion(conversion)
+        converter = proved_conversion(conversion)
         given = nonnegative(epsilon, "epsilon")
         if not isinstance(given, Fraction):
-            raise DomainError(f"epsilon: found {epsilon}, needed a rational number >= 0")
+            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
         return self._guarantee(_Question(m, by, converter, "epsilon", given), orders, digits)
 
     def _guarantee(self, question: _Question, orders: Any, digits: int | None) -> Guarantee:
@@ -258,18 +302,20 @@ class Accountant:
         register.refuse_unproved(question.by)
         if self.engine != "ball":
             raise DomainError(
-                f"engine: found {self.engine!r}, needed 'ball': a guarantee has to be certified"
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
-        digits = self.digits if digits is None else _checked_digits(digits)
+        digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
                 return replace(_Search(self, question, digits).answer(orders), mechanism=m)
-            answers = self._table(m, ("guarantees", sizes.current(), register.revision()))
-            key = (*question.key, orders, digits)
-            if key not in answers:
-                answers[key] = _Search(self, question, digits).answer(orders)
+            key = ("guarantees", sizes.current(), register.revision())
+            answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
+            try:
+                found = answers[asked]
+            except KeyError:
+                found = answers[asked] = _Search(self, question, digits).answer(orders)
             # What is remembered of a node must not keep it alive.
-            return replace(answers[key], mechanism=m)
+            return replace(found, mechanism=m)
 
 
 class _Question:
@@ -287,7 +333,7 @@ class _Question:
 
     def by_conversion(self, name: str) -> _Question:
         """The same question with another conversion."""
-        return _Question(self.m, self.by, named_conversion(name), self.given, self.value)
+        return _Question(self.m, self.by, proved_conversion(name), self.given, self.value)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -317,7 +363,10 @@ class _Search:
         self._curves: dict[int, NodeCurve] = {}
         self._objectives: dict[int, Callable[[Any], arb]] = {}
         #: Why the first order that could not be computed was left out.
-        self._skipped: PrecisionError | None = None
+        self._skipped: SymacctError | None = None
+        self._patience = _PATIENCE
+        #: The best order by a rival conversion, where it is known.
+        self._start: Any = INFINITY
         # At few digits the search may as well be at the precision of the answer.
         final = _first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
@@ -327,11 +376,13 @@ class _Search:
         rival = self.question.conversion.rival
         if rival is None or not (orders is None or isinstance(orders, str)):
             return self._over(orders)
-        found = self._over(orders)
         other = _Search(self.accountant, self.question.by_conversion(rival), self.digits)
+        near = other.answer(orders).alpha
+        self._start = near if near == INFINITY else int(near)
+        found = self._over(orders)
         return min(
             found,
-            self._at(other.answer(orders).alpha, optimal=False),
+            self._at(near, optimal=False),
             key=lambda guarantee: guarantee.asked.upper,
         )
 
@@ -340,7 +391,7 @@ class _Search:
             return self._over_all_orders()
         if isinstance(orders, str):
             if orders != "integer":
-                raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
             return self._over_whole_orders()
         return self._over_grid(orders)
 
@@ -361,22 +412,28 @@ class _Search:
 
             def objective(alpha: Any) -> arb:
                 try:
-                    eps = curve(alpha)
+                    value = question.objective(curve(alpha), alpha)
                 except OrderError:
                     if question.by is None:
                         raise
                     return arb("inf")  # a pinned theorem says nothing there: another order may do
-                except PrecisionError as error:
+                except (PrecisionError, LimitError) as error:
+                    self._patience -= 1
                     self._skipped = self._skipped or error
+                    if self._patience == 0:
+                        raise self._skipped from None
                     return arb("inf")  # any other order is as sound, if not proved the best
-                return question.objective(eps, alpha)
+                if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
+                    self._skipped = self._skipped or _undecided(_name(question.m), self.digits)
+                self._patience = -1  # it has an answer, and gives up no more
+                return value
 
             self._objectives[bits] = functools.cache(objective)
         return self._objectives[bits]
 
-    def without_curve(self, alpha: int) -> float:
+    def without_curve(self, alpha: int) -> arb:
         """f(α) if the curve were 0: no curve gives less."""
-        return search.float_or_inf(self.question.objective(arb(0), alpha))
+        return self.question.objective(arb(0), alpha)
 
     def at_infinity(self) -> arb | None:
         """ε(∞) where it is finite."""
@@ -384,7 +441,7 @@ class _Search:
             value = self.curve()(INFINITY)
         except OrderError:
             return None
-        except PrecisionError as error:
+        except (PrecisionError, LimitError) as error:
             self._skipped = self._skipped or error
             return None
         return value if value.is_finite() else None
@@ -398,7 +455,7 @@ class _Search:
                 return self._at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
         if whole is None:
-            return self._at(INFINITY, optimal=False)
+            return self._at(INFINITY, optimal=bool(pure == 0))
         return self._around(whole, pure)
 
     def _over_whole_orders(self) -> Guarantee:
@@ -412,7 +469,7 @@ class _Search:
 
     def _over_grid(self, orders: Any) -> Guarantee:
         if not isinstance(orders, Iterable):
-            raise DomainError(f"orders: found {orders!r}, needed 'integer' or an iterable")
+            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
         grid = sorted({order(alpha) for alpha in orders})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:
@@ -420,7 +477,7 @@ class _Search:
         if finite and self.question.value == 0 and self.question.asks_epsilon:
             self._refuse_delta_zero()
         best = self._best_of([alpha for alpha in grid if alpha != 1])
-        if len(finite) > 1 and best.alpha in (finite[0], finite[-1]):
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
             warnings.warn(
                 f"the best order, {best.alpha}, is at the edge of the grid given "
                 f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
@@ -435,7 +492,7 @@ class _Search:
         for alpha in orders:
             try:
                 answers.append(self._at(alpha, optimal=True))
-            except PrecisionError as error:
+            except (PrecisionError, LimitError) as error:
                 self._skipped = self._skipped or error
         if not answers:
             assert self._skipped is not None  # noqa: S101  # one of the two for each order
@@ -451,9 +508,8 @@ class _Search:
         if pure <= given or pure > given:
             return bool(pure <= given)
         # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
-        evaluation = Evaluation(SymbolicArithmetic(), Kind.UPPER, self.question.by)
-        exact = evaluation.curve(self.question.m)(INFINITY)
-        return isinstance(exact, sympy.Rational) and bool(exact <= expression(self.question.value))
+        exact = exact_pure(self.question.m, self.question.by)
+        return exact is not None and exact <= self.question.value
 
     def _infinite(self, what: str) -> SymacctError:
         return self._skipped or OrderError(
@@ -470,30 +526,56 @@ class _Search:
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
         self._refuse_delta_zero()
-        last = sizes.current().search_order
+        last = self._last_order()
         first = 2
         f = self.objective()
         if pure is not None and self.question.asks_epsilon:
             # Below some order the conversion alone costs more than ε(∞).
-            ceiling = search.float_or_inf(pure)
-            while first < last and self.without_curve(first) >= ceiling:
+            if pure == 0 or not search.below(self.without_curve(last), pure):
+                return None
+            while not search.below(self.without_curve(first), pure):
                 first = 2 * first - 1
             first = (first + 1) // 2 if first > 2 else first
-            if self.without_curve(last) >= ceiling:
-                return None
-        best = search.whole_valley(f, first, last, max(first, self._guess(f)))
+        best = search.whole_valley(f, first, last, max(first, self._guess()))
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
+        self._warn_of_the_end(best, last)
         return best
 
-    def _guess(self, f: Callable[[Any], arb]) -> int:
-        """The best order if K were quadratic and the conversion the classic one, from ε(2)."""
-        with contextlib.suppress(OrderError, PrecisionError, ZeroDivisionError, OverflowError):
-            eps = float(self.curve()(2))
-            if self.question.asks_epsilon:
-                return 1 + round(math.sqrt(-2 * math.log(self.question.value) / eps))
-            return 1 + round(float(self.question.value) / eps)
+    def _last_order(self) -> int:
+        """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
+        limits = sizes.current()
+        last = limits.search_order
+        for node in self.question.m.walk():
+            if isinstance(node, Sampling):
+                last = min(last, limits.search_sum if node.mechanism.convex else limits.hull)
+        return last
+
+    def _guess(self) -> int:
+        """The best order if K were quadratic and the conversion the classic one, from ε(2).
+
+        No more than `_FAR`, from where growing steps find what lies beyond.
+        """
+        if self._start != INFINITY:
+            return int(self._start)
+        with contextlib.suppress(OrderError, PrecisionError, LimitError):
+            given, eps = BALL.number(self.question.value), self.curve()(2)
+            lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
+            if lam.is_finite():
+                return 1 + search.nearest(lam.min(arb(_FAR)))
         return 2
+
+    def _warn_of_the_end(self, best: int, last: int) -> None:
+        """OrderGridWarning where orders beyond those that could be tried may do better."""
+        beyond = best + search.whole_step(best)
+        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
+        if beyond > last or limited:
+            warnings.warn(
+                f"the best order, {best}, is next to the largest that was tried; "
+                "symacct.limits(search_order=..., search_sum=...) allows larger ones",
+                OrderGridWarning,
+                stacklevel=6,
+            )
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
@@ -518,59 +600,52 @@ class _Search:
                 return True
         except OrderError:  # a pinned theorem says nothing between the whole orders
             return False
-        sampled = (PoissonSubsample, SubsampleWithoutReplacement)
         return self.question.m.convex and not any(
-            isinstance(node, sampled) for node in self.question.m.walk()
+            isinstance(node, Sampling) for node in self.question.m.walk()
         )
 
     # --- the real orders around the best whole one
 
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
-        width = Fraction(whole - 1) / 10 ** (self.digits // 2 + 3)
         with precision(self.search_bits):
-            convex = self._convex_at(whole + Fraction(1, 2))
-            smooth = convex and self._is_finite_around(whole)
+            places = search.places(self.objective(), whole)
+            convex = self._convex_at(places[1] + (places[2] - places[1]) / 2)
+            smooth = convex and all(self.objective()(alpha).is_finite() for alpha in places)
+        width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + _GUARD_BITS
         with precision(bits):
             f = self.objective()
             if smooth:
-                below = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
-                places = (below, Fraction(whole), Fraction(whole + 1))
                 best = search.real_valley(f, places, width, self.question.asks_epsilon)
                 floor = self._floor(f, best, width)
             else:
                 with precision(min(bits, _SEARCH_BITS)):
-                    best = self._best_in_segments(self.objective(), whole, one_valley=convex)
+                    best = self._best_in_segments(self.objective(), places, one_valley=convex)
                 if not f(best).is_finite():
-                    best = Fraction(whole)  # beside a pole fewer bits may do than the answer needs
-                if not f(best).is_finite():
+                    best = places[1]  # beside a pole fewer bits may do than the answer needs
+                if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
-            if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 
-    def _is_finite_around(self, whole: int) -> bool:
-        """Is the curve finite at a whole order and the next, as a smooth fit needs?"""
-        f = self.objective()
-        return bool(f(whole).is_finite() and f(whole + 1).is_finite())
-
     def _best_in_segments(
-        self, f: Callable[[Any], arb], whole: int, one_valley: bool = False
+        self, f: Callable[[Any], arb], places: Sequence[Fraction], one_valley: bool = False
     ) -> Any:
-        """The best order in the two unit segments at a whole one; the curve may have kinks.
+        """The best order in the two segments between three; the curve may have kinks.
 
         In the one to which f falls, where it is known to have one valley.
         """
-        width = Fraction(1, 2**30)
-        start = Fraction(whole - 1) if whole > 2 else 1 + Fraction(1, 2**20)
-        segments = [(start, Fraction(whole)), (Fraction(whole), Fraction(whole + 1))]
+        low, middle, high = places
+        segments = [(low, middle), (middle, high)]
         if one_valley:
-            falls = f(whole + Fraction(1, 2**20)) < f(whole)
+            falls = f(middle + (high - middle) / 2**20) < f(middle)
             segments = segments[1:] if falls else segments[:1]
+        width = (middle - low) / 2**30
         found = [search.golden_valley(f, low, high, width) for low, high in segments]
-        return min([whole, *found], key=lambda alpha: search.float_or_inf(f(alpha)))
+        return search.lowest(f, (middle, *found))
 
     def _floor(self, f: Callable[[Any], arb], best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
@@ -611,7 +686,7 @@ class _Search:
             return ball, self.curve().claim(alpha)
 
         def what() -> str:
-            return f"{_name(question.m)} with {question.given} = {question.value}"
+            return f"{_name(question.m)} with {question.given} = {echo(question.value)}"
 
         if self._skipped is not None:
             optimal, floor = False, None
@@ -631,6 +706,7 @@ class _Search:
             delta=question.value if question.asks_epsilon else enclosure,
             alpha=alpha,
             conversion=question.conversion.name,
+            kind=Kind.UPPER,  # of ε(δ) and δ(ε), however exact the curve
             claim=claim,
             optimal=optimal,
         )
@@ -644,7 +720,7 @@ def certified_number(
     signed: bool = False,
 ) -> Enclosure:
     """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
-    digits = _checked_digits(digits)
+    digits = doors.digits(digits)
     with accountant._asking():
         ball, claim, _ = _to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
@@ -655,9 +731,13 @@ def _was_read(table: Any, alpha: Any) -> bool:
     return isinstance(table, StoredTable) and alpha in table.read
 
 
-@functools.cache
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
+    return _default_accountant(doors.one_of(engine, "engine", ENGINES))
+
+
+@functools.cache
+def _default_accountant(engine: str) -> Accountant:
     return Accountant(engine=engine)
 
 
@@ -686,18 +766,6 @@ def _first_bits(digits: int) -> int:
     return math.ceil(digits * math.log2(10)) + _GUARD_BITS
 
 
-def _checked_digits(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
-    allowed = sizes.current().digits
-    if digits > allowed:
-        raise PrecisionError(
-            f"digits: found {digits:,}, needed at most {allowed:,}; "
-            "raise the limit with symacct.limits(digits=...)"
-        )
-    return digits
-
-
 def _refuse_symbols(m: Node, alpha: Any) -> None:
     symbols = sorted(map(str, as_node(m, "expression").free_symbols))
     if not isinstance(alpha, int | float | Fraction):
@@ -709,10 +777,18 @@ def _refuse_symbols(m: Node, alpha: Any) -> None:
         )
 
 
-def _uncertified(value: Any, error: Any, claim: Claim, digits: int) -> Enclosure:
-    make = mpmath.mp.make_mpf
-    low, high = (make(x._mpf_) for x in (value - error, value + error))
+def _uncertified(low: Any, high: Any, claim: Claim, digits: int) -> Enclosure:
+    low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _ends(x: LogNumber) -> tuple[Any, Any]:
+    """Between what numbers a LogNumber >= 0 lies, by its own bound; 0 and ∞ if it knows nothing."""
+    mp = MpmathArithmetic(_FEW_BITS).mp
+    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
+    if not mp.isfinite(float(x.error)) or x.sign < 0:
+        return mp.zero, mp.inf
+    return mp.exp(log - error), mp.exp(log + error)
 
 
 def _name(m: Node) -> str:

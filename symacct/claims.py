@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import AdjacencyError, DomainError, SoundnessError
+from symacct.errors import AdjacencyError, DomainError, SoundnessError, echo
 from symacct.exact import INFINITY
 
 
@@ -16,12 +16,14 @@ class Kind(Enum):
     """How a curve errs.
 
     `exact`: the supremum over everything that fits the description, attained; `upper`: at least
-    the truth; `lower`: at most the truth.
+    the truth; `lower`: at most the truth; `neither`: what approximates it and bounds nothing, so
+    that no curve and no theorem is of this kind.
     """
 
     EXACT = "exact"
     UPPER = "upper"
     LOWER = "lower"
+    NEITHER = "neither"
 
     def __str__(self) -> str:
         return self.value
@@ -30,9 +32,11 @@ class Kind(Enum):
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
     """exact only if all are; upper if all are exact or upper; lower if all are exact or lower.
 
-    Raises SoundnessError where an upper meets a lower.
+    Raises SoundnessError where an upper meets a lower, and for what is neither.
     """
     found = set(kinds)
+    if Kind.NEITHER in found:
+        raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
     if {Kind.UPPER, Kind.LOWER} <= found:
         raise SoundnessError(
             f"{what}: found an upper bound together with a lower one, which bounds nothing; "
@@ -91,20 +95,20 @@ def adjacency(value: Any) -> Adjacency:
     """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
     if isinstance(value, Adjacency):
         return value
-    try:
-        return Adjacency(Relation(value))
-    except ValueError:
+    relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
+    if not isinstance(relation, Relation):
         raise DomainError(
-            f"adjacency: found {value!r}, needed 'add_remove', 'replace_one' or 'either'"
-        ) from None
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+        )
+    return Adjacency(relation)
 
 
 def kind(value: Any) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
-    try:
-        return value if isinstance(value, Kind) else Kind(value)
-    except ValueError:
-        raise DomainError(f"kind: found {value!r}, needed 'exact', 'upper' or 'lower'") from None
+    for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
+        if value is known or (isinstance(value, str) and value == known.value):
+            return known
+    raise DomainError(f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'")
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ class Orders:
 
 ALL_ORDERS = Orders()
 FINITE_ORDERS = Orders(infinite=False)
+ABOVE_ONE = Orders(above=True, infinite=False)
 INTEGER_ORDERS = Orders(2, whole=True, infinite=False)
 INFINITE_ORDER = Orders(INFINITY)
 
@@ -165,11 +170,26 @@ class Claim:
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
 
 
+#: A field that decides a claim, which its author states: nothing stands in for it.
+UNSTATED: Any = None
+
+
+def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
+    """SoundnessError naming all that decides a claim and was left out, with what to write."""
+    missing = [name for name in remedies if stated.get(name) is UNSTATED]
+    if missing:
+        needed = "; ".join(remedies[name] for name in missing)
+        raise SoundnessError(
+            f"{what}: found no {' and no '.join(missing)}, needed what decides its claim stated "
+            f"by its author; write {needed}"
+        )
+
+
 def infer(
     what: str,
     stated: Claim,
     premises: Iterable[Claim],
-    monotone: bool = True,
+    monotone: bool,
 ) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import os
+import re
 import sqlite3
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -14,17 +18,22 @@ from weakref import WeakSet
 import flint
 from flint import arb, fmpz
 
-from symacct import exact
+from symacct import doors, exact
 from symacct import theory as register
-from symacct.errors import StorageError, SymacctError
+from symacct.errors import StorageError, StorageWarning, SymacctError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.notation import to_json
+from symacct.remembering import Remembered
 
 _APPLICATION = 0x73796D61  # "syma", in the header of the file
 _FORMAT = 1
 _RADIUS_BITS = 30  # of flint's radii
 _WAIT = 60.0  # seconds for another process's transaction
+_inherited: list[sqlite3.Connection] = []
+_ROW_BYTES = 2**24
+_ORDER = re.compile(rb"[1-9][0-9]{0,4000}(?:/[1-9][0-9]{0,4000})?|inf")
+_BALL = re.compile(rb"-?[0-9a-f]+ -?[0-9a-f]{1,15} [0-9a-f]{1,8} -?[0-9a-f]{1,15}|inf")
 _SCHEMA = """
 create table if not exists ball (
     key blob not null, alpha text not null, value text not null, digest blob not null,
@@ -33,7 +42,7 @@ create table if not exists ball (
 """
 
 
-class StoredTable(dict[Any, Any]):
+class StoredTable(Remembered):
     """A curve's values by order: those read from the disk, and those computed since."""
 
     def __init__(self, key: bytes) -> None:
@@ -55,6 +64,11 @@ class StoredTable(dict[Any, Any]):
         self.read |= new
         self.saved |= stored.keys()
 
+    def forget(self, limit: int) -> None:
+        super().forget(limit)
+        self.saved &= self.keys()
+        self.read &= set(self.all())
+
     def unsaved(self) -> Iterator[Any]:
         """The orders whose values are not on the disk yet."""
         return (alpha for alpha in list(self) if alpha not in self.saved)
@@ -63,25 +77,42 @@ class StoredTable(dict[Any, Any]):
 class DiskMemo:
     """Certified curve values in an SQLite file, for any number of processes at once.
 
-    A value is found again only for the same expression, theorem, kind of bound, precision and
-    version of symacct and flint; each row carries a digest. A transaction that a kill cuts off
-    leaves no trace. Raises StorageError for a file that is foreign, corrupt or not writable.
+    A value is found again only for the same expression, theorem, kind of bound, precision,
+    version of flint and source text of symacct: what an older formula gave is not found. Each row
+    carries a digest, which is no signature: who can write the file can write a digest. A
+    transaction that a kill cuts off leaves no trace. Raises StorageError for a file that is foreign
+    or corrupt. Where it can no longer be written, a disk being full, a StorageWarning says so once,
+    and answers go on without it.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = doors.path(path, "memo")
+        self._process = os.getpid()
         self._tables: WeakSet[StoredTable] = WeakSet()
         self._seen = 0  # the state of the file at the last refresh
+        self._given_up = False
         with self._said():
             self._base = sqlite3.connect(
                 self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
             )
+        self._base.text_factory = bytes  # what stands in a row is decoded here, if at all
+        self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROW_BYTES)
         try:
             with self._said():
                 self._prepare()
         except StorageError:
             self._base.close()
             raise
+
+    @property
+    def is_inherited(self) -> bool:
+        """Was it opened by the process that this one was forked from?"""
+        return self._process != os.getpid()
+
+    def opened_again(self) -> DiskMemo:
+        """The same file in this process; SQLite forbids even closing what another one opened."""
+        _inherited.append(self._base)
+        return type(self)(self.path)
 
     def _prepare(self) -> None:
         with self._transaction():
@@ -102,7 +133,7 @@ class DiskMemo:
     def table(self, node: Node, key: Any) -> StoredTable | None:
         """What is stored of a node's curve under an evaluation's key; None if it cannot be."""
         text = _key_text(node, key)
-        if text is None:
+        if text is None or self._given_up:
             return None
         table = StoredTable(hashlib.sha256(text.encode()).digest())
         self._fill(table)
@@ -114,10 +145,12 @@ class DiskMemo:
             rows = self._base.execute(
                 "select alpha, value, digest from ball where key = ?", (table.key,)
             ).fetchall()
-        table.take({_order(row[0]): self._value(table.key, *row) for row in rows})
+        table.take(dict(self._row(table.key, *row) for row in rows))
 
     def refresh(self) -> None:
         """Take in what other processes have saved since the last time."""
+        if self._given_up:
+            return
         with self._said():
             seen = self._pragma("data_version")
         if seen != self._seen:
@@ -125,13 +158,28 @@ class DiskMemo:
             for table in list(self._tables):
                 self._fill(table)
 
-    def _value(self, key: bytes, alpha: str, value: str, digest: bytes) -> arb:
-        if digest != _digest(key, alpha, value):
+    def _row(self, key: bytes, alpha: Any, value: Any, digest: Any) -> tuple[Any, arb]:
+        """(order, ball); StorageError for anything but what `save` writes."""
+        typed = isinstance(alpha, bytes) and isinstance(value, bytes)
+        if not typed or digest != _digest(key, alpha, value):
             raise self._error("a row does not match its digest")
-        return _read(value)
+        try:
+            if _ORDER.fullmatch(alpha) and _BALL.fullmatch(value):
+                return exact.order(alpha.decode()), _read(value)
+        except SymacctError:  # an order below 1, or beyond the limits in force
+            pass
+        raise self._error("a row holds no order and value")
 
     def save(self) -> None:
-        """Write what was computed since the last time, in one transaction."""
+        """Write what was computed since the last time; where that fails, say so and give up."""
+        try:
+            if not self._given_up:
+                self._save()
+        except StorageError as error:
+            self._given_up = True
+            warnings.warn(f"{error}. Answers go on without it", StorageWarning, stacklevel=2)
+
+    def _save(self) -> None:
         # What is saved is a part of the table, so equal lengths say that nothing is new.
         grown = [table for table in self._tables if len(table) > len(table.saved)]
         new = [(table, list(table.unsaved())) for table in grown]
@@ -139,12 +187,14 @@ class DiskMemo:
         for table, orders in new:
             for order in orders:
                 alpha, value = _order_text(order), _written(table[order])
-                if value is not None:
+                if alpha is not None and value is not None:
                     rows.append((table.key, alpha, value, _digest(table.key, alpha, value)))
         if not rows:
             return
         with self._said(), self._transaction():
-            self._base.executemany("insert or ignore into ball values (?, ?, ?, ?)", rows)
+            self._base.executemany(
+                "insert or ignore into ball values (?, cast(? as text), cast(? as text), ?)", rows
+            )
         for table, orders in new:
             table.saved.update(orders)
 
@@ -157,21 +207,22 @@ class DiskMemo:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._base.execute("begin immediate")
-        try:
+        try:  # around "begin" as well: an interrupt may come as soon as it has begun
+            self._base.execute("begin immediate")
             yield
+            self._base.execute("commit")
         except BaseException:
-            self._base.execute("rollback")
+            if self._base.in_transaction:
+                self._base.execute("rollback")
             raise
-        self._base.execute("commit")
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """What SQLite says is wrong, as our error."""
+        """What SQLite says is wrong, as our error; of a corrupt schema not always in UTF-8."""
         try:
             yield
-        except sqlite3.Error as error:
-            raise self._error(str(error)) from None
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._error(" ".join(str(error).split())) from None
 
     def _error(self, fault: str) -> StorageError:
         return StorageError(
@@ -193,47 +244,56 @@ def _key_text(node: Node, key: Any) -> str | None:
     from symacct import __version__  # at the top it would be a circle
 
     known = " ".join(sorted(t.name for t in theorems))
-    parts = (__version__, flint.__version__, known, bits, goal, by, expression)
+    parts = (__version__, source_digest(), flint.__version__, known, bits, goal, by, expression)
     return "\n".join(map(str, parts))
+
+
+@functools.cache
+def source_digest(package: Path = Path(__file__).parent) -> str:
+    """A digest of all that computes a value: every module of the package."""
+    found = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_bytes()
+        found.update(f"{file.relative_to(package).as_posix()}\n{len(text)}\n".encode() + text)
+    return found.hexdigest()
 
 
 def _is_ours(bound: Any) -> bool:
     return str(getattr(bound, "__module__", "")).startswith("symacct.")
 
 
-def _digest(key: bytes, alpha: str, value: str) -> bytes:
-    return hashlib.sha256(key + f"\n{alpha}\n{value}".encode()).digest()[:16]
+def _digest(key: bytes, alpha: bytes, value: bytes) -> bytes:
+    return hashlib.sha256(b"\n".join((key, alpha, value))).digest()[:16]
 
 
-def _order_text(alpha: Any) -> str:
-    return "inf" if alpha == INFINITY else exact.text(Fraction(alpha))
+def _order_text(alpha: Any) -> bytes | None:
+    text = b"inf" if alpha == INFINITY else exact.text(Fraction(alpha)).encode()
+    return text if _ORDER.fullmatch(text) else None
 
 
-def _order(text: str) -> Any:
-    return exact.order(text)
-
-
-def _written(value: arb) -> str | None:
+def _written(value: arb) -> bytes | None:
     """A ball as text that gives back every bit, or None where it would not.
 
     Midpoint and radius, each a mantissa and an exponent. flint rounds a radius that it is given up
     to the next of 30 bits, so the one before is written.
     """
     if not value.is_finite():
-        return "inf" if value == arb("inf") else None
+        return b"inf" if value == arb("inf") else None
     mantissa, exponent = map(int, value.mid().man_exp())
     spread, scale = map(int, value.rad().man_exp())
     if spread:
         shift = _RADIUS_BITS - spread.bit_length()
         spread, scale = (spread << shift) - 1, scale - shift
-    text = f"{mantissa:x} {exponent:x} {spread:x} {scale:x}"
+    text = f"{mantissa:x} {exponent:x} {spread:x} {scale:x}".encode()
+    if not _BALL.fullmatch(text):
+        return None
     again = _read(text)
     same = again.mid() == value.mid() and again.rad() == value.rad()
     return text if same else None
 
 
-def _read(text: str) -> arb:
-    if text == "inf":
-        return arb(text)
+def _read(text: bytes) -> arb:
+    if text == b"inf":
+        return arb("inf")
     mantissa, exponent, spread, scale = (fmpz(int(part, 16)) for part in text.split())
     return arb(arb((mantissa, exponent)), arb((spread, scale)))

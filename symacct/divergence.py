@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import arb
@@ -12,7 +13,7 @@ from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind
 from symacct.domains import whole
 from symacct.enclosure import Enclosure
-from symacct.errors import SoundnessError
+from symacct.errors import SoundnessError, echo
 from symacct.expr import Node, as_node
 from symacct.sources import WBK19
 
@@ -47,7 +48,9 @@ def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
             return arb(1 - l), claim
         return differences(BALL, curve, [l])(l), claim
 
-    return certified_number(default_accountant("ball"), value, digits, f"chi^{l}", signed=True)
+    return certified_number(
+        default_accountant("ball"), value, digits, f"chi^{echo(l)}", signed=True
+    )
 
 
 def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
@@ -75,12 +78,11 @@ def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
             power = ternary_power(BALL, curve, spread, difference, l)
         else:
             power = ((l - 1) * curve(l)).exp() * spread(l)
-        claim = Claim(
-            Kind.UPPER, m.claim.adjacency, sources=(WBK19.at("Definition 14, Theorems 9 and 27"),)
-        )
+        source = WBK19.at("Definition 14, Theorems 9 and 27")
+        claim = replace(curve.claim(l), kind=Kind.UPPER, sources=(source,))
         return power ** (arb(1) / l), claim
 
-    return certified_number(default_accountant("ball"), value, digits, f"zeta({l})")
+    return certified_number(default_accountant("ball"), value, digits, f"zeta({echo(l)})")
 
 
 def _second(curve: Any) -> Any:

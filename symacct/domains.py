@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import sympy
 
+from symacct import sizes
 from symacct.arithmetic.ball import decide
-from symacct.errors import DomainError, PrecisionError
+from symacct.bounded import bits
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Exact, exact
+
+_DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
 
 
 def positive(value: Any, name: str) -> Exact:
@@ -42,15 +47,25 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
     number = exact(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
-        raise DomainError(f"{name}: found {value}, needed a whole number >= {least}")
+        raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)
+
+
+def listed(values: Any, name: str, needed: str = "a list") -> list[Any]:
+    """The values in their order, counted as they come: an iterable may have no end."""
+    unordered = (str, bytes, Set, Mapping)  # a set has no order, a mapping is no list of its keys
+    if isinstance(values, unordered) or not isinstance(values, Iterable):
+        raise DomainError(f"{name}: found {values!r}, needed {needed}")
+    found = list(islice(values, sizes.current().outcomes + 1))
+    sizes.check("outcomes", len(found), f"{name}, outcomes or entries")
+    return found
 
 
 def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]) -> Exact:
     number = exact(value, name)
     for condition in conditions:
         if not _holds(condition, number, name):
-            raise DomainError(f"{name}: found {value}, needed {needed}")
+            raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
     return number
 
 
@@ -59,7 +74,8 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     if isinstance(number, Fraction):
         return condition(number)
     if number.free_symbols:
-        return condition(number) is not sympy.false
+        # SymPy takes long over large integers.
+        return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
 
     def ball_holds(x: Any) -> bool | None:
         # A ball comparison is True only where it is certain.
@@ -68,7 +84,7 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     answer = decide(ball_holds, number)
     if answer is None:
         raise PrecisionError(
-            f"{name}: found {number}, too close to the edge of its domain to decide; "
+            f"{name}: found {echo(number)}, too close to the edge of its domain to decide; "
             "write it as a rational number"
         )
     return answer

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import reprlib
+from fractions import Fraction
 from typing import Any
+
+_SHOWN = 120  # characters of a value in a message
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
+
+
+def echo(value: Any) -> str:
+    """`value` as a message shows it: in one short line, whatever it is and however large."""
+    text = f"a value of type {type(value).__name__}"
+    # A value of any class has any repr; Python writes no integer of more than 4,300 digits.
+    with contextlib.suppress(Exception):
+        shown = _written(value)
+        text = " ".join(shown.split())
+    # What no encoding can write is spelled out.
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 3 :]}"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
+        return _SHORT.repr(value)
+    return str(value) if isinstance(value, Fraction) else repr(value)
 
 
 class SymacctError(Exception):
@@ -57,3 +82,11 @@ class MissingPackageError(SymacctError, ImportError):
 
 class OrderGridWarning(UserWarning):
     """The best of the orders given lies at the edge of the grid: a better one may lie beyond."""
+
+
+class StorageWarning(UserWarning):
+    """A memo on disk can no longer be written; answers go on without it."""
+
+
+class GapWarning(UserWarning):
+    """Some points of a picture have no finite value: the line has a gap there."""

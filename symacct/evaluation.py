@@ -13,12 +13,21 @@ import sympy
 
 from symacct import theory as register
 from symacct.arithmetic.float64 import LogNumber
+from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.errors import (
+    AssumptionError,
+    DomainError,
+    OrderError,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+)
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations.subsample import Sampling
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
@@ -120,7 +129,7 @@ class NodeCurve:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
-        direct = mechanism.excess(ctx) if isinstance(mechanism, Mechanism) else None
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
 
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
 
@@ -158,17 +167,15 @@ class NodeCurve:
 
     def _array(self, alpha: np.ndarray) -> Any:
         """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
-        ctx = self.evaluation.ctx
-        result = np.empty(alpha.shape)
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
-        for order in (1, INFINITY):
-            if np.any(alpha == order):
-                result[alpha == order] = self(order).value()
         between = ~whole & np.isfinite(alpha) & (alpha > 1)
-        for chosen in (whole, between & (alpha < 2), between & (alpha > 2)):
-            if np.any(chosen):
-                result[chosen] = self.compute(alpha[chosen]).value()
-        return ctx.number(result)
+        parts = [(alpha == one, self(one)) for one in (1, INFINITY) if np.any(alpha == one)]
+        parts += [
+            (chosen, self.compute(alpha[chosen]))
+            for chosen in (whole, between & (alpha < 2), between & (alpha > 2))
+            if np.any(chosen)
+        ]
+        return LogNumber.from_parts(alpha.shape, parts)
 
 
 class LeafCurve(NodeCurve):
@@ -217,13 +224,20 @@ class OperationCurve(NodeCurve):
         self._theorems: dict[Any, list[Theorem]] = {}
         self._premises: Any = None
         self._parameters: dict[str, Any] | None = None
+        self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
+
+    @property
+    def _is_pinned(self) -> bool:
+        """Does the theorem that the user named answer for this node?"""
+        by = self.evaluation.by
+        return by is not None and register.is_about(register.named(by), self.node)
 
     def theorems(self, alpha: Any) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
         key = register.order_class(alpha)
         if key not in self._theorems:
             by = self.evaluation.by
-            if by is not None and register.is_about(register.named(by), self.node):
+            if by is not None and self._is_pinned:
                 found = register.pinned(by, self.node, alpha)
             else:
                 found = register.bounding(self.node, alpha, self.evaluation.goal)
@@ -231,16 +245,41 @@ class OperationCurve(NodeCurve):
         return self._theorems[key]
 
     def compute(self, alpha: Any) -> Any:
-        values = [self.value_by(theorem, alpha) for theorem in self.theorems(alpha)]
+        if self._rate == 1 and not self._is_pinned:
+            self.theorems(alpha)  # raises where nothing is proved
+            return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
+        values = [value for _, value in self._values(alpha)]
         if len(values) == 1:
             return values[0]
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*values)
 
+    def _values(self, alpha: Any) -> list[tuple[Theorem, Any]]:
+        """What each theorem gives; one that cannot be computed is left out where another can."""
+        values, error = [], None
+        for theorem in self.theorems(alpha):
+            try:
+                values.append((theorem, self.value_by(theorem, alpha)))
+            except PrecisionError as failed:
+                error = error or failed
+        if error is not None and not values:
+            raise error
+        return values
+
     def value_by(self, theorem: Theorem, alpha: Any) -> Any:
-        """The bound of one theorem at α."""
+        """The bound of one theorem at α; what is certain of sampling needs no formula.
+
+        At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
+        the mechanism's ε(α) is not.
+        """
         ctx = self.evaluation.ctx
+        if self._rate == 0:
+            return ctx.number(0)
+        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
+            top = self._read(theorem)(alpha)
+            if ctx.is_infinite(top):
+                return top
         if self._parameters is None:
             self._parameters = {
                 name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
@@ -265,7 +304,7 @@ class OperationCurve(NodeCurve):
         if len(theorems) == 1:
             return theorems[0]
         answer = self(alpha)
-        return min(theorems, key=lambda t: _distance(self.value_by(t, alpha), answer))
+        return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
     def claim(self, alpha: Any) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
@@ -307,6 +346,20 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
+
+
+def exact_pure(m: Node, by: str | None) -> Fraction | None:
+    """ε(∞) where it is a rational number, which balls never prove; None where it is not known."""
+    try:
+        value = Evaluation(SymbolicArithmetic(), Kind.UPPER, by).curve(m)(INFINITY)
+    except SymacctError:  # a Python function has no formula
+        return None
+    return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
+
+
+def _sums_orders(theorem: Theorem) -> bool:
+    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
+    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
 def goal_of(m: Node, by: str | None) -> Kind:

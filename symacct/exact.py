@@ -13,9 +13,10 @@ import flint
 import mpmath
 import numpy as np
 import sympy
+from sympy.printing.str import StrPrinter
 
 from symacct import sizes
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 
 Exact: TypeAlias = Fraction | sympy.Expr
 INFINITY = math.inf
@@ -38,7 +39,7 @@ def exact(value: Any, name: str = "number") -> Exact:
     if isinstance(value, Fraction):
         return _bounded(value, name)
     if isinstance(value, bool | np.bool_):
-        raise DomainError(f"{name}: found {value!r}, needed a number")
+        raise DomainError(f"{name}: found {echo(value)}, needed a number")
     if isinstance(value, int | np.integer):
         return _bounded(Fraction(int(value)), name)
     if isinstance(value, str):
@@ -49,7 +50,7 @@ def exact(value: Any, name: str = "number") -> Exact:
         return _from_decimal(value, name)
     if isinstance(value, float | np.floating):
         if not math.isfinite(value):
-            raise DomainError(f"{name}: found {value}, needed a finite number")
+            raise DomainError(f"{name}: found {echo(value)}, needed a finite number")
         return Fraction(*value.as_integer_ratio())
     if isinstance(value, flint.arb) and not value.is_exact():
         raise DomainError(f"{name}: found the ball {value}, needed one number")
@@ -58,7 +59,7 @@ def exact(value: Any, name: str = "number") -> Exact:
     if isinstance(value, numbers.Rational):
         return _bounded(Fraction(int(value.numerator), int(value.denominator)), name)
     raise DomainError(
-        f"{name}: found {value!r} of type {type(value).__name__}, needed a number: "
+        f"{name}: found {echo(value)} of type {type(value).__name__}, needed a number: "
         "int, Fraction, Decimal, text, float, mpf or a SymPy expression"
     )
 
@@ -70,7 +71,7 @@ def order(value: Any) -> int | Fraction | float | sympy.Expr:
     alpha = exact(value, "order alpha")
     if isinstance(alpha, Fraction):
         if alpha < 1:
-            raise DomainError(f"order alpha: found {value!r}, needed 1 <= alpha <= ∞")
+            raise DomainError(f"order alpha: found {echo(value)}, needed 1 <= alpha <= ∞")
         return int(alpha) if alpha.denominator == 1 else alpha
     return alpha
 
@@ -88,6 +89,15 @@ def is_infinite(value: Any) -> bool:
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value)) and value > 0
 
 
+class _Printer(StrPrinter):
+    """SymPy's own, without Python's limit on the digits of an integer."""
+
+    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+        return text(Fraction(int(number.p), int(number.q)))
+
+    _print_Integer = _print_Rational  # noqa: N815
+
+
 def text(value: Exact) -> str:
     """`value` as text that `exact` reads back: 5, 1/1000."""
     if isinstance(value, Fraction):
@@ -96,7 +106,7 @@ def text(value: Exact) -> str:
         if value.denominator == 1:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
-    return str(value)
+    return str(_Printer().doprint(value))
 
 
 def expression(value: Exact | int) -> sympy.Expr:
@@ -116,13 +126,13 @@ def _from_text(value: str, name: str) -> Fraction:
     sizes.check("parameter_bits", len(value), f"{name} in characters")
     match = _RATIONAL.fullmatch(value)
     if match is None:
-        raise DomainError(f"{name}: found {value!r}, needed a number such as 5, 1/1000 or 1e-8")
+        raise DomainError(f"{name}: found {echo(value)}, needed a number such as 5, 1/1000 or 1e-8")
     sign, digits, exponent, divisor, divisor_exponent = match.groups()
     result = _decimal(digits, exponent, name)
     if divisor is not None:
         bottom = _decimal(divisor, divisor_exponent, name)
         if bottom == 0:
-            raise DomainError(f"{name}: found {value!r}, needed a denominator other than 0")
+            raise DomainError(f"{name}: found {echo(value)}, needed a denominator other than 0")
         result /= bottom
     return _bounded(-result if sign == "-" else result, name)
 
@@ -142,7 +152,7 @@ def _decimal(digits: str, exponent: str | None, name: str) -> Fraction:
 
 def _from_decimal(value: Decimal, name: str) -> Fraction:
     if not value.is_finite():
-        raise DomainError(f"{name}: found {value}, needed a finite number")
+        raise DomainError(f"{name}: found {echo(value)}, needed a finite number")
     sizes.check("parameter_bits", 3 * abs(value.adjusted()), f"{name} in bits")
     return _bounded(Fraction(value), name)
 
@@ -150,10 +160,28 @@ def _from_decimal(value: Decimal, name: str) -> Fraction:
 def _from_mpf(value: Any, name: str) -> Fraction:
     sign, mantissa, power, _ = value._mpf_
     if not mantissa and power:
-        raise DomainError(f"{name}: found {value}, needed a finite number")
+        raise DomainError(f"{name}: found {echo(value)}, needed a finite number")
     sizes.check("parameter_bits", abs(int(power)), f"{name} in bits")
     magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(power)
     return _bounded(-magnitude if sign else magnitude, name)
+
+
+def _check_shape(value: sympy.Basic, name: str) -> None:
+    """LimitError for a formula too deep or too large to walk, counted without recursion."""
+    shape: dict[int, tuple[int, int]] = {}  # of each part: its height, its operations as a tree
+    stack = [value]
+    while stack:
+        parts = [part for part in stack[-1].args if id(part) not in shape]
+        if parts:
+            stack.extend(parts)
+            continue
+        one = stack.pop()
+        below = [shape[id(part)] for part in one.args]
+        height = 1 + max((height for height, _ in below), default=0)
+        size = 1 + sum(size for _, size in below)
+        sizes.check("depth", height // 2, f"{name}, nesting depth of the formula")
+        sizes.check("nodes", size, f"{name}, operations of the formula")
+        shape[id(one)] = height, size
 
 
 def _from_sympy(value: sympy.Basic, name: str) -> Exact:
@@ -161,12 +189,13 @@ def _from_sympy(value: sympy.Basic, name: str) -> Exact:
         return _bounded(Fraction(int(value.p), int(value.q)), name)
     if isinstance(value, sympy.Float):
         return _from_mpf(value, name)
+    _check_shape(value, name)
     if not isinstance(value, sympy.Expr) or value.has(sympy.nan, sympy.oo, sympy.zoo):
-        raise DomainError(f"{name}: found {value}, needed a finite number or expression")
+        raise DomainError(f"{name}: found {echo(value)}, needed a finite number or expression")
     # Floats inside an expression are exact binary values too.
     value = value.xreplace({f: expression(_from_mpf(f, name)) for f in value.atoms(sympy.Float)})
     if value.is_Rational:
         return _from_sympy(value, name)
     if value.is_extended_real is False:
-        raise DomainError(f"{name}: found {value}, needed a real number")
+        raise DomainError(f"{name}: found {echo(value)}, needed a real number")
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
@@ -11,11 +10,13 @@ from weakref import WeakValueDictionary
 import sympy
 
 from symacct import sizes
+from symacct.bounded import replaced
 from symacct.claims import Claim
-from symacct.errors import DomainError
-from symacct.exact import exact, expression
+from symacct.errors import DomainError, echo
+from symacct.exact import exact
+from symacct.forking import new_lock
 
-_interning = threading.RLock()
+_interning = new_lock()
 
 
 class Node:
@@ -34,7 +35,7 @@ class Node:
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False
     #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
-    one_pair: bool = True
+    one_pair: bool = False
 
     _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
     _kinds: ClassVar[dict[str, type[Node]]] = {}
@@ -143,21 +144,28 @@ class Node:
         >>> Gaussian(sigma).subs({sigma: "5/2"})
         Gaussian('5/2')
         """
-        table = {}
+        if not isinstance(replacements, Mapping):
+            raise DomainError(
+                f"subs: found {echo(replacements)}, needed a mapping such as {{'sigma': 5}}"
+            )
+        table: dict[Any, Any] = {}
         for key, value in replacements.items():
-            replaced = self._symbols_named(key) if isinstance(key, str) else [key]
-            table.update(dict.fromkeys(replaced, expression(exact(value))))
+            table.update(dict.fromkeys(self._symbols_named(key), exact(value, f"subs, {key}")))
         done: dict[Node, Node] = {}
         for node in self.walk():
-            done[node] = node.rebuild(done, lambda x: x.subs(table, simultaneous=True))
+            done[node] = node.rebuild(done, lambda x: replaced(x, table))
         return done[self]
 
-    def _symbols_named(self, name: str) -> list[sympy.Symbol]:
+    def _symbols_named(self, name: Any) -> list[sympy.Symbol]:
         """The free symbols of this name; symbols of other assumptions are other symbols."""
+        if isinstance(name, sympy.Symbol):
+            return [name]
+        if not isinstance(name, str):
+            raise DomainError(f"subs: found the key {echo(name)}, needed a symbol or its name")
         found = [symbol for symbol in self.free_symbols if symbol.name == name]
         if not found:
             free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
-            raise DomainError(f"subs: found the name {name!r}, the free symbols are {free}")
+            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
         return found
 
     def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
@@ -282,12 +290,14 @@ class Node:
     def code(self, target: str, by: str | None = None, **options: Any) -> str:
         """The text of a self-contained function of α that gives ε(α), in nats.
 
-        `target` is "numpy", "mpmath", "python" (standard library only) or "c" (C99, <math.h>). The
-        code is measured against certified values before it is given out, and its header says where
-        and how far it was off. Options: `max_order`, the end of the domain; `accuracy`, the largest
-        relative error allowed; `points`, how many orders are tried; `at`, values to try for
-        symbols left open, which become arguments: {"sigma": [1, 5]}. Raises DomainError for what
-        cannot be written as code, PrecisionError where it is less accurate than asked.
+        `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
+        <math.h>). The code is measured against certified values before it is given out, and its
+        header says where and how far it was off: measured, which is no bound. Options: `max_order`,
+        the end of the domain; `accuracy`, the largest relative error allowed; `points`, how many
+        orders are tried; `at`, values of symbols left open, which become arguments: those of
+        {"sigma": [1, 5]} are ends of the box that is measured, outside which there is no answer.
+        Raises DomainError for what cannot be written as code, PrecisionError where it is less
+        accurate than asked.
 
         >>> from symacct import Gaussian
         >>> "double rdp(double alpha)" in Gaussian(5).code("c")
@@ -369,7 +379,7 @@ def as_node(value: Any, what: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(
-            f"{what}: found {value!r}, needed a mechanism such as Gaussian(5); "
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5); "
             "symacct.parse() turns text into one"
         )
     return value

@@ -7,57 +7,80 @@ The functions searched have one valley where the CGF is convex. Nothing here pro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
 
+_LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
+_CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     """The whole order in [first, last] at the bottom of f's valley; the search starts at `guess`.
 
-    f is asked at the result and at its neighbours, so that they can prove the minimum.
+    f is asked at the result and at its neighbours `whole_step` away: they may prove the minimum.
     """
     low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
-    before = math.inf
-    while high - middle > 1 or middle - low > 1:
+    before = 4 * last
+    while max(high - middle, middle - low) > whole_step(middle):
         # A golden section where the last probe did not halve the bracket: a bad fit creeps.
         creeps, before = 2 * (high - low) > before, high - low
         bottom = None if creeps else _hyperbola_bottom(f, low, middle, high)
         probe = _golden_probe(low, middle, high) if bottom is None else bottom
         if probe == middle:
             probe += 1 if high - middle > 1 else -1
-        if _below(f(probe), f(middle)):
+        if below(f(probe), f(middle)):
             low, high = (middle, high) if probe > middle else (low, middle)
             middle = probe
         elif probe > middle:
             high = probe
         else:
             low = probe
-    return min({low, middle, high}, key=lambda n: float_or_inf(f(n)))
+    return lowest(f, (middle, low, high))
+
+
+def whole_step(order: int) -> int:
+    """How far from a valley's bottom the next order is that balls of this precision tell apart."""
+    return max(1, order >> ctx.prec // 3)
+
+
+def places(f: Objective, whole: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Three orders around the bottom of f's valley, from the best whole one.
+
+    From order 2 it may lie anywhere down to 1: λ is halved while f is infinite, or falls.
+    """
+    if whole > 2:
+        step = whole_step(whole)
+        return Fraction(whole - step), Fraction(whole), Fraction(whole + step)
+    lam = Fraction(1)
+    while lam > _LEAST_LAMBDA and (
+        below(f(1 + lam / 2), f(1 + lam)) or (lam > _CLOSE and not f(1 + lam).is_finite())
+    ):
+        lam /= 2
+    return 1 + lam / 2, 1 + lam, 1 + 2 * lam
 
 
 def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int, int]:
     """Orders low <= middle <= high with f(middle) no larger than at both, by growing steps."""
     low, middle, high = first, guess, guess
-    if _below(f(first), f(middle)):
+    if below(f(first), f(middle)):
         low, middle, high = first, first, guess
     elif guess > first + 1:
         # Curves grow faster than the guess allows for, so the bottom is likely a little below.
         near = max(first + 1, guess - max(1, guess // 8))
-        if _below(f(near), f(guess)):
+        if below(f(near), f(guess)):
             return first, near, guess
         low = near
     step = max(1, guess // 4)
     while high == middle < last:
         high = min(middle + step, last)
-        if _below(f(high), f(middle)):
+        if below(f(high), f(middle)):
             low, middle = middle, high
             step *= 2
     return low, middle, high
@@ -65,25 +88,25 @@ def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int,
 
 def _hyperbola_bottom(f: Objective, low: int, middle: int, high: int) -> int | None:
     """The bottom of aλ + b + c/λ through three orders, the shape where K is nearly quadratic."""
-    places = [order - 1 for order in (low, middle, high)]
-    values = [float_or_inf(f(order)) for order in (low, middle, high)]
-    if not low < middle < high or not all(map(math.isfinite, values)):
+    values = [f(order) for order in (low, middle, high)]
+    if not low < middle < high or not all(value.is_finite() for value in values):
         return None
-    (x, y, z), (p, q, r) = places, values
+    x, y, z = (arb(order - 1) for order in (low, middle, high))
+    p, q, r = (value.mid() for value in values)
     # Divided differences of λ·f = aλ² + bλ + c give a, and then c.
     first, second = (q * y - p * x) / (y - x), (r * z - q * y) / (z - y)
-    a = (second - first) / (z - x)
-    c = p * x - first * x + a * x * y
-    if a <= 0 or c <= 0:
+    a = ((second - first) / (z - x)).mid()
+    c = (p * x - first * x + a * x * y).mid()
+    if not a > 0 or not c > 0:
         return None
-    bottom = 1 + round(math.sqrt(c / a))
+    bottom = 1 + nearest((c / a).sqrt())
     return bottom if low < bottom < high else None
 
 
 def _golden_probe(low: int, middle: int, high: int) -> int:
     """An order inside the wider part of a bracket."""
     wide = high - middle if high - middle >= middle - low else low - middle
-    step = int(wide * _GOLDEN)
+    step = math.trunc(wide * _GOLDEN)
     return middle + (step or (1 if wide > 0 else -1))
 
 
@@ -144,13 +167,13 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
     left = _on_grid(low + _GOLDEN * (high - low), grid)
     right = _on_grid(high - _GOLDEN * (high - low), grid)
     while high - low > width and left < right:
-        if _below(f(right), f(left)):
+        if below(f(right), f(left)):
             low, left = left, right
             right = _on_grid(high - _GOLDEN * (high - low), grid)
         else:
             high, right = right, left
             left = _on_grid(low + _GOLDEN * (high - low), grid)
-    return min(left, right, key=lambda order: float_or_inf(f(order)))
+    return lowest(f, (left, right))
 
 
 def chord_floor(
@@ -175,12 +198,21 @@ def chord_floor(
     return floors[0].min(floors[1]).min(f1)
 
 
-def float_or_inf(x: arb) -> float:
-    """The midpoint for steering; ∞ where there is no finite value."""
-    return float(x.mid()) if x.is_finite() else float("inf")
+def lowest(f: Objective, orders: Iterable[Any]) -> Any:
+    """The first of the orders than which f is smaller at no other, as far as midpoints tell."""
+    best, *others = orders
+    for order in others:
+        if below(f(order), f(best)):
+            best = order
+    return best
 
 
-def _below(a: arb, b: arb) -> bool:
+def nearest(x: arb) -> int:
+    """The whole number next to the midpoint."""
+    return round(_fraction(x.mid()))
+
+
+def below(a: arb, b: arb) -> bool:
     """Is a smaller, as far as midpoints tell?"""
     if not a.is_finite():
         return False

@@ -19,7 +19,7 @@ from flint import arb
 from symacct.accountant import certified_number, default_accountant
 from symacct.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import AssumptionError, OrderError
+from symacct.errors import AssumptionError, OrderError, echo
 from symacct.exact import expression
 from symacct.exact import order as exact_order
 from symacct.expr import Node
@@ -31,10 +31,11 @@ from symacct.sources import WBK19
 def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, Enclosure]:
     """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
 
-    m is a Poisson-subsampled Gaussian (T8, exact, so the first is a lower bound of ε) or one
-    sampled without replacement (T9, so the first bounds T9 and nothing else), α a whole number
-    >= 2. Where one item alone is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum,
-    and both are the value. Raises AssumptionError for another mechanism, OrderError.
+    m is a Poisson-subsampled Gaussian (T8, which is exact, so the two are a lower and an upper
+    bound of ε) or one sampled without replacement (T9, an upper bound, so the first is below T9's
+    value and neither bound of ε, and is of that kind), α a whole number >= 2. Where one item alone
+    is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum, and both are the value.
+    Raises AssumptionError for another mechanism, OrderError.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)
@@ -42,7 +43,8 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
     19993.0922 19993.0923
     """
     sampled, order = _sampled_gaussian(m), _whole_order(alpha)
-    claim = Claim(Kind.UPPER, sampled.claim.adjacency, sources=(WBK19.at("Appendix G"),))
+    claim = _claim(sampled)
+    below = Kind.LOWER if isinstance(sampled, PoissonSubsample) else Kind.NEITHER
 
     def largest(accountant: Any) -> tuple[arb, int]:
         """The largest of the items that are not 0, and a bound on how many there are."""
@@ -55,30 +57,39 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
         return functools.reduce(arb.max, (items(l) for l in items.candidates())), order + 1
 
     def lower(accountant: Any) -> tuple[arb, Claim]:
-        return largest(accountant)[0] / (order - 1), replace(claim, kind=Kind.LOWER)
+        return largest(accountant)[0] / (order - 1), replace(claim, kind=below)
 
     def upper(accountant: Any) -> tuple[arb, Claim]:
         item, count = largest(accountant)
         return (item + arb(count).log()) / (order - 1), claim
 
     accountant = default_accountant("ball")
-    what = f"Appendix G at order {order}"
+    what = f"Appendix G at order {echo(order)}"
     return (
         certified_number(accountant, lower, digits, what, signed=True),
         certified_number(accountant, upper, digits, what),
     )
 
 
+def _claim(sampled: Node) -> Claim:
+    """The claim of the upper end: it is above the theorem's value."""
+    name = "ZW19-T8" if isinstance(sampled, PoissonSubsample) else "WBK19-T9"
+    source = WBK19.at(f"Appendix G, about {name}")
+    return Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
+
+
 def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     samplers = (PoissonSubsample, SubsampleWithoutReplacement)
     if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
-            f"softmax_bounds: found {m!r}, needed a subsampled Gaussian: for other mechanisms two "
+            f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
+            "mechanisms two "
             "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
         )
     if _squared_ratio(m.mechanism) is None:
         raise AssumptionError(
-            f"softmax_bounds: found {m.mechanism!r}, needed a rational (sigma/sensitivity)^2: it "
+            f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
+            "(sigma/sensitivity)^2: it "
             "decides where the local maxima are; ask for .rdp(alpha, by=...) instead"
         )
     return m

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
+from symacct import doors
 from symacct.accountant import Accountant
 from symacct.claims import REPLACE_ONE, Kind
-from symacct.errors import DomainError, SymacctError
+from symacct.domains import nonnegative
+from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import exact
-from symacct.expr import Node
+from symacct.expr import Node, as_node
 from symacct.notation import parse
 from symacct.verify import profiles
-from symacct.verify.bounds import Bound, ends
+from symacct.verify.bounds import Bound, decimal_text, ends
 from symacct.verify.protocol import Ask
 from symacct.verify.truth import parts_of
 
@@ -57,15 +59,18 @@ def assert_sound(
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11
     """
-    m = parse(expression) if isinstance(expression, str) else expression
-    if what not in _DEFAULTS:
-        raise DomainError(f"what: found {what!r}, needed 'rdp', 'epsilon' or 'delta'")
+    m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
+    doors.one_of(what, "what", _DEFAULTS)
+    if not callable(function):
+        raise DomainError(f"function: found {echo(function)}, needed a function of one number")
+    share = _factor(rounding, "rounding")
+    times = None if loose is None else _factor(loose, "loose")
     accountant = Accountant(_DIGITS)
-    asked = list(_DEFAULTS[what] if at is None else at)
+    asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
     for argument in asked:
         x = float(exact(argument, "at"))
         low, high = _truth(accountant, m, what, x, conversion)
-        _check(function(x), (low, high), f"{what}({x!r}) of {m!r}", rounding, loose)
+        _check(function(x), (low, high), f"{what}({echo(x)}) of {echo(m)}", share, times)
     return len(asked)
 
 
@@ -108,12 +113,24 @@ def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
     return Fraction(0) if least is None else least.lower
 
 
-def _check(
-    found: Any, truth: tuple[Bound, Bound], where: str, rounding: float, loose: float | None
-) -> None:
+def _factor(value: Any, name: str) -> Fraction:
+    factor = nonnegative(value, name)
+    if not isinstance(factor, Fraction):
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
+    return factor
+
+
+def _float(found: Any, where: str) -> float:
+    try:
+        return float(found)
+    except (TypeError, ValueError, OverflowError):
+        raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
+
+
+def _check(found: Any, truth: tuple[Bound, Bound], where: str, rounding: Any, loose: Any) -> None:
     low, high = truth
-    value = float(found)
-    between = f"the truth is in [{float(low):.17g}, {float(high):.17g}]"
+    value = _float(found, where)
+    between = f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
     if math.isnan(value):
         raise UnsoundError(f"{where}: found nan, {between}")
     if math.isinf(value):
@@ -121,8 +138,10 @@ def _check(
             raise UnsoundError(f"{where}: found -inf, {between}")
         return
     exactly = Fraction(value)
-    if exactly < low * (1 - Fraction(rounding)):
+    if exactly < low * (1 - rounding):
         share = float(exactly / Fraction(low))
-        raise UnsoundError(f"{where}: found {value!r}, {share:.9g} of the truth; {between}")
-    if loose is not None and exactly > high * Fraction(loose):
-        raise UnsoundError(f"{where}: found {value!r}, more than {loose} times too much; {between}")
+        raise UnsoundError(f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}")
+    if loose is not None and exactly > high * loose:
+        raise UnsoundError(
+            f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
+        )

@@ -8,17 +8,27 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy
 
 from symacct.arithmetic.symbolic import Max
-from symacct.claims import INTEGER_ORDERS, Adjacency, Claim, Kind, Orders, Source, infer
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError
+from symacct.claims import (
+    INTEGER_ORDERS,
+    UNSTATED,
+    Adjacency,
+    Claim,
+    Kind,
+    Orders,
+    Source,
+    check_stated,
+    infer,
+)
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo
 from symacct.exact import INFINITY
 from symacct.expr import Node
+from symacct.forking import cached_property
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
@@ -26,6 +36,16 @@ Condition = Callable[[Node], str | None]
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
 STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
+_REMEDIES = {
+    "about": "about= with the operation's name",
+    "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
+    "source": "source=Source(work, place)",
+    "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
+    "adjacency": "adjacency= such as ADD_REMOVE of symacct.claims",
+    "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
+    "status": STATUS_REMEDY,
+}
 
 
 def always(node: Node) -> str | None:
@@ -33,9 +53,9 @@ def always(node: Node) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Theorem:
-    """One statement about one operation.
+    """One statement about one operation; SoundnessError where what decides its claim is left out.
 
     `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
     operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
@@ -43,15 +63,18 @@ class Theorem:
     """
 
     name: str
-    about: str
-    kind: Kind
-    source: Source
-    orders: Orders
-    adjacency: Adjacency
     bound: Callable[..., Any]
+    about: str = UNSTATED
+    kind: Kind = UNSTATED
+    source: Source = UNSTATED
+    orders: Orders = UNSTATED
+    adjacency: Adjacency = UNSTATED
+    #: Is the bound nondecreasing in every ε(j) that it reads?
+    monotone: bool = UNSTATED
+    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
+    status: str = UNSTATED
     assumes: str = "nothing further"
     applies: Condition = always
-    monotone: bool = True
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True
@@ -59,12 +82,14 @@ class Theorem:
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
-    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
-    status: str = "proved"
     #: What `by=` may set, each with the value it has where it is not set.
     options: tuple[tuple[str, int], ...] = field(default=())
     #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
     option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
+        check_status(f"theorem {self.name}", self.status)
 
     @property
     def statement(self) -> str:
@@ -111,7 +136,7 @@ def forget(name: str) -> None:
     """Take a theorem out of the register, such as one of your own that you want to restate."""
     global _revision
     if _register.pop(name, None) is None:
-        raise DomainError(f"theorem: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
     _revision = next(_changes)
 
 
@@ -123,8 +148,6 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
         made = Theorem(name=name, bound=bound, **statement)
-        if made.status not in STATUSES:
-            raise DomainError(f"theorem {name}: found status {made.status!r}, needed {STATUSES}")
         if made.default and made.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
@@ -137,6 +160,12 @@ def theorem(name: str, **statement: Any) -> Callable[[Callable[..., Any]], Calla
     return register
 
 
+def check_status(what: str, status: Any) -> None:
+    """DomainError for what is no status."""
+    if status not in STATUSES:
+        raise DomainError(f"{what}: found status {status!r}, needed one of {', '.join(STATUSES)}")
+
+
 def theorems() -> list[Theorem]:
     """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders."""
     return list(_register.values())
@@ -144,19 +173,25 @@ def theorems() -> list[Theorem]:
 
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
-    key, colon, options = str(name).partition(":")
+    key, colon, options = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _register.get(key)
     if found is None:
-        raise DomainError(f"by: found {name!r}, needed one of {', '.join(_register)}")
+        raise DomainError(f"by: found {echo(name)}, needed one of {', '.join(_register)}")
     return _with_options(found, options) if colon else found
 
 
 def refuse_unproved(by: str | None) -> None:
     """SoundnessError if the pinned theorem is no theorem: it must never become a guarantee."""
-    if by is not None and named(by).status != PROVED:
+    if by is not None:
+        remedy = "leave out by=, or look at the number with .rdp(alpha, by=...)"
+        check_proved(named(by).name, named(by).status, remedy)
+
+
+def check_proved(what: str, status: str, remedy: str) -> None:
+    """SoundnessError for what a guarantee must not rest on."""
+    if status != PROVED:
         raise SoundnessError(
-            f"{named(by).name}: found the status {named(by).status!r}, needed a proved theorem for "
-            "a guarantee; leave out by=, or look at the number with .rdp(alpha, by=...)"
+            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee; {remedy}"
         )
 
 
@@ -260,7 +295,8 @@ def _order_message(theorem: Theorem, alpha: Any) -> str:
         remedy = "; use .convexify() for an upper bound"
         if theorem.kind is Kind.LOWER:
             remedy = "; ask for a whole order"
-    return f"{theorem.name} holds at {theorem.orders}, got {alpha}{remedy}."
+    shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
+    return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
 
 
 def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem]) -> None:
@@ -287,10 +323,12 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
                 f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
             )
             raise DomainError(
-                f"by: found option {part!r} of {theorem.name}, needed {needed or 'no option'}"
+                f"by: found option {echo(part)} of {theorem.name}, needed {needed or 'no option'}"
             )
         if match[1] in chosen:
-            raise DomainError(f"by: found {match[1]} twice in {text!r}, needed each option once")
+            raise DomainError(
+                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
+            )
         chosen[match[1]] = int(match[2])
     options = {**dict(theorem.options), **chosen}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])

@@ -1,4 +1,4 @@
-"""One hypothesis profile for all tests: the same examples every time, no timing."""
+"""Two hypothesis profiles: the same few examples every time, and new ones for the soak."""
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -10,5 +10,9 @@ settings.register_profile(
     # Shrinking a failing product of laws takes longer than reading it.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+# `--hypothesis-profile=soak --hypothesis-seed=N`, as `python -m tests.soak` runs it.
+settings.register_profile(
+    "soak", settings.get_profile("laws"), derandomize=False, database=None, max_examples=60
 )
 settings.load_profile("laws")

@@ -269,7 +269,7 @@ def test_nesting_has_a_limit_that_can_be_raised():
         node = PostProcess(node)
     with pytest.raises(LimitError, match=r"nesting depth.*found 61.*limits\(depth="):
         PostProcess(node)
-    with symacct.limits(depth=100):
+    with symacct.limits(depth=64):
         deeper = PostProcess(PostProcess(node))
     assert deeper.depth == node.depth + 2
 

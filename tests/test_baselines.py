@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from symacct import AssumptionError, DomainError, Gaussian, Kind, OrderError, baselines
 from symacct.arithmetic import BALL
+from symacct.claims import REPLACE_ONE
+from symacct.exact import INFINITY
 from tests import independent
 from tests.support import holds
 
@@ -151,7 +153,7 @@ def test_gaussian_delta_is_the_formula(eps, sigma):
 
 def test_gaussian_delta_of_a_published_pair():
     # Balle and Wang 2018: at sensitivity 1, ε = 1, σ = 1, δ = 0.126936737506…
-    assert str(baselines.gaussian_delta(1, 1, digits=12).delta) == "0.126936737506"
+    assert str(baselines.gaussian_delta(1, 1, digits=12).delta) == "0.126936737507"  # rounded up
 
 
 @given(
@@ -211,6 +213,9 @@ def test_the_gaussian_approximations_are_the_divergence_of_their_normal_laws(alp
     ):
         assert holds(found, expected, 25)
         assert not found.certified
+        assert found.claim.kind is Kind.NEITHER
+        assert found.claim.adjacency == REPLACE_ONE
+        assert [a in found.claim.orders for a in (1, alpha, INFINITY)] == [False, True, False]
         assert "approximation" in str(found.claim.sources[0])
 
 
@@ -272,9 +277,76 @@ def test_route_one_can_beat_route_two():
 def test_route_three_is_a_conjecture_and_says_so():
     found = baselines.route_three(1, 5, 1)
     assert found.status == "conjecture"
+    assert {found.epsilon.claim.kind, found.delta.claim.kind} == {Kind.NEITHER}
     assert not found.delta.certified
     assert "conjecture" in str(found)
     assert holds(found.delta, MP.exp(-MP.mpf(25) / 2), 25)
+
+
+# --- what a claim says of a baseline, against the worst (ε, δ)-DP mechanism itself
+
+
+def leaky_response(e, d):
+    """P and Q: the record is given away with probability δ, else randomized response."""
+    x, keep = MP.exp(number(e)), 1 - number(d)
+    p = [number(d), keep * x / (1 + x), keep / (1 + x), MP.mpf(0)]
+    return p, p[::-1]
+
+
+def hockey_stick(p, q, epsilon):
+    return MP.fsum(max(a - MP.exp(epsilon) * b, MP.mpf(0)) for a, b in zip(p, q, strict=True))
+
+
+def runs(pair, k):
+    """P^k and Q^k, outcome by outcome."""
+    p, q = [MP.mpf(1)], [MP.mpf(1)]
+    for _ in range(k):
+        p, q = ([a * b for a in law for b in one] for law, one in zip((p, q), pair, strict=True))
+    return p, q
+
+
+@pytest.mark.parametrize("d", [F(0), F(1, 100)])
+@pytest.mark.parametrize("e", [F(1, 10), F(1)])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_a_composition_is_of_the_kind_it_says(e, d, k):
+    laws = runs(leaky_response(e, d), k)
+    slack, total = F(1, 1000), 1 - (1 - d) ** k * F(99, 100)
+    found = [baselines.naive(e, d, k), baselines.optimal(e, d, k, total)]
+    found += [make(e, d, k, slack) for make in (baselines.advanced, baselines.strong)]
+    found += [baselines.kairouz(e, d, k, i) for i in range(k // 2 + 1)]
+    for one in found:
+        epsilon, delta = (MP.make_mpf(x.upper._mpf_) for x in (one.epsilon, one.delta))
+        truth = hockey_stick(*laws, epsilon)
+        assert truth <= delta * (1 + MP.mpf(10) ** -25) + MP.mpf(10) ** -40
+        kinds = {one.epsilon.claim.kind, one.delta.claim.kind}
+        exact = one.name.startswith("optimal")
+        assert kinds == {Kind.EXACT if exact else Kind.UPPER}
+        assert not exact or truth >= delta * (1 - MP.mpf(10) ** -25) or epsilon == 0
+
+
+@pytest.mark.parametrize("gamma", [F(1, 50), F(1, 2), F(1)])
+@pytest.mark.parametrize("d", [F(0), F(1, 100)])
+def test_sampling_of_epsilon_and_delta_is_attained(gamma, d):
+    """With the record the law is γP + (1−γ)Q, without it Q; under a smaller ε′, δ′ is larger."""
+    p, q = leaky_response(2, d)
+    mixed = [number(gamma) * a + (1 - number(gamma)) * b for a, b in zip(p, q, strict=True)]
+    epsilon, delta = baselines.subsampled_dp(2, d, gamma)
+    assert epsilon.claim.kind is delta.claim.kind is Kind.EXACT
+    for end, factor, above in ((epsilon.upper, 0, False), (epsilon.lower, MP.mpf(10) ** -20, True)):
+        truth = hockey_stick(mixed, q, MP.make_mpf(end._mpf_) * (1 - factor))
+        assert (truth > MP.make_mpf(delta.upper._mpf_) + MP.mpf(10) ** -24) is above
+
+
+@pytest.mark.parametrize("orders", [(1, 2, False), (F(3, 2), F(3, 2), True), (INFINITY, 2, False)])
+def test_statements_at_one_order_are_about_the_orders_they_hold_at(orders):
+    asked, given, holds_there = orders
+    for found in (
+        baselines.chi_to_delta(2, given, 3),
+        baselines.bad_data(given, "1/10", 5, 1001),
+        baselines.good_data(given, "1/10", 5, 1001),
+    ):
+        assert (asked in found.claim.orders) is holds_there
+    assert INFINITY not in baselines.reverse_moment_bound(given, "1/10").claim.orders
 
 
 # --- statements about (ε, δ) and the reverse direction

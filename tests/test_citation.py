@@ -88,6 +88,8 @@ def test_a_theorem_of_the_user_s_own_is_cited_by_its_own_key():
         source=Source("me & you", "notebook {3}, p. 5 % of @all"),
         orders=FINITE_ORDERS,
         adjacency=ADD_REMOVE,
+        monotone=True,
+        status="proved",
         default=False,
     )
     def bound(ctx, eps, alpha, gamma):

@@ -29,14 +29,28 @@ from symacct import (
     theorems,
 )
 from symacct import theory as register
-from symacct.claims import EITHER, Relation, adjacency, combine, infer, kind
+from symacct.claims import (
+    ALL_ORDERS,
+    EITHER,
+    FINITE_ORDERS,
+    INFINITE_ORDER,
+    INTEGER_ORDERS,
+    Relation,
+    adjacency,
+    combine,
+    infer,
+    kind,
+)
 from symacct.theory import named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER
 
 
-@pytest.mark.parametrize("kinds", product(Kind, repeat=3))
+BOUNDS = (EXACT, UPPER, LOWER)
+
+
+@pytest.mark.parametrize("kinds", list(product(BOUNDS, repeat=3)))
 def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
     if {UPPER, LOWER} <= set(kinds):
         with pytest.raises(SoundnessError, match=r"bounds nothing.*needed"):
@@ -47,8 +61,18 @@ def test_kinds_combine_to_the_weakest_and_never_mix(kinds):
     assert combine([], "test") is EXACT
 
 
+@pytest.mark.parametrize("other", BOUNDS)
+def test_what_is_neither_bound_is_no_premise_and_no_curve(other):
+    for kinds in ([Kind.NEITHER], [Kind.NEITHER, other], [other, Kind.NEITHER]):
+        with pytest.raises(SoundnessError, match="no bound"):
+            combine(kinds, "test")
+    for given in (Kind.NEITHER, "neither", "Upper", None, [], 5):
+        with pytest.raises(DomainError, match="kind: found"):
+            Curve("alpha", kind=given, adjacency="either")
+
+
 @pytest.mark.parametrize("monotone", [True, False])
-@pytest.mark.parametrize(("stated", "premise"), product(Kind, repeat=2))
+@pytest.mark.parametrize(("stated", "premise"), list(product(BOUNDS, repeat=2)))
 def test_a_statement_about_an_inexact_premise(stated, premise, monotone):
     def yields():
         return infer("test", Claim(stated), [Claim(EXACT), Claim(premise)], monotone).kind
@@ -62,23 +86,42 @@ def test_a_statement_about_an_inexact_premise(stated, premise, monotone):
 
 def test_a_certificate_is_lost_once_for_all():
     sure, unsure = Claim(EXACT), Claim(EXACT, certified=False)
-    assert infer("test", sure, [sure, sure]).certified
-    assert not infer("test", sure, [sure, unsure]).certified
-    assert not infer("test", unsure, [sure]).certified
+    assert infer("test", sure, [sure, sure], True).certified
+    assert not infer("test", sure, [sure, unsure], True).certified
+    assert not infer("test", unsure, [sure], True).certified
 
 
 def test_premises_must_be_about_one_relation():
-    assert infer("test", Claim(UPPER), [Claim(EXACT, ADD), Claim(EXACT)]).adjacency == ADD
-    assert infer("test", Claim(UPPER, ADD), [Claim(EXACT)]).adjacency == ADD
+    assert infer("test", Claim(UPPER), [Claim(EXACT, ADD), Claim(EXACT)], True).adjacency == ADD
+    assert infer("test", Claim(UPPER, ADD), [Claim(EXACT)], True).adjacency == ADD
     for premises in ([Claim(EXACT, ADD), Claim(EXACT, REPLACE)], [Claim(EXACT, REPLACE)]):
         with pytest.raises(AdjacencyError, match="test: found add_remove and replace_one"):
-            infer("test", Claim(UPPER, ADD), premises)
+            infer("test", Claim(UPPER, ADD), premises, True)
+
+
+def test_what_leaves_the_relation_open_takes_over_that_of_its_premises():
+    pairs = Adjacency(Relation.ADD_REMOVE, 2)
+    assert infer("test", Claim(UPPER), [Claim(EXACT, pairs)], True).adjacency == pairs
+    assert infer("test", Claim(UPPER), [], True).adjacency == Claim(UPPER).adjacency
+
+
+def test_a_claim_in_words():
+    said = Claim(UPPER, Adjacency(Relation.ADD_REMOVE, 2), Orders(2), ("A", "B"), certified=False)
+    assert str(said) == (
+        "upper (add_remove, groups of 2; real orders >= 2 and ∞) by A, B, not certified"
+    )
+    assert str(Claim(EXACT, ADD, Orders(2))) == "exact (add_remove; real orders >= 2 and ∞)"
+
+
+def test_only_all_orders_hold_infinity():
+    named = (ALL_ORDERS, FINITE_ORDERS, INTEGER_ORDERS, INFINITE_ORDER)
+    assert [float("inf") in orders for orders in named] == [True, False, False, True]
 
 
 GROUPS = [Adjacency(r, g) for r in Relation for g in (1, 2, 3, 4, 8)]
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_adjacencies_meet_in_what_both_speak_of(a, b):
     relations = {a.relation, b.relation} - {Relation.EITHER}
     if len(relations) < 2:
@@ -96,7 +139,7 @@ def test_adjacencies_meet_in_what_both_speak_of(a, b):
         )
 
 
-@pytest.mark.parametrize(("a", "b"), product(GROUPS, repeat=2))
+@pytest.mark.parametrize(("a", "b"), list(product(GROUPS, repeat=2)))
 def test_meeting_has_no_order(a, b):
     def met(x, y):
         try:
@@ -221,6 +264,8 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
             source=Source("test", "half of it"),
             orders=Orders(2, whole=True, infinite=False),
             adjacency=REPLACE,
+            monotone=True,
+            status="proved",
         )
         def half(ctx, eps, alpha, gamma):
             """ε′(α) <= γ² ε(α)/100"""
@@ -237,6 +282,8 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
                 source=Source("test", ""),
                 orders=Orders(),
                 adjacency=EITHER,
+                monotone=True,
+                status="proved",
             )(half)
     finally:
         register._register.pop("TEST-HALF", None)

@@ -94,6 +94,17 @@ def test_delta_and_epsilon_are_each_others_inverse(rho, alpha, delta):
         assert back.rad() < 1e-20
 
 
+@pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
+def test_few_bits_enclose_what_many_bits_say(rho, alpha, delta):
+    """Both ends count: the candidate itself is above the truth as often as below."""
+    for bits in range(40, 120, 4):
+        with precision(bits):
+            given = [BALL.number(x).mid() for x in (rho, alpha, delta)]
+            ball = asoodeh21.epsilon(BALL, *given)
+        with precision(400):
+            assert ball.contains(asoodeh21.epsilon(BALL, *given))
+
+
 def least_excess(alpha, epsilon, delta):
     """min_v p^α q^{1−α} + (1−p)^α (1−q)^{1−α} − 1, p = v+δ, q = ve^{−ε}, by golden sections."""
 
@@ -135,6 +146,92 @@ def test_the_optimal_delta_is_where_the_least_moment_meets_the_curve(rho, alpha,
     slack = MP.mpf(10) ** -12
     assert least_excess(alpha, epsilon, ends[0] * (1 - slack)) <= target
     assert least_excess(alpha, epsilon, ends[1] * (1 + slack)) >= target
+
+
+#: (α, ε, δ, v) of the pairs whose moment is differentiated.
+PLACES = [
+    (F(5, 2), F(1, 2), F(1, 100), F(1, 10)),
+    (F(8), F(1, 10), F(1, 50), F(9, 10)),
+    (F(11, 10), F(2), F(1, 3), F(1, 2)),
+    (F(40), F(3, 10), F(1, 10**6), F(1, 10**4)),
+]
+
+
+def moment(alpha, epsilon, delta, v):
+    """H = p^α q^{1−α} + (1−p)^α (1−q)^{1−α}, p = v+δ, q = ve^{−ε}."""
+    p, q = v + delta, v * MP.exp(-epsilon)
+    return p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_derivatives_are_those_of_the_moment(place):
+    alpha, epsilon, delta, v = (independent.number(MP, x) for x in place)
+    with precision(120):
+        *parameters, at = (BALL.number(x) for x in place)
+        pair = asoodeh21.Pair(*parameters)
+        found = {
+            "excess": pair.excess(at),
+            "slope": pair.slope(at),
+            "curvature": pair.curvature(at),
+            "epsilon": pair.per_epsilon(at),
+            "log delta": pair.per_log_delta(at),
+        }
+    true = {
+        "excess": moment(alpha, epsilon, delta, v) - 1,
+        "slope": MP.diff(lambda x: moment(alpha, epsilon, delta, x), v),
+        "curvature": MP.diff(lambda x: moment(alpha, epsilon, delta, x), v, 2),
+        "epsilon": MP.diff(lambda x: moment(alpha, x, delta, v), epsilon),
+        "log delta": MP.diff(lambda x: moment(alpha, epsilon, MP.exp(x), v), MP.log(delta)),
+    }
+    for name, value in true.items():
+        ball = MP.mpf(found[name].mid().str(30, radius=False))
+        assert abs(ball - value) < MP.mpf(10) ** -12 * abs(value), name
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_minimum_is_between_two_places_only_where_the_slope_changes_sign(place):
+    alpha, epsilon, delta, _ = (independent.number(MP, x) for x in place)
+
+    def rises(v):
+        return MP.diff(lambda x: moment(alpha, epsilon, delta, x), v) > 0
+
+    low, high = MP.mpf(10) ** -12, 1 - delta - MP.mpf(10) ** -12
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rises(middle) else (middle, high)
+    with precision(120):
+        pair = asoodeh21.Pair(*(BALL.number(x) for x in place[:3]))
+        least, end = BALL.number(independent.fraction(low)), 1 - pair.delta
+        near, far = least * (1 - BALL.number(F(1, 10**6))), least * (1 + BALL.number(F(1, 10**6)))
+        before, past = least * BALL.number(F(1, 2)), (least + end) / 2
+        holds = pair._holds_minimum
+        assert holds(near, far)
+        assert holds(before, past)
+        assert holds(near, end * (1 + BALL.number(F(1, 10**6))))  # past p = 1, where v ends
+        assert not holds(before, near)
+        assert not holds(far, past)
+        assert not holds(far, end)
+        assert not holds(BALL.number(0), past)  # H has no slope there
+        assert not holds(-before, past)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_tangents_bound_is_below_the_least_moment(place):
+    """At every place that is near enough to the minimum to give one; at a good one it is sharp."""
+    true = least_excess(*(independent.number(MP, x) for x in place[:3]))
+    found = []
+    for bits in (32, 120):
+        with precision(bits):
+            pair = asoodeh21.Pair(*(BALL.number(x) for x in place[:3]))
+            v = asoodeh21.float_argmin(float(place[0]), float(place[1]), pair.delta)
+            places = [v * BALL.number(F(k, 1000)) for k in (700, 900, 960, 999, 1001, 1040, 1100)]
+            for at in (asoodeh21.polished(pair, v), v, *places):
+                bound = pair.least_excess(at)
+                if bound is not None:
+                    found.append(MP.mpf(bound.lower().str(35, radius=False)))
+                    assert found[-1] <= true * (1 + MP.mpf(10) ** -25)
+    assert len(found) >= 6
+    assert max(found) > true * (1 - MP.mpf(10) ** -20)
 
 
 @pytest.mark.parametrize("bits", [24, 32, 48, 64])
@@ -221,7 +318,7 @@ def test_a_guarantee_by_each_conversion(conversion):
         if conversion == "optimal":
             assert not found.optimal
             assert found.epsilon.lower <= improved.epsilon.upper
-        again = m.delta(found.epsilon.upper, digits=12, conversion=conversion)
+        again = m.delta(found.epsilon.upper, digits=12, conversion=conversion, orders=[found.alpha])
         assert independent.fraction(again.delta.lower) <= Fraction(1, 10**5)
 
 

@@ -1,11 +1,15 @@
 """Curve values on disk: the same digits, no oracle call, and no trust in a damaged file."""
 
+import hashlib
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +20,8 @@ from symacct import (
     Laplace,
     PoissonSubsample,
     StorageError,
+    StorageWarning,
+    disk_memo,
     theorem,
     theory,
 )
@@ -72,6 +78,58 @@ def test_another_version_is_another_memo(tmp_path, monkeypatch):
     assert older.oracle_calls(STEP) == 1
 
 
+def test_a_formula_put_right_finds_no_value_of_the_one_before(tmp_path):
+    """A copy of the package, with another Gaussian curve under the same version."""
+    package, file = tmp_path / "symacct", tmp_path / "memo.sqlite"
+    shutil.copytree(Path(disk_memo.__file__).parent, package, ignore=lambda *_: ["__pycache__"])
+    formula = package / "mechanisms" / "gaussian.py"
+    ask = (
+        "from symacct import Accountant, Gaussian\n"
+        f"a, m = Accountant(memo={str(file)!r}), Gaussian(5)\n"
+        "print(a.rdp(m, 2), a.oracle_calls(m))"
+    )
+
+    def answers():
+        command = [sys.executable, "-c", ask]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        run = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        value, calls = run.stdout.split()
+        return float(value), int(calls)
+
+    assert answers() == (0.04, 1)
+    assert answers() == (0.04, 0)
+    right = formula.read_text(encoding="utf-8")
+    formula.write_text(right.replace("** 2 / 2", "** 2 / 4"), encoding="utf-8")
+    assert answers() == (0.02, 1)
+    formula.write_text(right, encoding="utf-8")
+    assert answers() == (0.04, 0)
+
+
+def test_the_digest_of_the_source_is_of_names_and_texts(tmp_path):
+    def digest(files):
+        package = tmp_path / str(len(list(tmp_path.iterdir())))
+        for name, text in files.items():
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / name).write_text(text)
+        return disk_memo.source_digest(package)
+
+    files = {"a.py": "x = 1", "b/c.py": ""}
+    others = [{"a.py": "x = 2", "b/c.py": ""}, {"a.py": "x = 1"}, {"a.py": "x = 1", "c.py": ""}]
+    assert digest(files) == digest({**files, "README": "changed"})
+    assert len({digest(one) for one in (files, *others)}) == 4
+
+
+def test_the_source_is_read_only_where_a_memo_is_used():
+    ask = (
+        "import symacct, symacct.disk_memo as d; symacct.Accountant().rdp(symacct.Gaussian(5), 2);"
+    )
+    ask += "print(d.source_digest.cache_info().currsize)"
+    run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "0"
+
+
 def test_what_python_code_decides_is_not_kept(tmp_path):
     file = tmp_path / "memo.sqlite"
     curve = Curve(lambda ctx, a: a / 50, kind="upper", adjacency="add_remove")
@@ -85,6 +143,8 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
         source=Source("user", "mine"),
         orders=INTEGER_ORDERS,
         adjacency=ADD_REMOVE,
+        monotone=True,
+        status="proved",
     )
     def mine(ctx, eps, alpha, gamma):
         """ε′(α) <= ε(α)"""
@@ -140,17 +200,82 @@ def test_a_full_disk_loses_no_answer(tmp_path):
     pages = base.execute("pragma page_count").fetchone()[0]
     base.execute(f"pragma max_page_count = {pages}")
 
-    def go_on():
-        for alpha in range(3, 2000):
-            accountant.rdp(STEP, alpha)
-
-    with pytest.raises(StorageError, match="full"):
-        go_on()
-    calls = accountant.oracle_calls(STEP)
-    base.execute("pragma max_page_count = 100000")
-    assert accountant.rdp(STEP, calls + 1) == Accountant().rdp(STEP, calls + 1)
-    assert accountant.oracle_calls(STEP) == calls
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for alpha in range(3, 400):
+            assert accountant.rdp(STEP, alpha, digits=8) == Accountant(8).rdp(STEP, alpha)
+        accountant.epsilon(2 * STEP, "1e-5")
+        accountant._disk.close()
+    assert [warning.category for warning in said] == [StorageWarning]
+    assert "full" in str(said[0].message)
+    assert accountant.oracle_calls(STEP) >= 397
     assert Accountant(memo=file).rdp(STEP, 2) == Accountant().rdp(STEP, 2)
+
+
+class Interrupting:
+    """The connection of a memo, with an interrupt just after one statement is done."""
+
+    def __init__(self, base, after):
+        self.base, self.after = base, after
+
+    def __getattr__(self, name):
+        return getattr(self.base, name)
+
+    def execute(self, statement, *values):
+        done = self.base.execute(statement, *values)
+        if statement == self.after:
+            self.after = None
+            raise KeyboardInterrupt
+        return done
+
+
+@pytest.mark.parametrize("after", ["begin immediate", "commit", "pragma data_version"])
+def test_an_interrupt_leaves_no_transaction_open(tmp_path, after):
+    file = tmp_path / "memo.sqlite"
+    accountant = Accountant(memo=file)
+    base = accountant._disk._base
+    accountant._disk._base = Interrupting(base, after)
+    with pytest.raises(KeyboardInterrupt):
+        accountant.rdp(STEP, 5)
+    assert not base.in_transaction
+    assert accountant.rdp(STEP, 6) == Accountant().rdp(STEP, 6)
+    other = Accountant(memo=file)
+    other.rdp(STEP, 6)
+    assert other.oracle_calls(STEP) == 0
+
+
+def digested(key, alpha, value):
+    return hashlib.sha256(b"\n".join((key, alpha, value))).digest()[:16]
+
+
+FORGED = [
+    (b"6", b"zz 0 0 0"),
+    (b"6", b"0x1 0 0 0"),
+    (b"6", b"1_0 0 0 0"),
+    (b"6", b"nan"),
+    (b"6", b"-inf"),
+    (b"6", b"1 0 0"),
+    (b"6.0", b"1 0 0 0"),
+    (b"1/0", b"1 0 0 0"),
+    (b"1/2", b"1 0 0 0"),
+    (b"0", b"1 0 0 0"),
+    (b"-5", b"1 0 0 0"),
+    (b"\xff", b"1 0 0 0"),
+    (b"6", b"\xff"),
+]
+
+
+@pytest.mark.parametrize(("alpha", "value"), FORGED)
+def test_a_row_is_read_strictly_even_with_the_right_digest(tmp_path, alpha, value):
+    file = tmp_path / "memo.sqlite"
+    Accountant(memo=file).rdp(STEP, 6)
+    with sqlite3.connect(file) as base:
+        keys = base.execute("select distinct key from ball").fetchall()
+        base.execute("delete from ball")
+        rows = [(key, alpha, value, digested(key, alpha, value)) for (key,) in keys]
+        base.executemany("insert into ball values (?, ?, ?, ?)", rows)
+    with pytest.raises(StorageError, match="holds no order and value"):
+        Accountant(memo=file).rdp(STEP, 6)
 
 
 ENDLESS = """

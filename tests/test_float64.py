@@ -20,7 +20,7 @@ from symacct import (
     RandomizedResponse,
 )
 from symacct.arithmetic import FLOAT64, LogNumber
-from symacct.enclosure import float_above
+from symacct.rounding import float_above
 
 TOLERANCE = 1e-12
 signs = st.sampled_from([-1.0, 0.0, 1.0])

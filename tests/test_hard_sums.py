@@ -753,6 +753,20 @@ def test_ternary_divergence_of_three_laws_is_below_its_bound(p):
             assert divergence <= top**l
 
 
+@pytest.mark.parametrize("f", [lambda a: a / 50, lambda ctx, a: ctx.number(a) / 50])
+@pytest.mark.parametrize("adjacency", ["either", "add_remove"])
+def test_what_is_made_from_a_curve_is_as_certified_as_the_curve(f, adjacency):
+    for kind, ask in (
+        ("exact", chi_divergence),
+        ("exact", ternary_bound),
+        ("upper", ternary_bound),
+    ):
+        m = Curve(f, kind=kind, adjacency=adjacency, at_infinity=9)
+        found = ask(m, 4)
+        assert found.certified is found.claim.certified is m.claim.certified
+        assert found.claim.adjacency == m.claim.adjacency
+
+
 def test_ternary_bound_of_an_upper_bound_uses_no_differences():
     base = ZCDP("1/50")
     for l in (3, 4, 9):

@@ -1,22 +1,30 @@
 """The text grammar and the JSON documents take expressions and nothing else."""
 
+import contextlib
 import json
+from fractions import Fraction
 
 import pytest
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import (
     Compose,
+    Curve,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Laplace,
     LimitError,
     ParseError,
     PoissonSubsample,
+    PostProcess,
+    PrecisionError,
     PureDP,
     RandomizedResponse,
     Scale,
+    SubsampleWithoutReplacement,
     SymacctError,
     from_json,
     limits,
@@ -180,6 +188,85 @@ def test_absurd_texts_are_refused_at_once(text):
     with pytest.raises((LimitError, ParseError)) as caught:
         parse(text)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "(9**9999)**9999", "sqrt(1e9999-1)", "(1+1/1e3000)**0.5", "exp(99999999999*log(2))",
+        "exp(10**9*log(1+1/10**10))", "9**(99999999999*log(3)/log(9))", "(2*pi)**(10**9)",
+        "exp(exp(exp(exp(99))))", "exp(-exp(exp(exp(99))))", "Max(exp(exp(exp(exp(99)))), 3)",
+        "1+exp(-exp(exp(exp(99))))", "sqrt(10**300+1)*sqrt(10**300+3)", "pi**pi**pi**pi**pi",
+        "Max(" + ", ".join(f"sqrt({n})" for n in range(2, 80)) + ")",
+    ],
+)  # fmt: skip
+def test_no_number_is_worked_out_that_passes_the_limits(number):
+    with pytest.raises((LimitError, PrecisionError), match="found"):
+        parse(f"Gaussian({number})")
+
+
+@pytest.mark.parametrize("text", ["True+1", "exp([1])", "-Chi(3000)", "exp(1, 2)", "sqrt()",
+                                  "'\ud800'", "Rational(1)", "[True]", "log(True)"])  # fmt: skip
+def test_what_is_no_number_is_not_computed_with(text):
+    with pytest.raises((ParseError, DomainError), match=r"found|needed"):
+        parse(f"Gaussian({text})")
+
+
+def test_a_substitution_works_out_no_number_that_passes_the_limits():
+    opened = parse("Gaussian(2**n)", symbols=["n"])
+    assert opened.subs({"n": 4}) is Gaussian(16)
+    with pytest.raises(LimitError, match="power"):
+        opened.subs({"n": 10**9})
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Gaussian(10**5000), Gaussian(sympy.Integer(10) ** 5000 + sympy.sqrt(2)),
+        PoissonSubsample(M, Fraction(1, 10**5000)), 10**5000 * M,
+        (10**5000 * M + 3 * Gaussian(10**5000)),
+        Curve(sympy.Integer(10) ** 5000 * sympy.Symbol("alpha"), adjacency="either"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_integers_of_more_digits_than_python_writes(node):
+    assert parse(repr(node)) is node
+    assert from_json(node.to_json()) is node
+    assert str(node.explain())
+    assert "0" * 5000 in Gaussian(10**5000).latex()
+
+
+OPERATED = {
+    "PostProcess": PostProcess,
+    "Scale": lambda m: Scale(m, "1/2"),
+    "Poisson": lambda m: PoissonSubsample(m, "1/2"),
+    "subset": lambda m: SubsampleWithoutReplacement(m, "1/2"),
+    "sum": lambda m: PostProcess(m + Laplace(3)),
+    "group": lambda m: GroupPrivacy(m, 1),
+}
+
+
+@pytest.mark.parametrize("name", OPERATED)
+def test_as_deep_as_the_limit_can_be_raised_nothing_overflows(name):
+    with limits(depth=64):
+        node = M
+        while node.depth < 63:
+            node = OPERATED[name](node)
+        assert parse(repr(node)) is node
+        assert from_json(node.to_json()) is node
+        for ask in (
+            lambda: node.rdp(2, digits=5),
+            lambda: node.lower_bound(2, digits=5),
+            lambda: node.rdp(2, engine="float64"),
+            lambda: node.subs({}),
+            lambda: str(node.explain()),
+            lambda: node.cite(),
+            lambda: str(node.graph()),
+        ):
+            with contextlib.suppress(SymacctError):
+                ask()
+    with pytest.raises(DomainError, match="limit depth: found 65, needed at most 64"):
+        limits(depth=65).__enter__()
 
 
 def test_long_but_flat_texts_are_read():

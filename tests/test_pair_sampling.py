@@ -149,6 +149,58 @@ def test_the_sampled_curve_is_the_largest_of_four_divergences(name, alpha):
     assert abs(answer.upper - truth(densities, total, GAMMA, alpha)) < 1e-17
 
 
+#: Pairs of which neither mean is 0, and two laws on the line with their likelihood ratios.
+SHIFTED = {
+    "log-normal": (
+        laws.LogNormal(3, 2),
+        laws.LogNormal(2, 2),
+        (normal(3, 2), normal(2, 2)),
+    ),
+    "second of two": (
+        laws.MultivariateNormal([1, 2], [[2, 0], [0, 3]]),
+        laws.MultivariateNormal([1, 1], [[2, 0], [0, 3]]),
+        (normal(2, 3), normal(1, 3)),
+    ),
+    # On the axis of the eigenvector (1, 1), whose variance is 3, the means are 3/√2 and 1/√2.
+    "along an axis": (
+        laws.MultivariateNormal([2, 1], [[2, 1], [1, 2]]),
+        laws.MultivariateNormal([1, 0], [[2, 1], [1, 2]]),
+        (normal(3 / MP.sqrt(2), 3), normal(1 / MP.sqrt(2), 3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+@pytest.mark.parametrize("alpha", [Fraction(3, 2), Fraction(7, 3), 3])
+def test_only_the_difference_of_the_means_counts(name, alpha):
+    P, Q, densities = SHIFTED[name]
+    total = integral([-40, -12, -4, 0, 1, 2, 4, 8, 16, 40])
+    answer = PoissonSubsample(DistributionPair(P, Q), GAMMA).rdp(alpha, 15, by="PAIR-EXACT")
+    assert abs(answer.upper - truth(densities, total, GAMMA, alpha)) < 1e-14
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_squared_distance_of_two_means(seed):
+    """δᵀΣ⁻¹δ by mpmath's LU decomposition."""
+    chance = random.Random(seed)
+    size = 1 + seed % 4
+    root = [[Fraction(chance.randrange(-4, 5), 2) for _ in range(size)] for _ in range(size)]
+    covariance = [
+        [
+            sum(a * b for a, b in zip(one, other, strict=True)) + (i == j)
+            for j, other in enumerate(root)
+        ]
+        for i, one in enumerate(root)
+    ]
+    means = [[Fraction(chance.randrange(-9, 10), 3) for _ in range(size)] for _ in range(2)]
+    P, Q = (laws.MultivariateNormal(mean, covariance) for mean in means)
+    delta = MP.matrix([number(a) - number(b) for a, b in zip(*means, strict=True)])
+    solved = MP.lu_solve(MP.matrix([[number(x) for x in row] for row in covariance]), delta)
+    true = (delta.T * solved)[0]
+    assert abs(number(P.squared_distance(Q)) - true) < 1e-30
+    assert P.squared_distance(Q) == Q.squared_distance(P)
+
+
 @pytest.mark.parametrize("name", ["tilt", "Poisson", "normal", "gamma"])
 @pytest.mark.parametrize("alpha", [1, Fraction(5, 2), 9])
 def test_each_direction_is_its_definition(name, alpha):

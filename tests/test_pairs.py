@@ -184,11 +184,86 @@ def test_what_is_no_law_is_refused(build, says):
         build()
 
 
+@given(st.permutations(range(5)), st.permutations(range(5)), st.integers(0, 10**6))
+def test_mappings_are_matched_by_outcome(first, second, seed):
+    """D_2 = log Σ_x P(x)²/Q(x), summed by name in exact fractions."""
+    rng = random.Random(seed)
+    weights = [[rng.randint(1, 9) for _ in range(5)] for _ in "PQ"]
+    p, q = ([Fraction(w, sum(law)) for w in law] for law in weights)
+    names = ["a", 1, None, ("b", 2), Fraction(1, 2)]
+    pair = DistributionPair({names[i]: p[i] for i in first}, {names[i]: q[i] for i in second})
+    moments = (sum(a**2 / b for a, b in zip(x, y, strict=True)) for x, y in ((p, q), (q, p)))
+    with mpmath.workdps(40):
+        truth = mpmath.log(max(Fraction(m) for m in moments))
+        answer = pair.rdp(2, digits=25)
+        assert answer.lower <= truth * (1 + mpmath.mpf(10) ** -35)
+        assert truth * (1 - mpmath.mpf(10) ** -35) <= answer.upper
+    assert parse(repr(pair)) is pair is from_json(pair.to_json())
+
+
+def test_keys_are_no_probabilities():
+    pair = DistributionPair({0: "1/2", 1: "1/2"}, {1: "3/4", 0: "1/4"})
+    assert pair is DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
+    assert pair.rdp(4).lower > 0
+
+
+HALVES = {"x": "1/2", "y": "1/2"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        (HALVES, {"x": 1}, "found the outcomes 'y' in P alone.*probability 0"),
+        ({"x": 1}, HALVES, "found the outcomes 'y' in Q alone"),
+        (HALVES, {"z": 0, **HALVES}, "found the outcomes 'z' in Q alone"),
+        (dict.fromkeys(range(9), 0), HALVES, "outcomes 0, 1, 2, … in P alone"),
+        (HALVES, ["1/2", "1/2"], "found dict for P and list for Q"),
+        (["1/2", "1/2"], HALVES, "found list for P and dict for Q"),
+        ({0, 1}, [0, 1], "found {0, 1}, needed a list"),
+        ([0, 1], frozenset([0, 1]), "needed a list"),
+        ({0: 1, 1: 0}.keys(), [0, 1], "needed a list"),
+        ({0: 1, 1: 0}.items(), [0, 1], "needed a list"),
+        (b"\x00\x01", [0, 1], "needed a list"),
+    ],
+)
+def test_what_has_no_order_is_refused(one, other, says):
+    with pytest.raises(DomainError, match=says):
+        DistributionPair(one, other)
+
+
+@pytest.mark.parametrize("unordered", [{1, 2}, {1: 2, 2: 1}, {1: 2}.keys()])
+def test_no_law_reads_a_set_or_the_keys_of_a_mapping(unordered):
+    for build in (
+        lambda: laws.MultivariateNormal(unordered, [[1, 0], [0, 1]]),
+        lambda: laws.MultivariateNormal([0, 0], unordered),
+        lambda: laws.MultivariateNormal([0, 0], [unordered, [0, 1]]),
+        lambda: laws.Density("-x**2", unordered),
+    ):
+        with pytest.raises(DomainError, match="needed a list"):
+            build()
+
+
 def test_the_number_of_outcomes_is_limited():
     with limits(outcomes=3), pytest.raises(LimitError, match=r"outcomes.*limits\(outcomes"):
         DistributionPair(["1/4"] * 4, ["1/4"] * 4)
     with pytest.raises(LimitError):
         DistributionPair(itertools.repeat(0), [1])
+
+
+def test_the_entries_of_a_matrix_are_limited_and_never_cut_short():
+    with limits(outcomes=4):
+        kept = laws.MultivariateNormal([0, 1], [[1, 0], [0, 1]])
+        assert len(kept.mean) == len(kept.covariance) == 2
+        with pytest.raises(LimitError, match="mean: found 9, the limit is 4"):
+            laws.MultivariateNormal([0] * 3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        with pytest.raises(LimitError, match="covariance: found 5, the limit is 4"):
+            laws.MultivariateNormal([0, 0], [[1, 0]] * 5)
+        with pytest.raises(DomainError, match="a covariance of 4 rows"):
+            laws.MultivariateNormal([0, 0], [[1, 0]] * 4)
+        with pytest.raises(LimitError, match="mean"):
+            laws.MultivariateNormal(itertools.count(), [[1]])
+        with pytest.raises(LimitError, match="covariance"):
+            laws.MultivariateNormal([0], [itertools.repeat(1)])
 
 
 @given(st.permutations(range(5)), st.integers(0, 10**6))

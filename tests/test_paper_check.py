@@ -9,12 +9,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import DomainError, Kind, LimitError, OrderError, ParseError, limits
+from symacct import Kind, LimitError, ParseError, limits
 from symacct.cli import main
 from symacct.explore.paper_check import Verdict, check, entries, judged, printed_number
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "papers.json"
-TRUE, ROUNDED, WRONG, UNDECIDED = Verdict
+TRUE, ROUNDED, WRONG, UNDECIDED, MALFORMED = Verdict
 
 
 def file(*listed, **more):
@@ -196,18 +196,6 @@ BAD = [
     ('{"paper": 2, "entries": []}', 'found no {"paper"'),
     (file(), "found no entries"),
     (file(entry(), more=1), "found the field 'more'"),
-    (file(3), "found 3, needed an object"),
-    (file(entry(ask="sigma")), "found ask 'sigma'"),
-    (file({"ask": "rdp"}), "found no 'alpha'"),
-    (file(entry(delta="1e-5")), "found the field 'delta'"),
-    (file(entry(alpha=8)), "found alpha 8, needed text"),
-    (file(entry(printed=0.16)), "found printed 0.16, needed text"),
-    (file(entry("about 1")), "needed a number such as 1.26"),
-    (file(entry("-1")), "needed a number such as 1.26"),
-    (file(entry("1e99999")), "needed a number such as 1.26"),
-    (file(entry(direction="up")), "found direction 'up'"),
-    (file(entry(conversion="classic")), "which only epsilon and delta take"),
-    (file(entry(orders=["2", 3])), "found orders"),
     ('{"paper": 1, "entries": ' + "[" * 100_000, "no JSON"),
 ]
 
@@ -220,17 +208,64 @@ def test_anything_else_is_one_clear_error(text, words):
     assert "\n" not in str(caught.value)
 
 
-def test_an_entry_that_cannot_be_asked_is_named():
-    good = entry()
-    with pytest.raises(ParseError, match=r"entry 2 \(here\): column 1"):
-        list(check(file(good, entry(expression="__import__('os')"))))
-    with pytest.raises(DomainError, match="entry 1"):
-        list(check(file(entry(expression="Gaussian(-1)"))))
-    bad = entry(expression="PoissonSubsample(Gaussian(1), 1/2)", alpha="5/2", by="ZW19-T5")
-    with pytest.raises(OrderError, match="entry 1"):
-        list(check(file(bad)))
+MALFORMED_ENTRIES = [
+    (3, "found 3, needed an object"),
+    (entry(ask="sigma"), "found ask 'sigma'"),
+    ({"ask": "rdp"}, "found no 'alpha'"),
+    (entry(delta="1e-5"), "found the field 'delta'"),
+    (entry(alpha=8), "found alpha 8, needed text"),
+    (entry(printed=0.16), "found printed 0.16, needed text"),
+    (entry("about 1"), "needed a number such as 1.26"),
+    (entry("-1"), "needed a number such as 1.26"),
+    (entry("1e99999"), "needed a number such as 1.26"),
+    (entry(direction="up"), "found direction 'up'"),
+    (entry(conversion="classic"), "which only epsilon and delta take"),
+    (entry(orders=["2", 3]), "found orders"),
+    (entry(ask=[]), "found ask []"),
+    (entry(ask=None), "found ask None"),
+    (entry(source=7), "found source 7, needed text"),
+    (entry(source="\x1b[2J"), "needed text"),
+    (entry(comment="\ud800"), "needed text"),
+    (entry(alpha="1" * 100_000), "LimitError"),
+    ([entry()], "needed an object"),
+]
+
+
+@pytest.mark.parametrize(("broken", "words"), MALFORMED_ENTRIES)
+def test_a_malformed_entry_is_named_and_the_others_are_judged(broken, words):
+    first, middle, last = check(file(entry(), broken, entry("0.3")))
+    assert (first.verdict, middle.verdict, last.verdict) == (TRUE, MALFORMED, WRONG)
+    assert (middle.place, words in middle.reason) == (2, True)
+
+
+def test_a_printed_number_of_any_size_is_judged():
+    (found,) = check(file(entry("9e999")))
+    assert (found.verdict, found.reason) == (
+        WRONG,
+        "the value is 9.0e+999 below the printed number",
+    )
+    (found,) = check(file(entry("1e-999")))
+    assert found.reason == "the value is 0.16 above the printed number"
+
+
+UNASKABLE = [
+    ({"expression": "__import__('os')"}, "ParseError: column 1"),
+    ({"expression": "Gaussian(-1)"}, "DomainError"),
+    ({"expression": "PoissonSubsample(Gaussian(1), 1/2)", "by": "ZW19-T5"}, "OrderError"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), UNASKABLE)
+def test_an_entry_that_cannot_be_asked_is_named(fields, error):
+    first, second = check(file(entry(), entry(alpha="5/2", **fields)))
+    assert (first.verdict, second.verdict) == (TRUE, MALFORMED)
+    assert (second.place, second.source) == (2, "here")
+    assert second.reason.startswith(error)
+
+
+def test_a_file_too_long_is_refused():
     with pytest.raises(LimitError), limits(text_bytes=10):
-        entries(file(good))
+        entries(file(entry()))
 
 
 def test_printed_numbers_keep_their_digits():
@@ -252,11 +287,22 @@ def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
     assert run(tmp_path, file(entry())).exit_code == 0
     assert run(tmp_path, file(entry(), entry("0.1"))).exit_code == 1
     assert run(tmp_path, file(entry(), entry("0.3"))).exit_code == 1
-    for text in (file(), file(entry(expression="Gaussian(0)")), b"\xff\xfe", "{"):
+    for text in (file(), b"\xff\xfe", "{"):
         answer = run(tmp_path, text)
         assert answer.exit_code == 2
         assert answer.stderr.count("\n") == 1
+    mixed = run(tmp_path, file(entry(), entry("0.3"), entry(ask=[])))
+    assert mixed.exit_code == 2
+    assert "1 of 3 numbers are true as printed" in mixed.output
+    assert "found ask []" in mixed.output
     assert CliRunner().invoke(main, ["check", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_no_more_of_a_file_is_read_than_is_allowed(monkeypatch):
+    monkeypatch.setattr(Path, "read_text", None)
+    for path in ("/dev/zero", "/dev/full"):
+        answer = CliRunner().invoke(main, ["check", path])
+        assert (answer.exit_code, "LimitError" in answer.output) == (2, True)
 
 
 def test_the_table_and_the_json_say_the_same(tmp_path):

@@ -1,6 +1,10 @@
 """Plots: what is drawn is what was certified, each kind of statement in its own style."""
 
+import json
+import math
+import random
 import sys
+from fractions import Fraction
 
 import pytest
 import sympy
@@ -10,6 +14,7 @@ from symacct import (
     TCDP,
     Curve,
     DomainError,
+    GapWarning,
     Gaussian,
     Laplace,
     MissingPackageError,
@@ -36,12 +41,14 @@ def lines(figure):
 
 
 def test_every_point_is_the_certified_value_in_its_sound_direction():
-    drawn = lines(plot(M, [2, 8, "5/2"], by=["ZW19-T5"]))
+    with pytest.warns(GapWarning, match="ZW19-T5: 1 of 3 points are gaps"):
+        drawn = lines(plot(M, [2, 8, "5/2"], by=["ZW19-T5"]))
     exact = next(line for name, line in drawn.items() if "exact" in name)
     assert list(exact.get_xdata()) == [2, 2.5, 8]
     assert list(exact.get_ydata()) == [float(M.rdp(a, 8)) for a in (2, "5/2", 8)]
     upper = next(line for name, line in drawn.items() if "ZW19-T5" in name)
-    assert list(upper.get_ydata()) == [float(M.rdp(a, 8, by="ZW19-T5")) for a in (2, 8)]
+    at = [float(M.rdp(a, 8, by="ZW19-T5")) for a in (2, 8)]
+    assert [str(y) for y in upper.get_ydata()] == [str(at[0]), "nan", str(at[1])]
     lower = lines(plot(WITHOUT, [2, 8], by=["WBK19-P11"]))
     [low] = [line for name, line in lower.items() if "lower bound" in name]
     assert list(low.get_ydata()) == [float(WITHOUT.rdp(a, 8, by="WBK19-P11")) for a in (2, 8)]
@@ -92,6 +99,57 @@ def test_a_sweep_over_any_parameter():
     over_delta = plot_sweep(Gaussian(2), {"delta": ["1e-3", "1e-6"]})
     [line] = lines(over_delta).values()
     assert list(line.get_xdata()) == [1e-6, 1e-3]
+
+
+def test_a_point_without_an_answer_is_a_gap_and_no_line_across_it():
+    sigma = sympy.Symbol("sigma")
+    over = {sigma: [1, 2, 0, 4, -1, 8, 16], "delta": "1e-6"}
+    with pytest.warns(GapWarning, match="2 of 7 points are gaps; at sigma = 0: DomainError"):
+        figure = plot_sweep({"noise": Gaussian(sigma)}, over)
+    [line] = lines(figure).values()
+    gaps = {float(x) for x, y in zip(*line.get_data(), strict=True) if math.isnan(y)}
+    assert gaps == {-1, 0}
+    with pytest.warns(GapWarning, match="6 it is infinite"):
+        [line] = lines(plot({"t": TCDP("1/10", 5)}, [2, 3, 6])).values()
+    assert [math.isnan(y) for y in line.get_ydata()] == [False, False, True]
+    with pytest.raises(DomainError, match="noise: none of 2 points has an answer; at sigma = 0"):
+        plot_sweep({"noise": Gaussian(sigma)}, {**over, sigma: [0, -1]})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_join_neighbours_and_what_stands_alone_is_marked(seed):
+    chance = random.Random(seed)
+    runs = [n + Fraction(chance.randrange(2), 2) for n in range(1, 12)]  # whole, or no count
+    over = {"n": [*runs, 20, Fraction(41, 2)], "delta": "1e-6"}
+    with pytest.warns(GapWarning):
+        figure = plot_sweep({"n": sympy.Symbol("n") * Gaussian(5)}, over)
+    joined, *marked = figure.axes[0].get_lines()
+    x, y = (list(map(float, side)) for side in joined.get_data())
+    assert x == [float(n) for n in over["n"]]
+    assert [a for a, b in zip(x, y, strict=True) if not math.isnan(b)] == [
+        a for a in x if a % 1 == 0
+    ]
+    known = [False, *(not math.isnan(b) for b in y), False]
+    alone = {a for i, a in enumerate(x) if known[i : i + 3] == [False, True, False]}
+    assert {float(one.get_xdata()[0]) for one in marked} == alone
+
+
+def test_a_grid_of_counts_is_whole_and_said(tmp_path):
+    out = ["--over", "delta=1e-5", "--out", str(tmp_path / "n.png")]
+    arguments = ["plot", "n * Gaussian(5)", "--over", "n=1:1000:10:log", *out]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0
+    assert "n is a count, taken at 1, 2, 5, 10, 22, 46, 100, 215, 464, 1000" in done.stderr
+    assert "gaps" not in done.stderr
+    swept = ["sweep", "n * Gaussian(s)", "--over", "n=1:3:9", "--over", "s=1:2:3", "--json"]
+    records = json.loads(CliRunner().invoke(main, [*swept, "--over", "delta=1e-5"]).stdout)
+    assert {r["n"] for r in records} == {"1", "2", "3"}
+    assert {r["s"] for r in records} == {"1", "3/2", "2"}
+    listed = CliRunner().invoke(main, ["plot", "n * Gaussian(5)", "--over", "n=1,3/2,2,3", *out])
+    assert listed.exit_code == 0
+    assert "Warning: plot: n * Gaussian(5): 1 of 4 points are gaps" in listed.stderr
+    none = CliRunner().invoke(main, ["plot", "n * Gaussian(5)", "--over", "n=1/2,3/2", *out])
+    assert none.exit_code == 2
 
 
 def test_a_figure_of_your_own():

@@ -15,9 +15,11 @@ from symacct import (
     TCDP,
     Accountant,
     Curve,
+    DistributionPair,
     Gaussian,
     Kind,
     Laplace,
+    OrderError,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
@@ -164,8 +166,9 @@ def test_less_delta_or_more_runs_cost_more(m, runs):
 def test_a_pure_bound_answers_delta_0_and_few_compositions():
     node = PureDP("1/2")
     assert node.epsilon(0).alpha == INFINITY
-    assert node.epsilon("1e-12").epsilon.upper == 0.5
-    assert node.epsilon("1e-12").alpha == INFINITY
+    # The truth is log((p−δ)/(1−p)), p = e^{1/2}/(1+e^{1/2}): 0.4999999999983934693… in mpmath.
+    assert "0.49999999999839346" < str(node.epsilon("1e-12").epsilon) < "0.49999999999839347"
+    assert node.epsilon("1e-12", conversion="classic").alpha == INFINITY
     assert node.delta("1/2").delta.upper == 0
     assert node.delta(3).delta.upper == 0
     many = 10_000 * PureDP("1/100")
@@ -280,3 +283,13 @@ def test_the_best_real_order_is_found_beside_a_cliff(m, delta):
     for step in range(-20, 21):
         alpha = found.alpha + Fraction(step, 50)
         assert m.epsilon(delta, orders=[alpha]).epsilon.upper >= found.epsilon.lower
+
+
+@pytest.mark.parametrize("ask", ["epsilon", "delta"])
+def test_a_curve_infinite_at_every_order_gives_no_guarantee(ask):
+    """An outcome that only one of the two laws has."""
+    question = getattr(DistributionPair(["1/2", "1/2"], [1, 0]), ask)
+    with pytest.raises(OrderError, match="infinite at every order tried"):
+        question("1/10", digits=6)
+    with pytest.raises(OrderError, match="infinite at every whole order tried"):
+        question("1/10", digits=6, orders="integer")

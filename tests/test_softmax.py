@@ -1,5 +1,7 @@
 """Appendix G of WBK19: between the largest item and α+1 times it."""
 
+from fractions import Fraction
+
 import pytest
 import sympy
 from mpmath import mp, mpf
@@ -36,6 +38,33 @@ def test_the_largest_item_is_found(alpha, sigma, gamma, sampler):
         assert low.lower - mpf(10) ** -35 <= expected <= low.upper + mpf(10) ** -35
         assert low.upper - low.lower <= abs(expected) * mpf(10) ** -24
         assert abs((high.upper - mp.log(alpha + 1) / (alpha - 1)) - expected) < mpf(10) ** -20
+
+
+@pytest.mark.parametrize("sampler", [sa.PoissonSubsample, sa.SubsampleWithoutReplacement])
+@pytest.mark.parametrize("gamma", [0, "1/1000", "1/2", "99/100"])
+@pytest.mark.parametrize("sigma", [1, 5, 20])
+@pytest.mark.parametrize("alpha", [2, 5, 64])
+def test_an_end_is_a_bound_of_the_curve_where_it_says_so(alpha, sigma, gamma, sampler):
+    """Against the best bounds of both kinds that the theorems prove."""
+    m = sampler(sa.Gaussian(sigma), gamma)
+    low, high = softmax_bounds(m, alpha)
+    assert low.claim.kind is (sa.Kind.LOWER if sampler is sa.PoissonSubsample else sa.Kind.NEITHER)
+    assert high.claim.kind is sa.Kind.UPPER
+    if low.claim.kind is sa.Kind.LOWER:
+        assert low.lower <= m.rdp(alpha).upper
+    assert high.upper >= m.lower_bound(alpha).lower
+    assert low.upper <= m.rdp(alpha, by=low.claim.theorems[0]).upper
+    for end in (low, high):
+        assert end.claim.adjacency == m.claim.adjacency
+        assert alpha in end.claim.orders
+        assert Fraction(5, 2) not in end.claim.orders
+
+
+def test_below_the_theorem_is_not_below_the_curve():
+    m = sa.SubsampleWithoutReplacement(sa.Gaussian(20), "1/2")
+    low, _ = softmax_bounds(m, 5)
+    assert low.lower > m.rdp(5).upper
+    assert low.claim.kind is sa.Kind.NEITHER
 
 
 def test_the_value_lies_between_and_few_orders_are_asked():

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -17,7 +18,7 @@ from symacct import (
     DomainError,
     Gaussian,
     GroupPrivacy,
-    Guarantee,
+    Kind,
     Laplace,
     PoissonSubsample,
     PostProcess,
@@ -29,8 +30,9 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
-from symacct.export.description import describe, exact_decimal, value
+from symacct.export.description import describe, value
 from symacct.export.fingerprint import fingerprint
+from symacct.rounding import exact_decimal
 from tests.independent import fraction
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
@@ -123,11 +125,9 @@ def test_a_lower_bound_is_never_stated():
     with pytest.raises(SoundnessError):
         lower.statement(delta="1e-5")
     found = Gaussian(2).epsilon("1e-5")
-    disguised = Guarantee(
-        found.epsilon, found.delta, found.alpha, found.conversion, lower.claim, True, lower
-    )
-    with pytest.raises(SoundnessError):
-        disguised.statement()
+    for kind, claim in ((Kind.UPPER, lower.claim), (Kind.LOWER, found.claim)):
+        with pytest.raises(SoundnessError):
+            replace(found, kind=kind, claim=claim)
 
 
 def test_what_is_refused():
@@ -139,9 +139,7 @@ def test_what_is_refused():
         STEP.statement("1e-5", form="html")
     bare = STEP.epsilon("1e-5")
     with pytest.raises(DomainError, match="without its mechanism"):
-        Guarantee(
-            bare.epsilon, bare.delta, bare.alpha, bare.conversion, bare.claim, True
-        ).statement()
+        replace(bare, mechanism=None).statement()
 
 
 # --- forms

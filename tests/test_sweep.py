@@ -168,9 +168,11 @@ def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(tmp_path):
     for content, fault in [
         (b"sigma,epsilon\n1,2\n", "line 1 is no JSON object"),
         (b"no newline and no sweep", "its first line is none of a sweep"),
-        (first + b"\x00\xff garbage\n" + third, "line 2 is no JSON object"),
-        (first + b'{"point": 7}\n', "line 2 is no record"),
-        (first + b"[" * 100_000 + b"\n", "line 2 is no JSON object"),
+        (first + b"\x00\xff garbage\n" + third, "line 2 does not match its digest"),
+        (first + b'{"point": 7}\n', "line 2 does not match its digest"),
+        (first + b"[" * 100_000 + b"\n", "line 2 does not match its digest"),
+        (first + b"0" * (5 << 20) + b"\n", "a line is longer than"),
+        (first + third.replace(b'"0.', b'"9.'), "line 2 does not match its digest"),
     ]:
         file.write_bytes(content)
         with pytest.raises(StorageError, match=fault):
@@ -178,6 +180,36 @@ def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(tmp_path):
         assert file.read_bytes() == content
     with pytest.raises(StorageError, match="name another file"):
         sweep(Gaussian(SIGMA), {SIGMA: 1, "alpha": 2}, "rdp", file=tmp_path / "no" / "folder")
+
+
+def test_a_row_of_another_sweep_is_no_row_of_this_one(tmp_path):
+    """The digest is bound to the question: expression, grid, digits."""
+    file, other = tmp_path / "results.jsonl", tmp_path / "other.jsonl"
+    question = (Gaussian(SIGMA), {SIGMA: [1, 2], "alpha": 2}, "rdp")
+    sweep(*question, file=file)
+    others = [
+        ((2 * Gaussian(SIGMA), *question[1:]), {}),
+        ((question[0], {SIGMA: [1, 3], "alpha": 2}, "rdp"), {}),
+        (question, {"digits": 11}),
+    ]
+    first, *_ = file.read_bytes().splitlines(keepends=True)
+    for arguments, settings in others:
+        other.unlink(missing_ok=True)
+        sweep(*arguments, file=other, **settings)
+        _, *rows = other.read_bytes().splitlines(keepends=True)
+        file.write_bytes(first + b"".join(rows))
+        with pytest.raises(StorageError, match="line 2 does not match its digest"):
+            sweep(*question, file=file)
+
+
+def test_without_a_damaged_line_its_point_is_computed_again(tmp_path):
+    file = tmp_path / "results.jsonl"
+    whole = sweep(STEP, GRID, file=file)
+    first, _, *rest = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(first + b"".join(rest))
+    again = Counting()
+    assert list(sweep(STEP, GRID, executor=again, file=file)) == list(whole)
+    assert len(again.points) == 1
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):

@@ -33,6 +33,8 @@ def state(name, bound, **options):
         source=Source("me", "notebook, page 3"),
         orders=FINITE_ORDERS,
         adjacency=ADD_REMOVE,
+        monotone=True,
+        status="proved",
         **options,
     )(bound)
 

@@ -54,6 +54,8 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
     applies=in_the_regime,
     default=False,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def explicit_form(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """(α−1)ε′(α) <= q²α(α−1)/((1−q)σ²) + Σ_{t=3}^{α} C(α,t) [ (2q)^t (t−1)!!/(2(1−q)^{t−1}σ^t)

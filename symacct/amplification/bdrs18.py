@@ -70,6 +70,8 @@ def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
     applies=in_the_regime,
     default=False,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def truncated_bound(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) <= 13 s²ρα for α < log(1/s)/(4ρ)"""

@@ -18,6 +18,8 @@ from symacct.theory import theorem
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
     adjacency=REPLACE_ONE,
+    monotone=True,
+    status="proved",
 )
 def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), and γ ε(1) at α = 1"""
@@ -41,6 +43,7 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     applies=not_gaussian,
     default=False,
     status="refuted",
+    monotone=True,
 )
 def sampled_gaussian_conjecture(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1): refuted"""

@@ -21,6 +21,8 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any:
     """ε(α) = Σ n_i ε_i(α)"""
@@ -48,6 +50,8 @@ def is_lower(node: Node) -> str | None:
     orders=ALL_ORDERS,
     adjacency=EITHER,
     applies=is_lower,
+    monotone=True,
+    status="proved",
 )
 @theorem(
     "SCALE",
@@ -56,6 +60,8 @@ def is_lower(node: Node) -> str | None:
     source=_STATED,
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
     """ε′(α) = c ε(α)"""
@@ -69,6 +75,8 @@ def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
     source=MIR17.at("Proposition 2"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def group_privacy(ctx: Any, eps: Any, alpha: Any, c: int) -> Any:
     """ε′(α) <= 3^c ε(2^c α) for α >= 2, its value at 2 below (ε is nondecreasing), 2^c ε(∞) at ∞"""

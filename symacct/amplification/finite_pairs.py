@@ -18,17 +18,18 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
+from symacct.amplification.zw19 import log_sum
 from symacct.arithmetic import BALL, BallArithmetic, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
+from symacct.errors import echo
 from symacct.exact import INFINITY, Exact
 from symacct.expr import Node
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.sources import VEH14, WBK19
-from symacct.sums.binomial import Terms, binomial_sum
-from symacct.sums.refine import within
+from symacct.sums.binomial import Terms
 from symacct.theory import theorem
 
 _FEW_BITS = 32
@@ -52,7 +53,7 @@ def is_pair(node: Node) -> str | None:
     if any(not number.free_symbols for number in node.symbolic_parameters()):
         return "found a rate that is no rational number, needed a rational one"
     needed = why_not_mixed(mechanism.P, mechanism.Q)
-    return needed and f"found {mechanism!r}, needed {needed}"
+    return needed and f"found {echo(mechanism)}, needed {needed}"
 
 
 def is_infinite_pair(node: Node) -> str | None:
@@ -73,6 +74,8 @@ def is_infinite_pair(node: Node) -> str | None:
     applies=is_finite_pair,
     tight=True,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P)"""
@@ -89,6 +92,8 @@ def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     assumes="neighbouring datasets give the laws P and Q, of finitely many outcomes, in any order",
     applies=is_finite_pair,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
@@ -106,6 +111,8 @@ def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     assumes="neighbouring datasets give the laws P and Q, not of finitely many outcomes",
     applies=is_infinite_pair,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def replaced_record_of_laws(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
@@ -154,26 +161,10 @@ def _log_moment(ctx: BallArithmetic, eps: Any, role: bool, gamma: Exact) -> Call
 
     def at(n: int) -> Any:
         if n not in known:
-            known[n] = ctx.number(0) if n == 1 else _log_sum(ctx, terms, n, rate)
+            known[n] = ctx.number(0) if n == 1 else log_sum(ctx, terms, n, rate)
         return known[n]
 
     return at
-
-
-def _log_sum(ctx: BallArithmetic, terms: Terms, alpha: int, rate: Any) -> Any:
-    """The logarithm of the moment; from its last term where that is proved to be all.
-
-    γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and K
-    does not fall. So K may be as large as the moments of Poisson laws make it.
-    """
-    last, before = terms.log_moment(alpha), terms.log_moment(alpha - 1) if alpha > 2 else 0
-    if ctx.is_infinite(last):
-        return last
-    log_last = last + alpha * ctx.log(rate)
-    gap = log_last - before
-    if gap > 2 * ctx.bits:
-        return log_last + within(2 * (-gap).exp())
-    return ctx.log1p(binomial_sum(ctx, alpha, rate, 1 - rate, terms))
 
 
 def _moments(ctx: BallArithmetic, eps: Any, reverse: bool) -> Terms:

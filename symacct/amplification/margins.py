@@ -12,7 +12,7 @@ import sympy
 from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.errors import OrderError, PrecisionError
+from symacct.errors import OrderError, PrecisionError, echo
 from symacct.exact import Exact
 
 # A margin is a number whose sign decides: the condition holds where it is >= 0 (or > 0).
@@ -52,7 +52,7 @@ def require_orders(name: str, alpha: Any, conditions: Callable[[Any], Iterable[A
         failed = failing(conditions(order))
         if failed is not None:
             raise OrderError(
-                f"{name} needs {failed}, which fails at order {one}; "
+                f"{name} needs {failed}, which fails at order {echo(one)}; "
                 "ask for a lower order, or leave out by= for the default bound"
             )
 

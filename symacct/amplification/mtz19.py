@@ -64,6 +64,8 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
     applies=in_the_regime,
     default=False,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def closed_form(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) <= 2q²αΔ²/σ²"""

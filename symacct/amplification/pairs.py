@@ -66,6 +66,8 @@ def as_noise(mechanism: Node) -> Node:
     applies=is_gaussian,
     tight=True,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
@@ -86,6 +88,8 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     applies=has_known_pair,
     tight=True,
     takes_exact=True,
+    monotone=True,
+    status="proved",
 )
 def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,

@@ -23,6 +23,8 @@ from symacct.theory import theorem
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
     default=False,
+    monotone=True,
+    status="proved",
 )
 def every_mechanism(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log A(α)/(α−1),

@@ -16,6 +16,7 @@ import numpy as np
 from symacct.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
 from symacct.sources import ZW19
@@ -51,6 +52,8 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     default=False,
     options=(("tau", 0), ("sides", 2)),
     option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
 )
 def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
@@ -82,6 +85,8 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     default=False,
     options=(("tau", 0), ("sides", 1)),
     option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
 )
 def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
@@ -108,6 +113,10 @@ def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, side
 
 def middle_excess(ctx: Any, alpha: Any, gamma: Any, top: Any) -> Any:
     """(1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α − 1: A(α) − 1 if every ε(l) were E."""
+    if ctx.rounds:  # the same by terms that are not negative
+        lam, endless = ctx.number(alpha) - 1, -ctx.number(INFINITY)
+        gap, empty = (ctx.power_gap(gamma, x, lam) for x in (top, endless))
+        return ctx.exp(-top) * gap - ctx.expm1(-top) * empty
     keep = 1 - gamma
     powers = (keep + gamma * ctx.exp(top)) ** alpha
     return ctx.exp(-top) * (powers - keep**alpha) + keep**alpha - 1

@@ -11,7 +11,6 @@ from symacct.arithmetic import (
     BALL,
     BallArithmetic,
     Float64Arithmetic,
-    LogNumber,
     MpmathArithmetic,
     SymbolicArithmetic,
 )
@@ -91,8 +90,8 @@ def _(ctx: Float64Arithmetic, eps: Any, orders: Iterable[int]) -> Differences:
     """float64 cannot form these differences: certified ones, rounded."""
     with precision(ctx.bits + GUARD_BITS):
         balls = differences(BALL, eps.using(BALL), orders)
-        logs = {l: float(balls(l).log().mid()) for l in orders}
-    return lambda l: LogNumber(1.0, logs[l])
+        known = {l: ctx.of_ball(balls(l)) for l in orders}
+    return known.__getitem__
 
 
 def _agreeing(ctx: MpmathArithmetic, eps: Any, l: int) -> Any:

@@ -20,6 +20,8 @@ _SUBSAMPLING = "PoissonSubsample SubsampleWithoutReplacement"
     source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= ε(α)"""
@@ -33,6 +35,8 @@ def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
     orders=FINITE_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
@@ -47,6 +51,8 @@ def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=Orders(2, infinite=False),
     adjacency=EITHER,
     reads="itself",
+    monotone=True,
+    status="proved",
 )
 def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε(α) >= ε(⌊α⌋)"""
@@ -60,6 +66,8 @@ def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=VEH14.at("Theorem 9 (data processing)"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def post_processing(ctx: Any, eps: Any, alpha: Any) -> Any:
     """ε′(α) <= ε(α)"""

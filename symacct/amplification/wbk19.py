@@ -57,6 +57,8 @@ def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     source=WBK19.at("Theorem 9"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
+    monotone=True,
+    status="proved",
 )
 def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( 1 + γ²C(α,2) min{4(e^{ε(2)}−1), e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
@@ -89,6 +91,7 @@ def has_dominating_pair(node: Node) -> str | None:
     assumes="the curve is tight and self-consistent: one dominating pair attains it",
     applies=has_dominating_pair,
     monotone=False,
+    status="proved",
 )
 def difference_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
@@ -175,6 +178,8 @@ def positive_part(count: Any) -> Any:
     adjacency=REPLACE_ONE,
     assumes="the curve is attained by datasets [x,…,x,x′] and [x,…,x] at every order",
     applies=has_one_pair,
+    monotone=True,
+    status="proved",
 )
 def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) >= α/(α−1) log(1−γ)
@@ -191,6 +196,8 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=INFINITE_ORDER,
     adjacency=REPLACE_ONE,
     tight=True,
+    monotone=True,
+    status="proved",
 )
 def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
@@ -205,9 +212,13 @@ def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     reads="itself",
+    monotone=True,
+    status="proved",
 )
 def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """K(λ) <= (1−λ+⌊λ⌋) K(⌊λ⌋) + (λ−⌊λ⌋) K(⌊λ⌋+1), K(0) = 0; hence ε(α) <= ε(2) for α < 2"""
+    if type(alpha) is int and alpha > 1:
+        return eps(alpha)
     below = floor_order(alpha)
     share = ctx.number(alpha - below)
     high = ctx.number(below) * eps(below + 1)
@@ -225,6 +236,8 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=WBK19.at("Proposition 35"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    monotone=True,
+    status="proved",
 )
 def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
     """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""

@@ -21,6 +21,8 @@ from symacct.theory import theorem
     assumes="a nondecreasing ε; it is infinite where ε(∞) is",
     applies=is_nondecreasing,
     default=False,
+    monotone=True,
+    status="proved",
 )
 def pure_remark(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= α/(α−1) log(1 + γ e^{ε(α)} (e^{ε(∞)} − 1))"""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
+from symacct.arithmetic import BallArithmetic
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.refine import within
 from symacct.theory import theorem
 
 
@@ -25,7 +28,9 @@ def has_swap_symmetric_pair(node: Node) -> str | None:
 def has_one_pair(node: Node) -> str | None:
     """Where the mechanism's curve is exact, one pair attains it, the same at every order."""
     below = node.mechanism.walk()  # type: ignore[attr-defined]
-    mixed = next((one for one in below if not one.one_pair), None)
+    mixed = next(
+        (one for one in below if not one.one_pair and one.claim.kind is not Kind.UPPER), None
+    )
     if mixed is None:
         return None
     return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
@@ -49,7 +54,31 @@ def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
     Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
     """
-    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, moments(ctx, eps)))
+    return log_sum(ctx, moments(ctx, eps), alpha, gamma)
+
+
+@singledispatch
+def log_sum(ctx: Any, terms: Terms, alpha: Any, gamma: Any) -> Any:
+    """log A(α) from the terms e^{K_l} − 1."""
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+
+
+@log_sum.register
+def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
+    """From the last term where that is proved to be all, so that K may be as large as it likes.
+
+    γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
+    convex K does not fall.
+    """
+    last = terms.log_moment(alpha)
+    if ctx.is_infinite(last):
+        return last
+    if terms.shape == "convex" and last > 2 * ctx.bits:
+        log_last = last + alpha * ctx.log(gamma)
+        gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
+        if gap > 2 * ctx.bits:
+            return log_last + within(2 * (-gap).exp())
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
 
 
 @theorem(
@@ -62,6 +91,8 @@ def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     assumes="E_Q[(P/Q − 1)^l] >= 0 for all odd 3 <= l <= α and all adjacent pairs (condition 4)",
     applies=has_swap_symmetric_pair,
     tight=True,
+    monotone=True,
+    status="proved",
 )
 def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) = log A(α)/(α−1),
@@ -76,6 +107,8 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
+    monotone=True,
+    status="proved",
 )
 def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}
@@ -107,6 +140,8 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     "record: a lower bound for the class of mechanisms with this curve, the worst of which attains "
     "it, and not for one whose curve is that of the removal, D_l(Q‖P)",
     applies=has_one_pair,
+    monotone=True,
+    status="proved",
 )
 def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(α) >= log A(α)/(α−1),
@@ -124,6 +159,8 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
     "record's addition attains ε(∞)",
     tight=True,
+    monotone=True,
+    status="proved",
 )
 def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""

@@ -3,7 +3,7 @@
 from symacct.arithmetic.ball import BALL, BallArithmetic
 from symacct.arithmetic.context import Arithmetic
 from symacct.arithmetic.float64 import FLOAT64, Float64Arithmetic, LogNumber
-from symacct.arithmetic.mp import MpmathArithmetic
+from symacct.arithmetic.mp import MpmathArithmetic, UpwardMpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "LogNumber",
     "MpmathArithmetic",
     "SymbolicArithmetic",
+    "UpwardMpmathArithmetic",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -12,22 +11,28 @@ import flint
 import sympy
 from flint import arb, fmpq
 
-from symacct.arithmetic.context import Arithmetic
+from symacct import sizes
+from symacct.arithmetic.context import Arithmetic, PlainGaps
 from symacct.arithmetic.expression import evaluate
+from symacct.errors import PrecisionError, echo
 from symacct.exact import INFINITY, exact
+from symacct.forking import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
-_flint = threading.RLock()
+_flint = new_lock(flint.ctx.default)
+_MOST_BITS = 2**31  # beyond it a number would not fit into memory
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Balls at `bits` bits within the block, in this thread only."""
+    if bits > _MOST_BITS:
+        raise PrecisionError(f"found a precision of {echo(bits)} bits, needed at most {_MOST_BITS}")
     with _flint, flint.ctx.workprec(bits):
         yield
 
 
-class BallArithmetic:
+class BallArithmetic(PlainGaps):
     """arb balls: every value encloses the true one, roundings included."""
 
     certified = True
@@ -68,6 +73,7 @@ class BallArithmetic:
         return x if x == 0 and y > 0 else arb(x) ** y
 
     def binomial(self, n: int, k: int) -> arb:
+        sizes.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
     def sum(self, term: Callable[[int], arb], first: int, last: int) -> arb:

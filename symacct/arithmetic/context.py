@@ -16,6 +16,8 @@ class Arithmetic(Protocol):
     """
 
     certified: bool
+    #: Is there a precision that stays as it is, so that nothing may cancel?
+    rounds: bool
 
     @property
     def bits(self) -> int:
@@ -36,6 +38,15 @@ class Arithmetic(Protocol):
     def log1p(self, x: Any) -> Any:
         """log(1 + x) without cancellation at 0."""
 
+    def exp_gap(self, x: Any) -> Any:
+        """e^x − 1 − x without cancellation at 0."""
+
+    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Any:
+        """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1) and λ > 0, without cancellation at 0."""
+
+    def entropy_gap(self, gamma: Any, x: Any) -> Any:
+        """(1+u) log(1+u) − u for u = γ(e^x − 1), without cancellation at 0."""
+
     def sqrt(self, x: Any) -> Any: ...
 
     def power(self, x: Any, y: Any) -> Any:
@@ -55,3 +66,25 @@ class Arithmetic(Protocol):
 
     def is_infinite(self, x: Any) -> bool:
         """Is x exactly ∞?"""
+
+
+class PlainGaps:
+    """The gaps as they are defined, for arithmetics in which cancellation does no harm."""
+
+    rounds = False
+
+    def exp_gap(self: Any, x: Any) -> Any:
+        """e^x − 1 − x"""
+        return self.expm1(x) - x
+
+    def power_gap(self: Any, gamma: Any, x: Any, lam: Any) -> Any:
+        """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1)"""
+        u = gamma * self.expm1(x)
+        if self.is_zero(1 + u):
+            return lam
+        return (1 + u) * self.expm1(lam * self.log1p(u)) - lam * u
+
+    def entropy_gap(self: Any, gamma: Any, x: Any) -> Any:
+        """(1+u) log(1+u) − u for u = γ(e^x − 1)"""
+        u = gamma * self.expm1(x)
+        return -u if self.is_zero(1 + u) else (1 + u) * self.log1p(u) - u

@@ -8,18 +8,25 @@ from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
+from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import INFINITY, exact
 
 
-class MpmathArithmetic:
-    """mpf numbers of a private context at `bits` bits: roundings are not tracked."""
+class MpmathArithmetic(PlainGaps):
+    """mpf numbers of a private context at `bits` bits: roundings are not tracked.
+
+    They all go one way, here downwards.
+    """
 
     certified = False
+    rounds = True
+    rounding = "f"
 
     def __init__(self, bits: int) -> None:
         self.mp = MPContext()
         self.mp.prec = bits
+        self.mp._prec_rounding[1] = self.rounding
 
     @property
     def bits(self) -> int:
@@ -42,13 +49,33 @@ class MpmathArithmetic:
         return self.mp.exp(x)
 
     def expm1(self, x: Any) -> Any:
-        return self.mp.expm1(x)
+        return self.mp.mpf(-1) if x == self.mp.ninf else self.mp.expm1(x)
 
     def log(self, x: Any) -> Any:
         return self.mp.log(x)
 
     def log1p(self, x: Any) -> Any:
         return self.mp.log1p(x)
+
+    def exp_gap(self, x: Any) -> Any:
+        with self._twice_the_digits(x):
+            gap = super().exp_gap(x)
+        return +gap
+
+    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Any:
+        with self._twice_the_digits(gamma * self.expm1(x)):
+            gap = super().power_gap(gamma, x, lam)
+        return +gap
+
+    def entropy_gap(self, gamma: Any, x: Any) -> Any:
+        with self._twice_the_digits(gamma * self.expm1(x)):
+            gap = super().entropy_gap(gamma, x)
+        return +gap
+
+    def _twice_the_digits(self, x: Any) -> Any:
+        """What is of the second order in x loses as many digits as x is small."""
+        spare = max(0, -2 * self.mp.mag(x)) if x and self.mp.isfinite(x) else 0
+        return self.mp.workprec(2 * self.bits + spare)
 
     def sqrt(self, x: Any) -> Any:
         return self.mp.sqrt(x)
@@ -73,3 +100,9 @@ class MpmathArithmetic:
 
     def is_infinite(self, x: Any) -> bool:
         return bool(x == self.mp.inf)
+
+
+class UpwardMpmathArithmetic(MpmathArithmetic):
+    """The same, rounded upwards."""
+
+    rounding = "c"

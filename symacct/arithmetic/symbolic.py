@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from sympy.core.evalf import EvalfMixin
 
+from symacct.arithmetic.context import PlainGaps
 from symacct.exact import INFINITY, expression
 
 
@@ -69,7 +70,7 @@ class Max(_Extremum, sympy.Max):
     plain = sympy.Max
 
 
-class SymbolicArithmetic:
+class SymbolicArithmetic(PlainGaps):
     """SymPy expressions; nothing is evaluated, so nothing is rounded.
 
     The indices of sums are dummies, each of a sum of its own; `with_indices` names them.

@@ -13,7 +13,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
 from symacct.claims import Kind
 from symacct.domains import whole
-from symacct.errors import AssumptionError, DomainError
+from symacct.errors import AssumptionError, DomainError, echo
 from symacct.sources import DKM06, DRV10, KOV15, WBK19
 
 _SEARCH_BITS = 128
@@ -31,8 +31,10 @@ def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
     source = DKM06.at("WBK19, Theorem 12")
     return Baseline(
         "naive",
-        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε"),
-        enclose(lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ"),
+        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε", Kind.UPPER),
+        enclose(
+            lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ", Kind.UPPER
+        ),
         source,
     )
 
@@ -48,8 +50,8 @@ def advanced(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> 
 
     return Baseline(
         "advanced",
-        enclose(value, source, digits, "advanced ε"),
-        enclose(lambda: BALL.number(total), source, digits, "advanced δ"),
+        enclose(value, source, digits, "advanced ε", Kind.UPPER),
+        enclose(lambda: BALL.number(total), source, digits, "advanced δ", Kind.UPPER),
         source,
     )
 
@@ -62,7 +64,7 @@ def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Ba
     """
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), WBK19.at("Theorem 13")
     if eps > 1:
-        raise AssumptionError(f"strong: found epsilon = {eps}, needed <= 1; use advanced()")
+        raise AssumptionError(f"strong: found epsilon = {echo(eps)}, needed <= 1; use advanced()")
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:
@@ -71,8 +73,8 @@ def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Ba
 
     return Baseline(
         "strong",
-        enclose(value, source, digits, "strong ε"),
-        enclose(lambda: BALL.number(total), source, digits, "strong δ"),
+        enclose(value, source, digits, "strong ε", Kind.UPPER),
+        enclose(lambda: BALL.number(total), source, digits, "strong δ", Kind.UPPER),
         source,
     )
 
@@ -85,7 +87,7 @@ def kairouz(epsilon: Any, delta: Any, k: Any, i: Any, digits: int = 30) -> Basel
     eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
     i, source = whole(i, "kairouz, i"), KOV15.at("Theorem 3.3")
     if 2 * i > k:
-        raise DomainError(f"kairouz, i: found {i}, needed 2i <= k = {k}")
+        raise DomainError(f"kairouz, i: found {echo(i)}, needed 2i <= k = {k}")
 
     def total() -> arb:
         runs = Runs(BALL.number(eps), k)
@@ -135,7 +137,8 @@ def best_over_rounds(
     rate = rational(gamma, "gamma")
     if not callable(profile):
         raise DomainError(
-            f"best_over_rounds, profile: found {profile!r}, needed a function δ₀ ↦ ε₀ in balls, "
+            f"best_over_rounds, profile: found {echo(profile)}, needed a function δ₀ ↦ ε₀ in "
+            "balls, "
             "such as gaussian_profile(sigma)"
         )
     if k == 0 or allowed == 0 or not 0 < rate <= 1:
@@ -152,8 +155,8 @@ def best_over_rounds(
     best = _best_share(value)
     return Baseline(
         "optimal, best per-round δ",
-        enclose(lambda: value(best), source, digits, "optimal ε"),
-        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ"),
+        enclose(lambda: value(best), source, digits, "optimal ε", Kind.UPPER),
+        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ", Kind.UPPER),
         source,
     )
 

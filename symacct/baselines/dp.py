@@ -8,14 +8,17 @@ from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
 from symacct.arithmetic import BALL
-from symacct.claims import EITHER, Claim, Kind
+from symacct.baselines.result import rational
+from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import is_infinite
 from symacct.sources import WBK19, ZW19
 
-_CHI = Claim(Kind.UPPER, EITHER, sources=(WBK19.at("Lemma 31, put right"),))
+_CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, put right"),))
+# Attained where the sampled law is P with the record and Q without it, for an (ε, δ) that P and Q
+# meet: E[(γP + (1−γ)Q − e^{ε′}Q)₊] = γ E[(P − e^ε Q)₊].
 _SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))
 
 
@@ -60,8 +63,8 @@ def subsampled_dp(
     0.0170368 1.00000e-7
     """
     epsilon = nonnegative(epsilon, "subsampled_dp, epsilon")
-    if is_infinite(delta) or nonnegative(delta, "subsampled_dp, delta") > 1:
-        raise DomainError(f"subsampled_dp, delta: found {delta}, needed 0 <= delta <= 1")
+    if is_infinite(delta) or rational(delta, "subsampled_dp, delta") > 1:
+        raise DomainError(f"subsampled_dp, delta: found {echo(delta)}, needed 0 <= delta <= 1")
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
     def new_epsilon(accountant: Any) -> tuple[arb, Claim]:

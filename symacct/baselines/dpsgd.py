@@ -8,10 +8,12 @@ from typing import Any
 
 from flint import arb
 
+from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline, enclose, rational
+from symacct.claims import Kind
 from symacct.domains import positive, rate, whole
 from symacct.errors import DomainError
 from symacct.sources import BLOG
@@ -33,10 +35,9 @@ def route_one(
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
     tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
-    if tail not in tails or r == 0:
-        raise DomainError(
-            f"route_one: found tail {tail!r}, r = {r}; needed exact or chernoff, r > 0"
-        )
+    doors.one_of(tail, "route_one, tail", tails)
+    if r == 0:
+        raise DomainError("route_one: found r = 0, needed r > 0")
     steps = Fraction(k) / r
 
     def value(small: Fraction) -> arb:
@@ -53,8 +54,8 @@ def route_one(
     source = BLOG.at("route 1: Claims 9, 19 and 18")
     return Baseline(
         "route 1",
-        enclose(lambda: BALL.number(eps), source, digits, "ε"),
-        enclose(lambda: value(best), source, digits, "δ₁(ε)"),
+        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.UPPER),
+        enclose(lambda: value(best), source, digits, "δ₁(ε)", Kind.UPPER),
         source,
     )
 
@@ -72,8 +73,8 @@ def route_two(epsilon: Any, sigma: Any, k: Any, digits: int = 30) -> Baseline:
 
     return Baseline(
         "route 2",
-        enclose(lambda: BALL.number(eps), source, digits, "ε"),
-        enclose(value, source, digits, "δ₂(ε)"),
+        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.UPPER),
+        enclose(value, source, digits, "δ₂(ε)", Kind.UPPER),
         source,
     )
 
@@ -92,8 +93,8 @@ def route_three(epsilon: Any, sigma: Any, c2: Any, digits: int = 30) -> Baseline
 
     return Baseline(
         "route 3",
-        enclose(lambda: BALL.number(eps), source, digits, "ε", certified=False),
-        enclose(value, source, digits, "δ₃(ε)", certified=False),
+        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.NEITHER, certified=False),
+        enclose(value, source, digits, "δ₃(ε)", Kind.NEITHER, certified=False),
         source,
         status="conjecture",
     )

@@ -10,10 +10,10 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
-from symacct.claims import REPLACE_ONE, Kind
+from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.domains import positive, rate, whole
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError
+from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import INFINITY, order
 from symacct.sources import BW18, WBK19
 
@@ -27,7 +27,7 @@ def gaussian_delta(
     """δ(ε) = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ), the exact one; k runs have σ/√k.
 
     >>> print(gaussian_delta(1, 1, digits=10).delta)
-    0.1269367375
+    0.1269367376
     """
     eps, ratio = rational(epsilon, "epsilon"), _ratio(sigma, sensitivity, k)
     return Baseline(
@@ -122,8 +122,8 @@ def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> En
     """WBK19 Example 28: D_α of the normal laws that approximate sampling from equal records.
 
     αγ²/(2σ²)·(α*−1)/(α*−α) + ½ log((α*−1)/α*) + log((α*−1)/(α*−α))/(2(α−1)), with
-    α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, neither an upper nor a lower bound, so
-    `certified` is False: what is enclosed is the formula.
+    α* = 1 + σ²n/(γ(n−1)); ∞ from α* on. An approximation, so its kind is neither upper nor
+    lower and `certified` is False: what is enclosed is the formula.
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     last = 1 + variance * n / (gamma * (n - 1))
@@ -141,28 +141,32 @@ def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> En
 def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
     """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), the same for records half ½, half −½; n odd.
 
-    An approximation, neither an upper nor a lower bound: `certified` is False.
+    An approximation, of neither kind: `certified` is False.
     """
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     if n % 2 == 0:
-        raise DomainError(f"good_data, n: found {n}, needed an odd number of records")
+        raise DomainError(f"good_data, n: found {echo(n)}, needed an odd number of records")
     ratio = alpha * gamma**2 / (2 * variance + gamma * (n - Fraction(1, n)) / 2)
     return _approximate(lambda: BALL.number(ratio), "Example 29", digits)
 
 
 def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure:
     source = WBK19.at(f"{place}, an approximation")
-    return enclose(value, source, digits, place, Kind.UPPER, REPLACE_ONE, certified=False)
+    return enclose(value, source, digits, place, Kind.NEITHER, REPLACE_ONE, ABOVE_ONE, False)
 
 
 def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any, int]:
     """(α, γ, σ², n), exact."""
     alpha, gamma = order(alpha), rate(gamma, "gamma")
     if alpha == INFINITY or alpha == 1:
-        raise OrderError(f"order alpha: found {alpha}, needed 1 < alpha < ∞")
+        raise OrderError(f"order alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
     if gamma == 0:
         raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
-    return alpha, gamma, positive(sigma, "sigma") ** 2, whole(n, "n, the records", least=2)
+    sigma = positive(sigma, "sigma")
+    for name, value in (("alpha", alpha), ("gamma", gamma), ("sigma", sigma)):
+        if not isinstance(value, int | Fraction):
+            raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
+    return alpha, gamma, sigma**2, whole(n, "n, the records", least=2)
 
 
 def _ratio(sigma: Any, sensitivity: Any, k: Any) -> Callable[[], arb]:

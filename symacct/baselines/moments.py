@@ -28,7 +28,7 @@ from flint import arb
 
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import rational
-from symacct.claims import ADD_REMOVE, Claim, Kind
+from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import whole
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError
@@ -36,7 +36,7 @@ from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.sources import BLOG
 from symacct.sums.refine import ball
 
-_CLAIM = Claim(Kind.EXACT, ADD_REMOVE, sources=(BLOG.at("Claim 26, part 2"),))
+_CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 _BLOCKS = 2000  # blocks halved before what is proved by then is given back
 _GROWTH = Fraction(5, 4)  # of σ² from one end of a first block to the other
 _LAST_ORDER = 10**12

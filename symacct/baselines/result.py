@@ -10,30 +10,28 @@ from typing import Any
 from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError
+from symacct.enclosure import Bound, bound
+from symacct.errors import DomainError, echo
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """(ε, δ)-DP by a published composition or tail bound; both ends are Enclosures.
+    """(ε, δ)-DP by a published composition or tail bound; both numbers are Bounds.
 
     `status` is "proved", or "conjecture" for what must not be taken as a guarantee.
     """
 
     name: str
-    epsilon: Enclosure
-    delta: Enclosure
+    epsilon: Bound
+    delta: Bound
     source: Source
     status: str = "proved"
 
     def __str__(self) -> str:
         trust = "" if self.status == "proved" else f" ({self.status})"
-        return (
-            f"({self.epsilon.rounded_up(10)}, {self.delta.rounded_up(10)})-DP, {self.name}{trust}"
-        )
+        return f"({self.epsilon.rounded(10)}, {self.delta.rounded(10)})-DP, {self.name}{trust}"
 
 
 def enclose(
@@ -41,21 +39,22 @@ def enclose(
     source: Source,
     digits: int,
     what: str,
-    kind: Kind = Kind.UPPER,
+    kind: Kind,
     adjacency: Adjacency = EITHER,
+    orders: Orders = ALL_ORDERS,
     certified: bool = True,
-) -> Enclosure:
-    """The Enclosure of a ball-valued formula, at a precision doubled until the digits are there."""
-    claim = Claim(kind, adjacency, sources=(source,), certified=certified)
+) -> Bound:
+    """The Bound of a ball-valued formula, at a precision doubled until the digits are there."""
+    claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
     ask = default_accountant("ball")
-    return certified_number(ask, lambda accountant: (value(), claim), digits, what)
+    return bound(certified_number(ask, lambda accountant: (value(), claim), digits, what), kind)
 
 
 def probability_or_zero(value: Any, name: str, below: int = 1) -> Fraction:
     """A rational number in [0, 1); DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction) or number >= below:
-        raise DomainError(f"{name}: found {value}, needed a rational number in [0, {below})")
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, {below})")
     return number
 
 
@@ -63,5 +62,5 @@ def rational(value: Any, name: str) -> Fraction:
     """A rational number >= 0; DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction):
-        raise DomainError(f"{name}: found {value}, needed a rational number >= 0")
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
     return number

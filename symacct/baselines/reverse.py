@@ -12,14 +12,15 @@ from flint import arb
 
 from symacct.accountant import certified_number, default_accountant
 from symacct.arithmetic import BALL
-from symacct.claims import ADD_REMOVE, Claim, Kind
+from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import nonnegative, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError
 from symacct.exact import INFINITY, is_infinite, order
 from symacct.sources import ZW19
 
-_CLAIM = Claim(Kind.UPPER, ADD_REMOVE, sources=(ZW19.at("Appendix A, (5) and the line below"),))
+_SOURCE = ZW19.at("Appendix A, (5) and the line below")
+_CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))
 
 
 def reverse_moment(ctx: Any, alpha: Any, gamma: Any, pure: Any = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 
 import click
 from rich.table import Table
@@ -18,10 +19,11 @@ from symacct.cli.frame import (
     orders_of_search,
     orders_option,
     print_json,
-    shown,
 )
-from symacct.enclosure import Enclosure, Guarantee
-from symacct.exact import INFINITY
+from symacct.enclosure import Guarantee
+from symacct.exact import INFINITY, order
+from symacct.export.tables import as_printed
+from symacct.rounding import given
 
 
 @expression_command("rdp")
@@ -43,12 +45,18 @@ def rdp(
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
     answers = {a: ask(m, a) for a in alpha}
+    exactly = engine == "ball" and not lower
+    texts = {
+        a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
+        for a, x in answers.items()
+    }
     if as_json:
-        print_json([{"alpha": a, **x.as_dict()} for a, x in answers.items()])
+        rows = [{"alpha": a, **x.as_dict(), "value": texts[a]} for a, x in answers.items()]
+        print_json(rows)
         return
-    table = Table("order α", "ε(α)", "kind", "theorem")
+    table = Table("order α", "ε(α), rounded safely", "kind", "theorem")
     for a, x in answers.items():
-        table.add_row(a, shown(x), kind_label(x.claim), ", ".join(x.claim.theorems))
+        table.add_row(a, texts[a], kind_label(x.claim), ", ".join(x.claim.theorems))
     console().print(table)
 
 
@@ -69,7 +77,7 @@ def epsilon(
     """The smallest ε of EXPR at this δ."""
     m = symacct.parse(expr)
     guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
-    print_guarantee(guarantee, "ε", guarantee.epsilon, as_json)
+    print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json)
 
 
 @expression_command("delta")
@@ -89,21 +97,23 @@ def delta(
     """The smallest δ of EXPR at this ε."""
     m = symacct.parse(expr)
     guarantee = m.delta(epsilon, digits, conversion, orders_option(orders), by)
-    print_guarantee(guarantee, "δ", guarantee.delta, as_json)
+    print_guarantee(guarantee, ("δ", "ε"), guarantee.epsilon, as_json)
 
 
-def print_guarantee(g: Guarantee, letter: str, x: Enclosure, as_json: bool) -> None:
+def print_guarantee(
+    g: Guarantee, letters: tuple[str, str], stated: Fraction, as_json: bool
+) -> None:
     if as_json:
         print_json(g.as_dict())
         return
-    order = "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}"
     table = Table(show_header=False)
-    table.add_row(letter, f"{x.rounded_up()}  (rounded up)")
-    table.add_row("given", f"δ = {g.delta}" if letter == "ε" else f"ε = {g.epsilon}")
-    table.add_row("order α", order)
+    table.add_row(letters[0], f"{g.asked.rounded()}  (rounded up)")
+    table.add_row("given", f"{letters[1]} = {given(stated)}")
+    table.add_row("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}")
     table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")
     table.add_row("conversion", g.conversion)
     table.add_row("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve")
     table.add_row("sources", "; ".join(map(str, g.claim.sources)))
-    table.add_row("claim", f"{kind_label(g.claim)}, {g.claim.adjacency}")
+    table.add_row("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}")
+    table.add_row("curve", kind_label(g.claim))
     console().print(table)

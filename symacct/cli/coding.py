@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, by_option, main, one_clear_line, print_json
+from symacct.cli.frame import EPILOG, by_option, main, print_json
 from symacct.export.code import TARGETS
 
 
@@ -21,7 +21,6 @@ from symacct.export.code import TARGETS
 @click.option("--accuracy", default="1e-11", show_default=True, help="Largest relative error.")
 @click.option("--points", default=100, show_default=True, help="Orders to measure it at.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_clear_line
 def code_command(
     expr: str,
     target: str,
@@ -30,7 +29,10 @@ def code_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """A self-contained function that gives ε(α) of EXPR, measured against certified values."""
+    """A self-contained function that gives ε(α) of EXPR.
+
+    It is measured against certified values before it is given out.
+    """
     text = symacct.parse(expr, symbols).code(target, by, **options)
     if as_json:
         digest = hashlib.sha256(text.encode()).hexdigest()

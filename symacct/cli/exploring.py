@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -20,18 +21,19 @@ from symacct.cli.frame import (
     conversion_option,
     expression_command,
     main,
-    one_clear_line,
     orders_of_search,
     orders_option,
     print_json,
 )
-from symacct.explore.calibration import calibrate
-from symacct.explore.grids import grid
+from symacct.explore.calibration import calibrate, number
+from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
+from symacct.operations import Compose
+from symacct.rounding import given
 
 _SHOWN = 40  # rows of a table on the terminal
 
@@ -67,12 +69,14 @@ def sweep_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """One question at every point of a grid, e.g. of EXPR "1000*PoissonSubsample(Gaussian(sigma),
+    """One question at every point of a grid.
 
-    1/100)" with --over sigma=1,2,4 --over delta=1e-5.
+    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --over sigma=1,2,4
+    --over delta=1e-5.
     """
     axes = dict(axis("--over", text) for text in over)
     m = _parsed(expr, axes)
+    axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
         swept = sweep(
             m,
@@ -114,7 +118,6 @@ def sweep_command(
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file that ends in .png, .svg, .pdf or .pgf.",
 )
-@one_clear_line
 def plot_command(
     exprs: tuple[str, ...],
     orders: str | None,
@@ -123,18 +126,21 @@ def plot_command(
     ask: str,
     out: Path,
 ) -> None:
-    """A picture of ε(α) over the order, or with --over of ε, δ or ε(α) over a parameter.
+    """A picture of ε(α), or of ε or δ over a parameter.
 
-    Exact curves, upper and lower bounds are drawn apart.
+    The orders lie along the axis, or with --over the values of a parameter. Exact curves, upper
+    and lower bounds are drawn apart.
     """
-    if over:
-        axes = dict(axis("--over", text) for text in over)
-        nodes = {text: _parsed(text, axes) for text in exprs}
-        how = {"by": by[0] if by else None, "orders": orders_option(orders)}
-        figure = plot_sweep(nodes, axes, ask, **how)
-    else:
-        nodes = {text: symacct.parse(text) for text in exprs}
-        figure = plot(nodes, None if orders is None else grid(orders), by)
+    with _warnings_said():
+        if over:
+            axes = dict(axis("--over", text) for text in over)
+            nodes = {text: _parsed(text, axes) for text in exprs}
+            axes = _with_whole_counts(over, axes, nodes.values())
+            how = {"by": by[0] if by else None, "orders": orders_option(orders)}
+            figure = plot_sweep(nodes, axes, ask, **how)
+        else:
+            nodes = {text: symacct.parse(text) for text in exprs}
+            figure = plot(nodes, None if orders is None else grid(orders), by)
     click.echo(save(figure, out))
 
 
@@ -147,9 +153,11 @@ def plot_command(
     show_default=True,
     type=click.Choice(["tree", "mermaid", "dot", "svg"]),
 )
-@one_clear_line
 def graph_command(expr: str, form: str) -> None:
-    """What EXPR is made of: a tree, or text for Mermaid, Graphviz or a browser."""
+    """What EXPR is made of, as a tree or a drawing.
+
+    The drawing is text for Mermaid or Graphviz, or an SVG for a browser.
+    """
     graph = symacct.parse(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}
     click.echo(shown[form]() if form in shown else getattr(graph, form))
@@ -158,6 +166,36 @@ def graph_command(expr: str, form: str) -> None:
 def _parsed(text: str, axes: Iterable[str]) -> Node:
     """The expression, the names of the axes open in it but for the question's own."""
     return symacct.parse(text, [name for name in axes if name not in NEEDED.values()])
+
+
+def _with_whole_counts(
+    over: Iterable[str], axes: dict[str, list[str]], nodes: Iterable[Node]
+) -> dict[str, list[str]]:
+    """The axes, those spaced over a count of runs rounded to whole numbers, and that said."""
+    counts = {name for m in nodes for name in _counts(m)}
+    spaced = {text.partition("=")[0].strip() for text in over if ":" in text}
+    rounded = {name: whole(axes[name]) for name in counts & spaced if name in axes}
+    for name, values in rounded.items():
+        if values != axes[name]:
+            click.echo(f"{name} is a count, taken at {', '.join(values)}", err=True)
+    return axes | rounded
+
+
+def _counts(m: Node) -> set[str]:
+    """The symbols that say how many times something is run."""
+    composed = (node for node in m.walk() if isinstance(node, Compose))
+    runs = (count for node in composed for count in node.symbolic_parameters())
+    return {symbol.name for count in runs for symbol in count.free_symbols}
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """What is warned of as a plain line on standard error."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in said):
+        click.echo(f"Warning: {message}", err=True)
 
 
 @expression_command("calibrate")
@@ -178,9 +216,10 @@ def calibrate_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """The smallest noise (or largest rate or count) that meets a target (ε, δ), e.g. of EXPR
+    """The least noise, or largest rate or count, for a target (ε, δ).
 
-    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6 --digits 6.
+    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2
+    --delta 1e-6 --digits 6.
     """
     opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
     m = symacct.parse(expr, [opened])
@@ -190,10 +229,10 @@ def calibrate_command(
         return
     guarantee = found.guarantee
     table = Table(show_header=False)
-    table.add_row(f"{symbol}, meets the target", f"{float(found.meets):.{min(digits, 16)}g}")
-    table.add_row(f"{symbol}, does not", f"{float(found.fails):.{min(digits, 16)}g}")
-    table.add_row("ε", f"{guarantee.epsilon.rounded_up(12)}  (rounded up)")
-    table.add_row("δ", delta)
+    table.add_row(f"{symbol}, meets the target", number(found.meets))
+    table.add_row(f"{symbol}, does not", number(found.fails))
+    table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
+    table.add_row("δ", given(guarantee.delta))
     table.add_row("order α", f"{float(guarantee.alpha):.12g}")
     table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
     console().print(table)

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, InputError, by_option, main, one_clear_line, print_json
+from symacct.cli.frame import EPILOG, InputError, by_option, main, print_json
+from symacct.errors import echo
 from symacct.export.document import paper
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex import latex
@@ -24,7 +25,6 @@ from symacct.export.tables import table
 @click.option("--document", is_flag=True, help="A whole document, with values at EXPR's numbers.")
 @click.option("--delta", help="With --document: ε at this δ as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@one_clear_line
 def latex_command(
     expr: str,
     alpha: str | None,
@@ -35,7 +35,10 @@ def latex_command(
     delta: str | None,
     as_json: bool,
 ) -> None:
-    """The formula of EXPR's curve as a LaTeX display, or a document that compiles."""
+    """The formula of EXPR's curve in LaTeX.
+
+    It is a display for amsmath, or with --document a document that compiles.
+    """
     if document and alpha is not None:
         raise InputError("found --alpha with --document, needed one: a document is for all orders")
     if delta is not None and not document:
@@ -66,7 +69,6 @@ def latex_command(
     type=click.Path(dir_okay=False, path_type=Path),
     help=f"Draw the columns as well: a file ending in .{', .'.join(FORMATS)}.",
 )
-@one_clear_line
 def table_command(
     expr: str,
     alpha: str,
@@ -76,7 +78,10 @@ def table_command(
     caption: str | None,
     file: Path | None,
 ) -> None:
-    """ε(α) of EXPR at several orders, rounded soundly: booktabs and siunitx, or CSV."""
+    """A table of ε(α) of EXPR for a paper, rounded soundly.
+
+    It is LaTeX for booktabs and siunitx, or CSV.
+    """
     orders = [part.strip() for part in alpha.split(",") if part.strip()]
     found = table(symacct.parse(expr), orders, digits, by)
     if file is not None:
@@ -90,6 +95,6 @@ def _named(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         symbol, equals, tex = pair.partition("=")
         if not equals:
-            raise InputError(f"--name: found {pair!r}, needed SYMBOL=LATEX such as gamma=q")
+            raise InputError(f"--name: found {echo(pair)}, needed SYMBOL=LATEX such as gamma=q")
         names[symbol.strip()] = tex
     return names

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import errno
 import json
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -12,8 +14,7 @@ from rich.console import Console
 
 import symacct
 from symacct.claims import Claim, Kind
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, SymacctError
+from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.grids import grid
 
 EPILOG = (
@@ -31,28 +32,53 @@ class InputError(click.ClickException):
         click.echo(f"Error: {self.format_message()}", err=True)
 
 
-def one_clear_line(function: Callable[..., None]) -> Callable[..., None]:
-    """The function, with our errors turned into one line and exit status 2."""
+#: The exit status where too little could be judged, and of a defect of symacct itself.
+NOT_JUDGED = 3
 
-    @functools.wraps(function)
-    def run(**options: Any) -> None:
+
+@contextlib.contextmanager
+def findings_alone_are_1() -> Iterator[None]:
+    """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
+    try:
+        yield
+    except (click.ClickException, SymacctError):
+        raise
+    except (KeyboardInterrupt, BrokenPipeError) as stopped:
+        raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
+    except Exception:
+        traceback.print_exc()
+        click.echo("Error: a defect of symacct, not a finding; please report it", err=True)
+        raise SystemExit(NOT_JUDGED) from None
+
+
+class Commands(click.Group):
+    """The group, which turns what is wrong with an input into one line and exit status 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for word in args:
+            # What is no UTF-8 comes as lone surrogates, which no text or file can be made of.
+            if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
+                raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
         try:
-            function(**options)
+            return super().invoke(ctx)
         except SymacctError as error:
-            kind = type(error).__name__
-            raise InputError(f"{kind}: {error}") from None
-
-    return run
+            raise InputError(f"{type(error).__name__}: {error}") from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who reads the output has read enough
+                raise
+            raise InputError(f"{echo(error.filename)}: {error.strerror or error}") from None
 
 
 def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """A subcommand of EXPR, with the options that all of them have."""
 
     def wrap(function: Callable[..., None]) -> click.Command:
-        run = one_clear_line(function)
-        run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(run)
+        run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
         run = click.option(
-            "--digits", default=30, show_default=True, help="Significant digits, all proven."
+            "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
         )(run)
         run = click.argument("expr")(run)
         return main.command(name, epilog=EPILOG)(run)
@@ -69,13 +95,18 @@ orders_of_search = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(symacct.__version__, prog_name="symacct")
 def main() -> None:
     """A privacy accountant in which every printed digit is proven."""
 
 
-KIND_LABELS = {Kind.LOWER: "↑ lower", Kind.EXACT: "= exact", Kind.UPPER: "↓ upper"}
+KIND_LABELS = {
+    Kind.LOWER: "↑ lower",
+    Kind.EXACT: "= exact",
+    Kind.UPPER: "↓ upper",
+    Kind.NEITHER: "≈ neither",
+}
 
 
 def console() -> Console:
@@ -98,16 +129,9 @@ def kind_label(claim: Claim) -> str:
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
 
 
-def shown(x: Enclosure) -> str:
-    """A bound rounded in its safe direction; an exact value as far as it is known."""
-    if x.claim.kind is Kind.LOWER:
-        return x.rounded_down()
-    return x.rounded_up() if x.claim.kind is Kind.UPPER else str(x)
-
-
 def axis(option: str, text: str) -> tuple[str, list[str]]:
     """The name and the values of NAME=VALUES, as an option gave it."""
     name, equals, values = text.partition("=")
     if not equals:
-        raise DomainError(f"{option}: found {text!r}, needed NAME=VALUES such as sigma=1,2,5")
+        raise DomainError(f"{option}: found {echo(text)}, needed NAME=VALUES such as sigma=1,2,5")
     return name.strip(), grid(values.strip())

@@ -11,25 +11,26 @@ import symacct
 from symacct import catalogue
 from symacct.cli.frame import (
     KIND_LABELS,
-    InputError,
     console,
     expression_command,
     main,
     print_json,
-    shown,
 )
-from symacct.enclosure import Enclosure, format_shared
-from symacct.errors import SymacctError
+from symacct.enclosure import Enclosure
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
+from symacct.rounding import format_shared
 from symacct.theory import PROVED
 
 
 @expression_command("compare")
 @click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
 def compare_command(expr: str, alpha: tuple[str, ...], digits: int, as_json: bool) -> None:
-    """Every theorem that speaks of EXPR, lower bounds first, and how far from the best known."""
+    """Every theorem that speaks of EXPR, beside the best known.
+
+    Lower bounds come first; each is followed by its ratio to the best known value.
+    """
     rows = compare(symacct.parse(expr), alpha, min(digits, 12) if not as_json else digits)
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -62,7 +63,10 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 @main.command("theorems")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def theorems_command(as_json: bool) -> None:
-    """Every result of the papers that says something computable, and what to call for it."""
+    """Every computable result of the papers.
+
+    Each with its conditions, and with what to call for it.
+    """
     rows = catalogue.rows()
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -82,11 +86,11 @@ def theorems_command(as_json: bool) -> None:
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
-    """Search small finite mechanisms for a violation of THEOREM, e.g. ZW19-T5 or improved."""
-    try:
-        attack = falsify(theorem, budget, seed)
-    except SymacctError as error:
-        raise InputError(f"{type(error).__name__}: {error}") from None
+    """Search small finite mechanisms for a violation of THEOREM.
+
+    THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
+    """
+    attack = falsify(theorem, budget, seed)
     if as_json:
         print_json(attack.as_dict())
     else:
@@ -94,7 +98,7 @@ def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None
 
 
 def _cell(value: Enclosure | str) -> str:
-    return shown(value) if isinstance(value, Enclosure) else "–"
+    return value.rounded() if isinstance(value, Enclosure) else "–"
 
 
 def _times(ratio: Enclosure | None) -> str:

@@ -14,7 +14,15 @@ from rich.text import Text
 
 import symacct
 from symacct import sizes
-from symacct.cli.frame import InputError, by_option, console, expression_command, main, print_json
+from symacct.cli.frame import (
+    InputError,
+    by_option,
+    console,
+    expression_command,
+    findings_alone_are_1,
+    main,
+    print_json,
+)
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
@@ -34,7 +42,10 @@ def cite_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """BibTeX of exactly the works behind EXPR's curve, the theorems in `note`."""
+    """BibTeX of exactly the works behind EXPR's curve.
+
+    The theorems stand in `note`.
+    """
     m = symacct.parse(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
@@ -62,7 +73,10 @@ def cite_command(
 def statement_command(
     expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
 ) -> None:
-    """A paragraph about EXPR for a paper's or a model card's privacy section."""
+    """A paragraph about EXPR for a privacy section.
+
+    It is meant for a paper or a model card.
+    """
     text = symacct.parse(expr).statement(delta, epsilon, form)
     if as_json:
         print_json({"statement": text, "form": form})
@@ -115,7 +129,10 @@ def optimum_command(
     digits: int,
     as_json: bool,
 ) -> None:
-    """The best order of EXPR and its (ε, δ) in closed form, where there is one."""
+    """The best order of EXPR and its (ε, δ) in closed form.
+
+    Where there is none, an error says why.
+    """
     found = symacct.parse(expr).optimum(delta=delta, epsilon=epsilon, conversion=conversion)
     if as_json:
         print_json(found.as_dict())
@@ -131,8 +148,13 @@ def optimum_command(
 @main.command("check")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@findings_alone_are_1()
 def check_command(file: Path, as_json: bool) -> None:
-    """Verify every number of the paper file FILE; exit status 1 if one is not true as printed."""
+    """Verify every number of the paper file FILE.
+
+    Exit status 1 if one is not true as printed; 2 if an entry is malformed: it is named, and the
+    others are judged.
+    """
     try:
         checked = _checked(_read(file))
     except SymacctError as error:
@@ -141,17 +163,24 @@ def check_command(file: Path, as_json: bool) -> None:
         print_json([one.as_dict() for one in checked])
     else:
         _print_table(checked)
-    if any(one.verdict is not paper_check.Verdict.TRUE for one in checked):
+    verdicts = {one.verdict for one in checked}
+    if paper_check.Verdict.MALFORMED in verdicts:
+        sys.exit(2)
+    if verdicts != {paper_check.Verdict.TRUE}:
         sys.exit(1)
 
 
 def _read(file: Path) -> str:
-    """The text of a file that is not too large and is text."""
+    """The text of a file that is not too large and is text; no more is read than is allowed."""
     try:
-        sizes.check("text_bytes", file.stat().st_size, f"{file}, in bytes")
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: {error}") from None
+        with open(file, "rb") as opened:
+            content = opened.read(sizes.current().text_bytes + 1)
+        sizes.check("text_bytes", len(content), f"{file}, in bytes (or more)")
+        return content.decode()
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: no UTF-8 ({error})") from None
 
 
 def _checked(text: str) -> list[Any]:
@@ -168,17 +197,16 @@ _STYLES = {"true": "green", "undecided": "yellow"}
 def _print_table(checked: list[Any]) -> None:
     table = Table("source", "printed", "value", "verdict", "why")
     for one in checked:
-        value = f"{one.value.rounded_up(_SHOWN_DIGITS)}"
-        verdict = str(one.verdict)
-        style = _STYLES.get(verdict, "bold red")
-        table.add_row(
-            Text(one.entry.source),
-            one.entry.printed,
-            value,
-            Text(verdict, style=style),
-            Text(one.reason),
-        )
+        table.add_row(*_cells(one), Text(one.reason))
     screen = console()
     screen.print(table)
     good = sum(str(one.verdict) == "true" for one in checked)
     screen.print(f"{good} of {len(checked)} numbers are true as printed")
+
+
+def _cells(one: paper_check.Checked | paper_check.Malformed) -> tuple[Text, ...]:
+    verdict = Text(str(one.verdict), style=_STYLES.get(str(one.verdict), "bold red"))
+    if isinstance(one, paper_check.Malformed):
+        return Text(f"entry {one.place} {one.source}".rstrip()), Text("–"), Text("–"), verdict
+    value = Text(one.value.rounded(_SHOWN_DIGITS))
+    return Text(one.entry.source), Text(one.entry.printed), value, verdict

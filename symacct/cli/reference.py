@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 import symacct
-from symacct.cli.frame import axis, main, one_clear_line
-from symacct.errors import DomainError
+from symacct.cli.frame import axis, main
+from symacct.errors import DomainError, echo
 from symacct.explore.reference import ReferenceTable, reference_table
 from symacct.explore.sweeps.worker import NEEDED
 
@@ -37,7 +37,6 @@ _GRID = (
 @click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the table as JSON; - to print it.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write the table as CSV; - to print it.")
-@one_clear_line
 def reference_command(
     expr: str,
     axes: tuple[str, ...],
@@ -46,9 +45,10 @@ def reference_command(
     json_file: str | None,
     csv_file: str | None,
 ) -> None:
-    """A table of certified values, both ends rounded outwards; as CSV unless a file is named.
+    """A table of certified values, both ends rounded outwards.
 
-    Without EXPR and --grid, ε(α) of the Poisson-sampled Gaussian on a grid of common parameters.
+    It is printed as CSV unless a file is named. Without EXPR and --grid, it is ε(α) of the
+    Poisson-sampled Gaussian on a grid of common parameters.
     """
     values = dict(axis("--grid", text) for text in axes or _GRID)
     node = symacct.parse(expr, [name for name in values if name not in NEEDED.values()])
@@ -80,4 +80,4 @@ def _write(file: str | None, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DomainError(f"file: {file!r} cannot be written ({error.strerror})") from None
+        raise DomainError(f"file: {echo(file)} cannot be written ({error.strerror})") from None

@@ -13,12 +13,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from symacct.cli.frame import InputError, console, main
-from symacct.errors import SymacctError
+from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
+from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
+from symacct.verify.bounds import decimal_text
 from symacct.verify.report import finding_as_dict
+from symacct.verify.truth import Truth
 
 _SHOWN = 25
+_TRUTH_DIGITS = 10
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 
@@ -35,6 +38,7 @@ _QUICK_TIMEOUT = 2.5
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with plots.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
+@findings_alone_are_1()
 def verify_command(
     peer: str | None,
     every: bool,
@@ -51,7 +55,8 @@ def verify_command(
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
-    a new environment (--install). Exit status 1 if a value is below what is proved.
+    a new environment (--install). Exit status 1 if a value is below what is proved, 3 if no
+    number could be held against a truth.
     """
     try:
         _check(peer, every, command, install, version)
@@ -71,6 +76,10 @@ def verify_command(
         raise InputError(f"{type(error).__name__}: {error}") from None
     if any(report.unsound for report in reports):
         raise SystemExit(1)
+    unjudged = [report.peer for report in reports if not report.judged]
+    if unjudged:
+        click.echo(f"{', '.join(unjudged)}: no answer could be judged", err=True)
+        raise SystemExit(NOT_JUDGED)
 
 
 def _check(
@@ -206,7 +215,7 @@ def _table(report: Report) -> Table:
             f"{cluster.count:,}",
             f"{found['call']}\n{found['expression']}",
             _number(found["peer_value"]),
-            _truth(found),
+            _truth(cluster.shown.truth),
             _number(found["ratio"]),
             "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
         )
@@ -214,12 +223,15 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _truth(found: dict) -> str:
-    low, high = (found[end] for end in ("truth_lower", "truth_upper"))
-    if low is None:
+def _truth(truth: Truth | None) -> str:
+    """Both ends rounded outwards."""
+    if truth is None:
         return "–"
-    short = [_number(float(end)) for end in (low, high)]
-    return short[0] if short[0] == short[1] else f"{short[0]} … {short[1]}"
+    low, high = (
+        decimal_text(end, up, _TRUTH_DIGITS)
+        for end, up in ((truth.lower, False), (truth.upper, True))
+    )
+    return low if low == high else f"{low} … {high}"
 
 
 def _number(x: float | str | None) -> str:
@@ -249,7 +261,7 @@ def _writable(file: str | None) -> None:
             path.unlink()
     except OSError as error:
         raise PeerError(
-            f"report: found {file!r}, which cannot be written ({error.strerror})"
+            f"report: found {echo(file)}, which cannot be written ({error.strerror})"
         ) from None
 
 
@@ -258,4 +270,4 @@ def _write(file: str | None, text: str) -> None:
         try:
             Path(file).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise PeerError(f"report: {file!r} cannot be written ({error.strerror})") from None
+            raise PeerError(f"report: {echo(file)} cannot be written ({error.strerror})") from None

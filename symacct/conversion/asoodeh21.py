@@ -22,6 +22,7 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.conversion import bbghs20
 from symacct.conversion.conversion import Conversion, register
+from symacct.errors import PrecisionError
 from symacct.sources import ALCKS21
 
 _FLOAT_STEPS = 80
@@ -29,11 +30,14 @@ _NEWTON_STEPS = 30
 _POLISHING_STEPS = 6
 _WIDENINGS = 48
 _END_WIDENINGS = 8
+_LARGEST = 1e15
 _UNKNOWN = arb(0, "inf")
 
 
 def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
     """The least ε >= 0 such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
+    if eps == 0:  # the two laws are one
+        return arb(0)
     most = bbghs20.epsilon(ctx, eps, alpha, delta)
     if not most.is_finite():
         return most
@@ -43,6 +47,7 @@ def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
         # The worst first law is on one answer: q^{1−α} = e^{(α−1)ρ} with q = (1−δ)e^{−ε}.
         return (eps + (-delta).log1p()).max(arb(0))
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, x, delta))
+    problem.refuse_extremes(-delta.log())
     if problem.is_enough(arb(0)):
         return arb(0)
     found = problem.solve_at_end(eps + (-delta).log1p()) or problem.solve(most, arb(0))
@@ -51,13 +56,18 @@ def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
 
 def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
     """The least log δ such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
+    if eps == 0:  # the two laws are one, and δ = 0
+        return arb("-inf")
     most = bbghs20.log_delta(ctx, eps, alpha, epsilon)
-    if not most.is_finite() or not eps > 0:
+    if not most.is_finite():
         return most
+    if not eps > 0:
+        return _UNKNOWN
     single = -(epsilon - eps).expm1()  # δ where the worst first law is on one answer
     if alpha * single >= 1:
         return single.log().min(most)
     problem = Problem(alpha, (alpha - 1) * eps, lambda x: Pair(alpha, epsilon, x.exp()))
+    problem.refuse_extremes(-most)
     # From δ = 1/α on the worst law is on one answer, so the δ sought is smaller.
     ceiling = most.min(-alpha.log())
     found = problem.solve_at_end(single.log()) or problem.solve(ceiling, None)
@@ -66,12 +76,13 @@ def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
 
 register(
     Conversion(
-        "optimal",
-        ALCKS21.at("the exact conversion of one order"),
-        epsilon,
-        log_delta,
-        False,
-        "improved",
+        name="optimal",
+        source=ALCKS21.at("the exact conversion of one order"),
+        epsilon=epsilon,
+        log_delta=log_delta,
+        one_valley=False,
+        rival="improved",
+        status="proved",
     )
 )
 
@@ -166,19 +177,25 @@ class Problem:
     target: arb
     at: Callable[[arb], Pair]
 
+    def refuse_extremes(self, log_delta: arb) -> None:
+        """PrecisionError where floats could not find the candidate."""
+        for number in (self.alpha - 1, self.target, log_delta):
+            _in_range(number)
+
     def is_enough(self, x: arb) -> bool:
         """Is min H >= e^target proved at x?"""
         pair = self.at(x)
-        v = polished(pair, float_argmin(float(self.alpha), float(pair.epsilon), pair.delta))
-        least = pair.least_excess(v)
+        least = pair.least_excess(polished(pair, float_argmin(pair)))
         return least is not None and bool(least >= self.target.expm1())
 
     def solve(self, most: arb, least: arb | None) -> arb | None:
         """An enclosure of the x asked for, below `most` (and above `least`); None if not proved."""
+        goal = self.target.expm1()
+        if not goal.is_finite():
+            return None
         x, v = self._candidate(most.mid(), least)
         if not x.is_finite() or not v > 0:
             return None
-        goal = self.target.expm1()
         width = abs(x) * arb(2) ** (4 - BALL.bits) + 4 * self.target.rad() + x.rad()
         for _ in range(_WIDENINGS):
             enough = self.at(x + width).least_excess(v)
@@ -209,7 +226,7 @@ class Problem:
         goal = self.target.mid().expm1()
         x = self._by_floats(most, least)
         pair = self.middle(x)
-        v = polished(pair, float_argmin(float(self.alpha), float(pair.epsilon), pair.delta))
+        v = polished(pair, float_argmin(pair))
         derivative = Pair.per_log_delta if least is None else Pair.per_epsilon
         for _ in range(_NEWTON_STEPS):
             gap, rise = pair.excess(v) - goal, derivative(pair, v)
@@ -245,15 +262,18 @@ class Problem:
 
     def _float_enough(self, x: arb) -> bool:
         pair = self.middle(x)
-        v = float_argmin(float(self.alpha), float(pair.epsilon), pair.delta)
-        return bool(pair.excess(v).mid() >= self.target.expm1().mid())
+        return bool(pair.excess(float_argmin(pair)).mid() >= self.target.expm1().mid())
 
 
-def float_argmin(alpha: float, epsilon: float, delta: arb) -> arb:
-    """About where H is smallest: v = (α−1)δ(1+t), the root of t/(1+t) = (y/x)^{α−1}(α−(α−1)sy)."""
-    lam, log_d = alpha - 1, float(delta.log())
+def float_argmin(pair: Pair) -> arb:
+    """About where H is smallest: v = (α−1)δ(1+t), the root of t/(1+t) = (y/x)^{α−1}(α−(α−1)sy).
+
+    Raises PrecisionError where the floats that look for it would leave their range.
+    """
+    lam, log_d = _in_range(pair.alpha - 1), -_in_range(-pair.delta.log())
+    epsilon = _in_range(pair.epsilon, least=0.0)
     log_lowest = math.log(lam) + log_d  # of v, at t = 0
-    log_most = _log_expm1(math.log1p(-math.exp(log_d)) - log_lowest)
+    log_most = _log_expm1(math.log(-math.expm1(log_d)) - log_lowest)
 
     def rises(log_t: float) -> bool:
         log_one_more = float(np.logaddexp(0.0, log_t))  # log(1+t)
@@ -263,7 +283,7 @@ def float_argmin(alpha: float, epsilon: float, delta: arb) -> arb:
             return True
         log_x = math.log1p(math.exp(log_d - log_v)) + epsilon
         log_y = math.log1p(-p) - math.log1p(-math.exp(log_v - epsilon))
-        rest = alpha - lam * math.exp(log_y - epsilon)
+        rest = 1 - lam * math.expm1(log_y - epsilon)
         return log_t - log_one_more + lam * (log_x - log_y) > math.log(rest)
 
     high, low = log_most, log_most - 1
@@ -276,7 +296,19 @@ def float_argmin(alpha: float, epsilon: float, delta: arb) -> arb:
         else:
             low = middle
     grown = 1 + arb(high).exp().mid()
-    return _within(delta, ((arb(alpha) - 1) * delta * grown).mid())
+    return _within(pair.delta, ((pair.alpha - 1) * pair.delta * grown).mid())
+
+
+def _in_range(x: arb, least: float = 1e-60) -> float:
+    """The midpoint as a float between `least` and 10¹⁵; PrecisionError beyond."""
+    value = float(x.mid())
+    if not least <= value <= _LARGEST:
+        raise PrecisionError(
+            f"the optimal conversion: found {x.mid().str(5, radius=False)} among α − 1, "
+            f"(α − 1)·ε(α), −log δ and ε, needed numbers from {least:g} to {_LARGEST:g}; the "
+            "improved conversion takes any"
+        )
+    return value
 
 
 def _log_expm1(x: float) -> float:

@@ -22,5 +22,13 @@ def log_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
 
 # (α−1)·ε(δ) and log δ(ε) add λ log λ − (λ+1) log(λ+1) to the CGF's part, whose second derivative
 # 1/λ − 1/(λ+1) is positive, so both stay convex.
-_SOURCE = CKS20.at("Proposition 12 (arXiv v4); BBGHS20, Theorem 21")
-register(Conversion("improved", _SOURCE, epsilon, log_delta))
+register(
+    Conversion(
+        name="improved",
+        source=CKS20.at("Proposition 12 (arXiv v4); BBGHS20, Theorem 21"),
+        epsilon=epsilon,
+        log_delta=log_delta,
+        one_valley=True,
+        status="proved",
+    )
+)

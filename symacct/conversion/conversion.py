@@ -6,39 +6,67 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from symacct.claims import Source
-from symacct.errors import DomainError
+from symacct.claims import UNSTATED, Source, check_stated
+from symacct.errors import DomainError, echo
+from symacct.theory import STATUS_REMEDY, check_proved, check_status
+
+_REMEDIES = {
+    "one_valley": "one_valley=True if (α−1)·ε(δ) and log δ(ε) are proved convex in α where the CGF "
+    "is, else False",
+    "status": STATUS_REMEDY,
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conversion:
     """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
 
     `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`, where `eps` is
     the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε) are convex in α
     where the CGF is: a search over orders meets one valley, and can prove its bottom.
+    SoundnessError where `one_valley` or `status` is left out.
     """
 
     name: str
     source: Source
     epsilon: Callable[..., Any]
     log_delta: Callable[..., Any]
-    one_valley: bool = True
+    one_valley: bool = UNSTATED
+    #: As of a theorem: what is not proved never gives a guarantee.
+    status: str = UNSTATED
     #: A conversion that is never better at the same order; its best order is then tried as well.
     rival: str | None = None
+
+    def __post_init__(self) -> None:
+        check_stated(f"conversion {self.name}", _REMEDIES, vars(self))
+        check_status(f"conversion {self.name}", self.status)
 
 
 _conversions: dict[str, Conversion] = {}
 
 
 def register(conversion: Conversion) -> None:
-    """Make a conversion known by its name."""
+    """Make a conversion known by its name; DomainError for a name that is taken."""
+    if conversion.name in _conversions:
+        raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
     _conversions[conversion.name] = conversion
+
+
+def forget(name: str) -> None:
+    """Take a conversion out of the register, such as one of your own that you want to restate."""
+    del _conversions[named(name).name]
 
 
 def conversions() -> list[Conversion]:
     """Every registered conversion."""
     return list(_conversions.values())
+
+
+def proved(name: str) -> Conversion:
+    """The conversion called `name`, for a guarantee; SoundnessError for one that is not proved."""
+    found = named(name)
+    check_proved(f"conversion {found.name}", found.status, "use one of symacct's own")
+    return found
 
 
 def named(name: str) -> Conversion:
@@ -47,4 +75,4 @@ def named(name: str) -> Conversion:
         return _conversions[name]
     except (KeyError, TypeError):
         known = ", ".join(repr(key) for key in _conversions)
-        raise DomainError(f"conversion: found {name!r}, needed one of {known}") from None
+        raise DomainError(f"conversion: found {echo(name)}, needed one of {known}") from None

@@ -18,4 +18,14 @@ def log_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
     return (alpha - 1) * (eps - epsilon)
 
 
-register(Conversion("classic", MIR17.at("Proposition 3"), epsilon, log_delta))
+# Both are the CGF's part and something linear in α.
+register(
+    Conversion(
+        name="classic",
+        source=MIR17.at("Proposition 3"),
+        epsilon=epsilon,
+        log_delta=log_delta,
+        one_valley=True,
+        status="proved",
+    )
+)

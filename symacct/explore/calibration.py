@@ -9,12 +9,14 @@ from typing import Any
 
 import sympy
 
-from symacct import exact
+from symacct import doors, exact
 from symacct.domains import nonnegative
 from symacct.enclosure import Guarantee
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
+from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
+from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
 _DIGITS = 30  # of the ε that is compared with the target
@@ -35,7 +37,7 @@ class Calibration:
     guarantee: Guarantee
 
     def __str__(self) -> str:
-        values = f"{float(self.meets):.12g} meets the target, {float(self.fails):.12g} does not"
+        values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
         return f"{self.symbol} = {values}: {self.guarantee}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def calibrate(
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
     81/20
     """
+    digits = doors.digits(digits)
     target = _Target(as_node(m, "calibrate"), epsilon, delta, (conversion, orders, by))
     low, high = _bracket(target)
     unit = (
@@ -96,6 +99,11 @@ def calibrate(
     return target.calibrated(meets * unit, fails * unit)
 
 
+def number(value: Fraction) -> str:
+    """A value in full, for another digit may be on the other side: a decimal where it is one."""
+    return exact_decimal(value) or exact.text(value)
+
+
 class _Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
@@ -106,7 +114,7 @@ class _Target:
             raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
-        self.epsilon = nonnegative(epsilon, "epsilon")
+        self.epsilon = _rational(epsilon)
         self.delta = delta
         self.how = dict(zip(("conversion", "orders", "by"), how, strict=True))
         self.answers: dict[Fraction, Guarantee] = {}
@@ -121,14 +129,27 @@ class _Target:
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
+        if self.answers[value].alpha == INFINITY:
+            pure = exact_pure(node, self.how["by"])
+            if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
+                return bool(pure <= self.epsilon)
         raise PrecisionError(
-            f"{self.symbol} = {value}: found ε in [{found.lower}, {found.upper}], which does not "
-            f"decide whether it exceeds {self.epsilon}; move the target by a little"
+            f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
+            f"{found.rounded_up()}], which does not decide whether it exceeds "
+            f"{echo(self.epsilon)}; move the target by a little"
         )
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
         node = self.m.subs({self.symbol: meets})
         return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
+
+
+def _rational(epsilon: Any) -> Fraction:
+    """The target, a number >= 0."""
+    target = nonnegative(epsilon, "epsilon")
+    if not isinstance(target, Fraction):
+        raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
+    return target
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
@@ -148,7 +169,7 @@ def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
     said = "meets" if first else "does not meet"
     raise DomainError(
         f"{target.symbol}: found that every power of two tried {said} the target "
-        f"ε = {target.epsilon}, needed one on each side; choose another target"
+        f"ε = {echo(target.epsilon)}, needed one on each side; choose another target"
     )
 
 

@@ -12,7 +12,7 @@ import mpmath
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import SoundnessError, SymacctError
+from symacct.errors import DomainError, SoundnessError, SymacctError, echo
 from symacct.exact import order
 from symacct.expr import Node, as_node
 from symacct.theory import PROVED, Theorem, is_about, theorems
@@ -79,7 +79,10 @@ def compare(
     """
     as_node(m, "compare")
     alphas = [order(alpha) for alpha in (orders if _is_many(orders) else [orders])]
-    accountant = accountant or Accountant(digits=digits)
+    if accountant is None:
+        accountant = Accountant(digits=digits)
+    elif not isinstance(accountant, Accountant):
+        raise DomainError(f"compare: found {echo(accountant)}, needed an Accountant")
     rows = [
         Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
         for t in _rivals(m)

@@ -100,7 +100,7 @@ def table(found: list[Answer]) -> Table:
             repr(answer.setting.mechanism),
             answer.setting.scheme,
             f"{answer.runs:,}",
-            answer.guarantee.epsilon.rounded_up(),
+            answer.guarantee.epsilon.rounded(),
             answer.order,
             answer.theorem,
             end_section=answer.runs == RUNS[-1],

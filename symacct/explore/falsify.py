@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from symacct import sizes
 from symacct.claims import INTEGER_ORDERS, Orders
 from symacct.domains import whole
 from symacct.explore.attacks.outcome import Attack, Trial
@@ -35,6 +36,8 @@ def falsify(
     True
     """
     budget = whole(budget, "falsify, budget", least=1)
+    sizes.check("points", budget, "falsify, budget")
+    seed = whole(seed, "falsify, seed")
     name, stated, parts = statements(theorem, about, kind, orders)
     every = [task for part in parts for task in tasks(*part)]
     search = Search(every, budget, np.random.default_rng(seed))

@@ -8,7 +8,7 @@ import flint
 
 from symacct import exact, sizes
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
@@ -33,15 +33,24 @@ def grid(text: str) -> list[str]:
         low, high = match[1].strip(), match[2].strip()
         count = _counted(int(match[3]), text)
         if count < 2:
-            raise DomainError(f"grid: found {text!r}, needed at least 2 values from end to end")
+            raise DomainError(f"grid: found {echo(text)}, needed at least 2 values from end to end")
         return (_by_logs if match[4] else _evenly)(low, high, count)
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def whole(values: list[str]) -> list[str]:
+    """The values rounded to whole numbers, each once: what a grid of counts is.
+
+    >>> whole(grid("1:100:6:log"))
+    ['1', '3', '6', '16', '40', '100']
+    """
+    return list(dict.fromkeys(str(round(exact.exact(x, "grid"))) for x in values))
+
+
 def _counted(count: int, text: str) -> int:
     if count < 1:
-        raise DomainError(f"grid: found {text!r}, needed the smaller end first")
-    sizes.check("points", count, f"grid {text!r}, values")
+        raise DomainError(f"grid: found {echo(text)}, needed the smaller end first")
+    sizes.check("points", count, f"grid {echo(text)}, values")
     return count
 
 

@@ -17,13 +17,14 @@ Nothing else is read, sizes are bounded, and nothing is executed.
 
 from __future__ import annotations
 
+import decimal
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import sympy
 
@@ -31,7 +32,7 @@ from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure, Guarantee, to_fraction
-from symacct.errors import ParseError, SymacctError
+from symacct.errors import ParseError, SymacctError, echo
 from symacct.exact import INFINITY, exact, order
 from symacct.export.formula import formula
 from symacct.notation import parse
@@ -51,6 +52,7 @@ class Verdict(Enum):
     ROUNDED_WRONG = "rounded the wrong way"
     WRONG = "wrong"
     UNDECIDED = "undecided"
+    MALFORMED = "malformed"
 
     def __str__(self) -> str:
         return self.value
@@ -96,24 +98,42 @@ class Checked:
         }
 
 
-def check(text: str) -> Iterator[Checked]:
-    """Every entry of a paper file, checked in turn.
+@dataclass(frozen=True)
+class Malformed:
+    """An entry that is none, or whose question cannot be asked; the others are judged."""
 
-    Raises ParseError for anything but the format above, and the errors of the questions
-    themselves, each naming its entry.
+    place: int
+    source: str
+    reason: str
+    verdict: Verdict = Verdict.MALFORMED
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "entry": self.place,
+            "source": self.source,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+        }
+
+
+def check(text: str) -> Iterator[Checked | Malformed]:
+    """Every entry of a paper file, checked in turn; what cannot be asked is Malformed.
+
+    Raises ParseError for a file that is no paper file, LimitError for one too large.
     """
     for place, entry in enumerate(entries(text), 1):
         try:
-            yield check_entry(entry)
+            yield entry if isinstance(entry, Malformed) else check_entry(entry)
         except SymacctError as error:
-            raise type(error)(f"entry {place} ({entry.source}): {error}") from None
+            yield Malformed(place, entry.source, f"{type(error).__name__}: {error}")
 
 
 # --- reading
 
 
-def entries(text: str) -> list[Entry]:
-    """The entries of a paper file; ParseError, LimitError."""
+def entries(text: str) -> list[Entry | Malformed]:
+    """The entries of a paper file, the malformed ones as that; ParseError, LimitError."""
     if not isinstance(text, str):
         raise ParseError(f"paper file: found {type(text).__name__}, needed text")
     sizes.check("text_bytes", len(text), "paper file, in characters")
@@ -121,46 +141,58 @@ def entries(text: str) -> list[Entry]:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"paper file: no JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("paper") != FORMAT:
+    known = isinstance(document, dict) and type(document.get("paper")) is int
+    if not known or document["paper"] != FORMAT:
         raise ParseError(f'paper file: found no {{"paper": {FORMAT}, "entries": [...]}}')
     unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
     if unknown:
         raise ParseError(
-            f"paper file: found the field {unknown[0]!r}, needed title, comment, entries"
+            f"paper file: found the field {echo(unknown[0])}, needed title, comment, entries"
         )
     listed = document.get("entries")
     if not isinstance(listed, list) or not listed:
         raise ParseError("paper file: found no entries, needed a list of at least one")
     sizes.check("outcomes", len(listed), "paper file, entries")
-    return [_entry(one, place) for place, one in enumerate(listed, 1)]
+    return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
 
 
-def _entry(found: Any, place: int) -> Entry:
-    def fault(message: str) -> ParseError:
-        return ParseError(f"paper file, entry {place}: {message}")
+def _entry_or_not(found: Any, place: int) -> Entry | Malformed:
+    try:
+        return _entry(found)
+    except ParseError as error:
+        source = found.get("source", "") if isinstance(found, dict) else ""
+        return Malformed(place, source if _is_text(source) else "", str(error))
 
+
+def _entry(found: Any) -> Entry:
     if not isinstance(found, dict):
-        raise fault(f"found {found!r}, needed an object")
+        raise ParseError(f"found {echo(found)}, needed an object")
     ask = found.get("ask")
-    if ask not in _GIVEN:
-        raise fault(f"found ask {ask!r}, needed one of {', '.join(_GIVEN)}")
+    if not isinstance(ask, str) or ask not in _GIVEN:
+        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(_GIVEN)}")
     needed = {"expression", "ask", _GIVEN[ask], "printed", "source"}
     missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
     if missing or unknown:
-        what = f"no {min(missing)!r}" if missing else f"the field {min(unknown)!r}"
-        raise fault(f"found {what}, needed {', '.join(sorted(needed))}")
+        what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
+        raise ParseError(f"found {what}, needed {', '.join(sorted(needed))}")
     for name, value in found.items():
         is_list = name == "orders" and isinstance(value, list)
-        if not isinstance(value, str) and not (is_list and all(isinstance(x, str) for x in value)):
-            raise fault(f"found {name} {value!r}, needed text")
+        if not _is_text(value) and not (is_list and all(map(_is_text, value))):
+            raise ParseError(f"found {name} {echo(value)}, needed text")
     if found.get("direction", "nearest") not in DIRECTIONS:
-        raise fault(f"found direction {found['direction']!r}, needed {', '.join(DIRECTIONS)}")
-    if _PRINTED.fullmatch(found["printed"]) is None:
-        raise fault(f"found printed {found['printed']!r}, needed a number such as 1.26 or 3e-5")
+        raise ParseError(
+            f"found direction {echo(found['direction'])}, needed {', '.join(DIRECTIONS)}"
+        )
+    printed_number(found["printed"])
     if ask == "rdp" and {"conversion", "orders"} & set(found):
-        raise fault("found conversion or orders, which only epsilon and delta take")
+        raise ParseError("found conversion or orders, which only epsilon and delta take")
     fields = {name: value for name, value in found.items() if name != _GIVEN[ask]}
     return Entry(given=found[_GIVEN[ask]], **fields)
+
+
+def _is_text(value: Any) -> TypeGuard[str]:
+    """Text that can be written: no lone surrogate, no control character."""
+    return isinstance(value, str) and all(c.isprintable() or c == "\n" for c in value)
 
 
 def printed_number(text: str) -> tuple[Fraction, Fraction]:
@@ -171,7 +203,7 @@ def printed_number(text: str) -> tuple[Fraction, Fraction]:
     """
     match = _PRINTED.fullmatch(text)
     if match is None:
-        raise ParseError(f"printed: found {text!r}, needed a number such as 1.26 or 3e-5")
+        raise ParseError(f"found printed {echo(text)}, needed a number such as 1.26 or 3e-5")
     whole, decimals, power = match[1], match[2] or "", int(match[3] or 0)
     unit = Fraction(10) ** (power - len(decimals))
     return int(whole + decimals) * unit, unit
@@ -237,7 +269,17 @@ def _reason(verdict: Verdict, printed: Fraction, value: Fraction) -> str:
     side = "above" if difference > 0 else "below"
     if difference == 0:
         return "the value is the printed number"
-    return f"the value is {float(abs(difference)):.2g} {side} the printed number"
+    return f"the value is {_size(abs(difference))} {side} the printed number"
+
+
+def _size(x: Fraction) -> str:
+    """x > 0 to two digits, whatever its size.
+
+    >>> _size(Fraction(10) ** 999)
+    '1.0e+999'
+    """
+    wide = decimal.Context(2, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+    return f"{wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)):.2g}"
 
 
 def _asking(entry: Entry) -> Callable[[int], Enclosure]:

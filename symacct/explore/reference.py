@@ -15,7 +15,7 @@ import symacct
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, SymacctError
+from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
 
@@ -96,7 +96,7 @@ def reference_table(
 
 def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
     if ask not in NEEDED:
-        raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+        raise DomainError(f"ask: found {echo(ask)}, needed one of {', '.join(NEEDED)}")
     needed = {symbol.name for symbol in node.free_symbols} | {NEEDED[ask]}
     if set(grid) != needed or not all(grid.values()):
         found = ", ".join(sorted(grid)) or "nothing"

@@ -21,6 +21,7 @@ from symacct.operations import (
     Scale,
     SubsampleWithoutReplacement,
 )
+from symacct.rounding import exact_decimal
 from symacct.symbols import alpha as ALPHA
 
 _LISTED = 12  # mechanisms of a composition that are named one by one
@@ -106,25 +107,6 @@ def value(number: Any) -> str:
         return str(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
-
-
-def exact_decimal(number: Fraction) -> str | None:
-    """The decimal that equals the number, 1e-5 for a small power of ten; None if there is none."""
-    rest, places = number.denominator, 0
-    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
-        rest //= next(factor for factor in (10, 2, 5) if rest % factor == 0)
-        places += 1
-    if rest != 1 or places > 60:
-        return None
-    scaled = number * 10**places
-    digits, sign = str(abs(scaled.numerator)), "-" if number < 0 else ""
-    if places == 0:
-        return sign + digits
-    if len(digits.rstrip("0")) == 1 and places - len(digits) >= 3:
-        zeros = len(digits) - len(digits.rstrip("0"))
-        return f"{sign}{digits.rstrip('0')}e-{places - zeros}"
-    digits = digits.rjust(places + 1, "0")
-    return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
 
 
 def neighbours(adjacency: Adjacency) -> str:

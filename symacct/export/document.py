@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy
 
+from symacct import doors
 from symacct.claims import Claim, Kind, Relation, Source
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError
@@ -23,6 +24,7 @@ from symacct.export.tables import table
 from symacct.expr import Node, as_node
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Compose
+from symacct.rounding import rational_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
@@ -37,6 +39,7 @@ _KINDS = {
     Kind.UPPER: "This is an upper bound.",
     Kind.LOWER: "This is a lower bound, and no guarantee.",
 }
+_DELTA_DIGITS = 17  # of the δ stated, which few need
 _RELATIONS = {
     Relation.ADD_REMOVE: "that differ in one record, added or removed",
     Relation.REPLACE_ONE: "that differ in one record, replaced by another",
@@ -73,7 +76,18 @@ def paper(
     ]
     numbers = _with_values(m, values)
     if not numbers.free_symbols:
-        parts.append(_section("Values", _values(numbers, alphas, by, digits, values or {})))
+        parts.append(
+            _section(
+                "Values",
+                _values(
+                    numbers,
+                    alphas,
+                    by,
+                    digits,
+                    doors.mapping(values, "paper, values", "{'sigma': 5}"),
+                ),
+            )
+        )
         if delta is not None:
             found = numbers.epsilon(delta, by=by)
             parts.append(_guarantee(found, digits))
@@ -83,6 +97,7 @@ def paper(
 
 def _with_values(m: Node, values: Mapping[Any, Any] | None) -> Node:
     """The node with numbers put in; all of them, if any."""
+    values = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = m.subs(values) if values else m
     if values and numbers.free_symbols:
         left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
@@ -213,10 +228,11 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
+    delta = rational_text(found.delta, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
-        rf"$\epsilon = \num{{{found.epsilon.rounded_up(digits)}}}$, rounded up, at "
-        rf"$\delta = \num{{{float(found.delta):.10g}}}$: order ${at}$, {conversion}."
+        rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
+        rf"$\delta = \num{{{delta}}}$: order ${at}$, {conversion}."
     )
 
 

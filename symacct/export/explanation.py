@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+import sympy
+
+from symacct import exact
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
@@ -88,17 +92,25 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Any, count: int) -
     )
 
 
+def _shown(value: Any) -> str:
+    """A parameter, whatever the length of its integers."""
+    number = isinstance(value, int | Fraction | sympy.Expr) and not isinstance(value, bool)
+    return (
+        exact.text(Fraction(value) if isinstance(value, int) else value) if number else str(value)
+    )
+
+
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
-        return f"Compose, {node.runs} runs of {len(node.terms)} mechanisms"
-    values = [f"{name}={value}" for name, value in node.parameters().items()]
+        return f"Compose, {_shown(node.runs)} runs of {len(node.terms)} mechanisms"
+    values = [f"{name}={_shown(value)}" for name, value in node.parameters().items()]
     return ", ".join([type(node).__name__, *values])
 
 
 def _indented(explanation: Explanation, depth: int) -> Iterator[str]:
     margin = "  " * depth
-    times = f"{explanation.count} × " if explanation.count > 1 else ""
+    times = f"{_shown(explanation.count)} × " if explanation.count > 1 else ""
     yield f"{margin}{times}{explanation.title}"
     for label, text in explanation.lines():
         yield f"{margin}    {label}: {text}"

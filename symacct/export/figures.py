@@ -7,7 +7,7 @@ from shutil import which
 from typing import Any
 
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, MissingPackageError, StorageError
+from symacct.errors import DomainError, MissingPackageError, StorageError, echo
 from symacct.exact import INFINITY
 from symacct.export.tables import Table
 
@@ -55,7 +55,7 @@ def save(figure: Any, path: str | Path) -> Path:
     path = Path(path)
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
-        raise DomainError(f"figure: found the suffix {path.suffix!r}, needed one of {FORMATS}")
+        raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed one of {FORMATS}")
     if suffix == "pgf" and which("pdflatex") is None:
         raise DomainError(
             "figure: found no pdflatex, which matplotlib measures a pgf figure's text with; "

@@ -26,6 +26,7 @@ from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formu
 from symacct.expr import Node, as_node
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
+from symacct.theory import named as named_theorem
 
 #: Operations in a formula up to which it is written again rather than named.
 SHORT = 10
@@ -150,6 +151,8 @@ def named_formulas(m: Node, alphas: Iterable[Any], by: str | None = None) -> lis
 
     An order at which there is none is left out; raises what `formula` does where none is left.
     """
+    if by is not None:
+        named_theorem(by)  # before it becomes the key of a cache
     long, in_cases = _lengths(m, by)
     whole = Named(m, by)
     drafts: dict[Any, _Draft] = {}

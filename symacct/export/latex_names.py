@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 
 GREEK = (  # noqa: SIM905  # a line of words reads better than a column
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
@@ -86,7 +86,8 @@ def _spelled(name: str) -> str:
     unknown = next((sign for sign in signs if len(sign) == 1 and not _is_printable(sign)), None)
     if unknown is not None or not name:
         raise DomainError(
-            f"the symbol {name!r} holds the sign {unknown!r}, which LaTeX's mathematics has not; "
+            f"the symbol {echo(name)} holds the sign {echo(unknown)}, which LaTeX's mathematics "
+            "has not; "
             "give it a name: latex(names={" + repr(name) + r': r"\xi"})'
         )
     return rf"\mathrm{{{''.join(signs)}}}"
@@ -118,10 +119,12 @@ class SymbolNames:
     def __init__(self, names: Mapping[Any, str] | None = None) -> None:
         self._given: dict[str, str] = {}
         if names is not None and not isinstance(names, Mapping):
-            raise DomainError(f'names: found {names!r}, needed a mapping such as {{"gamma": "q"}}')
+            raise DomainError(
+                f'names: found {echo(names)}, needed a mapping such as {{"gamma": "q"}}'
+            )
         for key, tex in (names or {}).items():
             if not isinstance(key, str | sympy.Symbol):
-                raise DomainError(f"names: found the key {key!r}, needed a symbol or its name")
+                raise DomainError(f"names: found the key {echo(key)}, needed a symbol or its name")
             self._given[key if isinstance(key, str) else key.name] = checked(tex, str(key))
 
     def __call__(self, name: str) -> str:
@@ -136,7 +139,8 @@ def checked(tex: Any, what: str) -> str:
         _Reader(tex).read()
     except _Fault as fault:
         raise DomainError(
-            f"names: found {tex!r} for {what}, needed {fault}; a name is made of letters, digits, "
+            f"names: found {echo(tex)} for {what}, needed {fault}; a name is made of letters, "
+            "digits, "
             r"_, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
         ) from None
     return tex.strip()
@@ -157,7 +161,7 @@ class _Reader:
         while place < len(tex):
             match = _TOKEN.match(tex, place)
             if match is None:
-                raise _Fault(f"no sign {tex[place]!r}")
+                raise _Fault(f"no sign {echo(tex[place])}")
             place = match.end()
             if match[0] != " ":
                 self.tokens.append(match[0])
@@ -193,7 +197,7 @@ class _Reader:
     def atom(self, depth: int) -> None:
         piece = self.ahead
         if piece in ("", "}", "_", "^"):
-            raise _Fault(f"something before {piece!r}" if piece else "something at the end")
+            raise _Fault(f"something before {echo(piece)}" if piece else "something at the end")
         self.tokens.pop(0)
         if piece == "{":
             self.name(depth + 1)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import sympy
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
+from symacct.exact import text
 from symacct.export.latex_names import SymbolNames
 
 #: Width of a line, in the widths of a letter: what the text of an article leaves room for.
@@ -39,12 +41,13 @@ class Printer(LatexPrinter):
     _print_Dummy = _print_Symbol  # noqa: N815
 
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+        top, bottom = (text(Fraction(int(end))) for end in (number.p, number.q))
         if number.q == 1:
-            return str(number.p)
+            return top
         if self._in_script:
-            return f"{number.p}/{number.q}"
+            return f"{top}/{bottom}"
         sign = "- " if number.p < 0 else ""
-        return rf"{sign}\frac{{{abs(number.p)}}}{{{number.q}}}"
+        return rf"{sign}\frac{{{top.lstrip('-')}}}{{{bottom}}}"
 
     def _print_Infinity(self, e: Any) -> str:  # noqa: N802
         return r"\infty"

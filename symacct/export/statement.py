@@ -12,19 +12,22 @@ from typing import Any
 
 import flint
 
+from symacct import doors
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import DomainError, SoundnessError
-from symacct.exact import INFINITY, text
+from symacct.errors import DomainError
+from symacct.exact import INFINITY
 from symacct.export.citation import STATED, places, sources_of
-from symacct.export.description import describe, exact_decimal, neighbours
+from symacct.export.description import describe, neighbours
 from symacct.export.fingerprint import fingerprint
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node
 from symacct.mechanisms.curve import Curve
+from symacct.rounding import exact_decimal, given
 from symacct.theory import named as named_theorem
 
-_DIGITS = 4  # of the number asked for, rounded up
+_DIGITS = 4  # of the number asked for
+_KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
 _ORDER_DIGITS = 6
 
 
@@ -61,16 +64,13 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
     """What was done, what is guaranteed by which theorems, and with what it was computed.
 
     `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
-    number asked for is rounded up. Raises SoundnessError for a lower bound.
+    number asked for is rounded up.
 
     >>> from symacct import Gaussian
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
     'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
     """
-    if form not in _FORMS:
-        raise DomainError(f"form: found {form!r}, needed one of {', '.join(map(repr, _FORMS))}")
-    if guarantee.claim.kind is Kind.LOWER:
-        raise SoundnessError("statement: found a lower bound, which guarantees nothing")
+    doors.one_of(form, "form", _FORMS)
     if guarantee.mechanism is None:
         raise DomainError(
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "
@@ -96,15 +96,16 @@ def _pair(guarantee: Guarantee) -> str:
 
 
 def _number(value: Any) -> str:
-    """The number asked for rounded up; the one given exactly."""
-    if isinstance(value, Enclosure):
-        return value.rounded_up(_DIGITS)
-    return exact_decimal(value) or text(value)
+    """The number asked for rounded up; the one given as it is."""
+    return value.rounded(_DIGITS) if isinstance(value, Enclosure) else given(value)
 
 
 def _rounding(guarantee: Guarantee, form: Form) -> str:
     letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
-    return form.words(f"The value of {letter} is rounded up to {_DIGITS} significant digits.")
+    return form.words(
+        f"The value of {letter} is rounded up to {_DIGITS} significant digits; unrounded it is "
+        f"{_KINDS[guarantee.kind]}."
+    )
 
 
 def _accounting(guarantee: Guarantee, form: Form) -> str:

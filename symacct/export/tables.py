@@ -11,19 +11,20 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
-from symacct.enclosure import Enclosure, format_down, format_up
-from symacct.errors import DomainError, OrderError, PrecisionError, SymacctError
+from symacct.enclosure import Enclosure
+from symacct.errors import DomainError, OrderError, SymacctError, echo
 from symacct.exact import INFINITY, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node, as_node
+from symacct.rounding import rational_text, safe
 from symacct.theory import named
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
@@ -118,17 +119,18 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     """
     as_node(m, "expression")
     if isinstance(alphas, str) or not isinstance(alphas, Iterable):
-        raise DomainError(f"table: found the orders {alphas!r}, needed a list such as [2, 4, 8]")
+        raise DomainError(
+            f"table: found the orders {echo(alphas)}, needed a list such as [2, 4, 8]"
+        )
     orders = tuple(order(alpha) for alpha in alphas)
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
     sizes.check("outcomes", len(orders), "table, orders")
-    if isinstance(by, str):
-        raise DomainError(f"table: found by={by!r}, needed a list such as [{by!r}]")
+    names = doors.listed(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
-    accountant = Accountant(_checked(digits) + 3)
+    accountant = Accountant(doors.digits(digits) + 3)
     columns = []
-    theorems: list[str | None] = [named(one).name for one in by]
+    theorems: list[str | None] = [named(one).name for one in names]
     for name in theorems or [None]:
         cells = tuple(_cell(accountant, m, at, name, digits) for at in orders)
         if not any(cells):
@@ -144,11 +146,15 @@ def _cell(accountant: Accountant, m: Node, at: Any, by: str | None, digits: int)
         if by is None:
             raise
         return None  # the theorem says nothing at this order
-    lower = value.claim.kind is Kind.LOWER
-    text = rounded(value, digits)
-    other = format_down(value.upper, digits) if lower else format_up(value.lower, digits)
+    return Cell(value, as_printed(value, m, at, by, digits))
+
+
+def as_printed(value: Enclosure, m: Node, at: Any, by: str | None, digits: int) -> str:
+    """ε(α) as found at an order, on its safe side; as it is where it is a decimal that fits."""
+    kind = value.claim.kind
+    text, other = value.rounded(digits), safe(value.upper, value.lower, kind, digits)
     exact = _rational(m, at, by) if text != other else None
-    return Cell(value, text if exact is None else _decimal(exact, digits, lower))
+    return text if exact is None else rational_text(exact, digits, up=kind is not Kind.LOWER)
 
 
 def _rational(m: Node, at: Any, by: str | None) -> Fraction | None:
@@ -158,26 +164,6 @@ def _rational(m: Node, at: Any, by: str | None) -> Fraction | None:
     except SymacctError:
         return None
     return Fraction(int(found.p), int(found.q)) if found.is_Rational else None
-
-
-def _decimal(value: Fraction, digits: int, down: bool) -> str:
-    """A fraction rounded once, in the direction asked; all its digits where they are fewer."""
-    rounding = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING)
-    found = rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
-
-
-def _checked(digits: Any) -> int:
-    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
-        raise PrecisionError(f"digits: found {digits!r}, needed a whole number >= 1")
-    return digits
-
-
-def rounded(value: Enclosure, digits: int) -> str:
-    """The value as printed: a lower bound rounded down, any other up."""
-    if value.claim.kind is Kind.LOWER:
-        return value.rounded_down(digits)
-    return value.rounded_up(digits)
 
 
 def siunitx_format(cells: Iterable[str]) -> str:
@@ -229,5 +215,5 @@ def _order_tex(at: Any) -> str:
 
 def _label(label: str) -> str:
     if not isinstance(label, str) or re.fullmatch(r"[A-Za-z0-9:._-]+", label) is None:
-        raise DomainError(f"label: found {label!r}, needed letters, digits, and : . _ -")
+        raise DomainError(f"label: found {echo(label)}, needed letters, digits, and : . _ -")
     return label

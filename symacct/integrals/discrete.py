@@ -16,6 +16,7 @@ from symacct.sums.refine import ball, within
 
 _MOST_TERMS = 200_000
 _ROUNDS = 8
+_MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
 _NO_SHIFTS = (arb(0), arb(0))
 
 
@@ -77,20 +78,24 @@ class Series:
         """Σ of the question's function to a relative accuracy of `bits` bits; ∞ where it is."""
         if question.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
-        working = bits + 40
+        working, most = bits + 40, 16 * bits + _MOST_LOST_BITS
         for _ in range(_ROUNDS):
             with ctx.workprec(working):
                 value = self._total(question, bits)
             reached = max(-bits, value.rel_accuracy_bits())
             if reached >= bits:
                 return value
-            working += max(bits - reached, working // 2)
+            if working == most:
+                break
+            working = min(working + max(bits - reached, working // 2), most)
         raise PrecisionError(
             f"a sum: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may be 0"
         )
 
     def _total(self, question: Question, bits: int) -> arb:
         """Terms from k = 0 on, until the rest is proved to be small beside their sum."""
+        if self.logs[0].factorial and min(one.step for one in self.logs) > _MOST_TERMS:
+            raise _too_long()  # both laws still rise there
         steps = [ball(one.step).log() for one in self.logs]
         logs = [_start(one) for one in self.logs]
         total = arb(0)
@@ -103,10 +108,7 @@ class Series:
                 # Where the sum is lost in its own rounding, more terms add nothing.
                 if rest <= abs(total).upper() * arb(2) ** -(bits + 4):
                     return total + within(rest)
-        raise PrecisionError(
-            f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer; "
-            "take laws of smaller means"
-        )
+        raise _too_long()
 
     def plain(self, ctx: Any, question: Any) -> Any:
         """The sum in mpmath's arithmetic, to the last term that counts there."""
@@ -124,6 +126,13 @@ class Series:
                     return total
                 if k > _MOST_TERMS:
                     raise PrecisionError("a sum: found too many terms, needed fewer")
+
+
+def _too_long() -> PrecisionError:
+    return PrecisionError(
+        f"a sum: found more than {_MOST_TERMS:,} terms that count, needed fewer; "
+        "take laws of smaller means"
+    )
 
 
 def _start(one: Progression) -> arb:

@@ -24,7 +24,7 @@ from flint import acb, arb, ctx
 from symacct.errors import PrecisionError
 from symacct.integrals.jets import Jet
 from symacct.integrals.overlap import Kernel, Side, Stretch, T, collected, sides
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, steered_by_floats
 
 #: (coefficient, a, b): the integrand is at most the sum of coefficient · p^a q^b beyond a point.
 Bounds = list[tuple[arb, Fraction, Fraction]]
@@ -314,6 +314,7 @@ class Chi(Question):
 LogTotals = Callable[[], tuple[arb, arb]]
 
 
+@steered_by_floats
 def expectation(pieces: list[Side], question: Question, log_totals: LogTotals, bits: int) -> arb:
     """The integral to a relative accuracy of `bits` bits; ∞ where it is proved to be.
 
@@ -341,6 +342,7 @@ def expectation(pieces: list[Side], question: Question, log_totals: LogTotals, b
     )
 
 
+@steered_by_floats
 def mass(kernel: Kernel, bits: int) -> arb:
     """∫ e^log between the cuts, to a relative accuracy of `bits` bits; ∞ where that is proved."""
     zero = arb(0)

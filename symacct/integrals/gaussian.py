@@ -11,7 +11,7 @@ from flint import arb, ctx
 from symacct.integrals.magnitude import LOG2, crossing
 from symacct.integrals.trapezoid import Grid, Guess, excess_by_trapezoid, guess, plan
 from symacct.sums.alternating import binomial_integral
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
 _TRAPEZOID_START = 40
@@ -19,6 +19,7 @@ _ERFC_COST = 4.5
 _BINOMIAL_COST = 0.4
 
 
+@steered_by_floats
 def sampled_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:
     """A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019)."""
 

@@ -11,11 +11,12 @@ from flint import arb, ctx
 from symacct.integrals.magnitude import LOG2, log_laplace_excess, log_laplace_kl
 from symacct.integrals.quadrature import sampled_laplace_excess_by_quadrature
 from symacct.sums.alternating import binomial_integral
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 _LAST_SERIES_ORDER = 1000  # from here on the integral takes less time than ⌊α⌋ terms
 
 
+@steered_by_floats
 def sampled_laplace_excess(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
     """A_α − 1, A_α = E_Q[(1−γ+γP/Q)^α], for P = Lap(1, b), Q = Lap(0, b) and real α > 1."""
     if alpha > _LAST_SERIES_ORDER:
@@ -84,6 +85,7 @@ def _relative_growth(s: Fraction, span: arb) -> arb:
     return (ball(s) * span).expm1() / ball(s) if s else span
 
 
+@steered_by_floats
 def sampled_laplace_kl(gamma: Fraction, b: Fraction) -> arb:
     """D_1(mixture‖Q) = E_Q[m log m] for Lap(1, b) sampled at rate γ, in closed form.
 

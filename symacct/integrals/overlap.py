@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, Protocol
 
@@ -21,9 +21,10 @@ from flint import acb, arb, ctx
 
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
+from symacct.forking import cached_property
 from symacct.integrals.germs import Germ, Germs
 from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, constants, evaluator, log_of
-from symacct.sums.refine import ball, within
+from symacct.sums.refine import ball, integral, within
 
 #: The distance from a finite end of a piece, or towards an infinite one.
 T = sympy.Symbol("t", positive=True)
@@ -471,7 +472,7 @@ def _integrate(at: Any, low: arb, high: arb, tolerance: arb) -> arb:
         count += 1
         return at(z, analytic)
 
-    value = acb.integral(
+    value = integral(
         counted, low, high, rel_tol=arb(0), abs_tol=tolerance.mid(), eval_limit=_EVALUATIONS
     )
     if count >= _EVALUATIONS:

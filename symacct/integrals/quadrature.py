@@ -17,7 +17,7 @@ from symacct.integrals.magnitude import (
     log_laplace_kl,
     log_mixture,
 )
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, integral, steered_by_floats, to_relative_accuracy
 
 Integrand = Callable[[acb, bool], acb]
 Direction = Callable[[acb, acb], acb]
@@ -29,7 +29,7 @@ def integrate(integrand: Integrand, points: list[arb], log_tolerance: float) -> 
     tolerance = arb(log_tolerance).exp().mid()
     total = arb(0)
     for left, right in pairwise(points):
-        total += acb.integral(integrand, left, right, rel_tol=arb(0), abs_tol=tolerance).real
+        total += integral(integrand, left, right, rel_tol=arb(0), abs_tol=tolerance).real
     return total
 
 
@@ -53,6 +53,7 @@ def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: F
     return to_relative_accuracy(evaluate)
 
 
+@steered_by_floats
 def sampled_gaussian_kl(q: Fraction, sigma: Fraction) -> arb:
     """D_1(mixture‖Q) = E_Q[m log m − u], m = 1+u: the curve of the sampled Gaussian at order 1.
 
@@ -62,6 +63,7 @@ def sampled_gaussian_kl(q: Fraction, sigma: Fraction) -> arb:
     return _kullback_leibler(q, sigma, log_gaussian_kl(q, sigma), _forward, _forward_tails)
 
 
+@steered_by_floats
 def sampled_gaussian_reverse_kl(q: Fraction, sigma: Fraction) -> arb:
     """D_1(Q‖mixture) = E_Q[u − log(1+u)], the smaller of the two directions at order 1."""
     fall = float(q) * -math.expm1(-1.5 / float(sigma) ** 2)

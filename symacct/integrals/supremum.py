@@ -11,12 +11,13 @@ from symacct.errors import PrecisionError
 from symacct.integrals.germs import Germs
 from symacct.integrals.jets import ComplexBalls, Evaluator, Jet
 from symacct.integrals.overlap import Side, doublings
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, steered_by_floats
 
 _BOXES = 40_000  # looked at before it is given up
 _FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
 
 
+@steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
     """sup log(p/q), up to the constants of p and q, to `bits` bits absolutely; ∞ where proved.
 

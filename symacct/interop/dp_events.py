@@ -14,7 +14,7 @@ from typing import Any
 
 from symacct import sizes
 from symacct.domains import whole
-from symacct.errors import AdjacencyError, DomainError, MissingPackageError
+from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.interop import floats
@@ -36,7 +36,7 @@ def relation_named(value: Any) -> str:
     known = _THEIR_NAMES.get(name, name) if isinstance(name, str) else None
     if known not in RELATIONS:
         raise DomainError(
-            f"neighbouring relation: found {value!r}, needed one of {', '.join(RELATIONS)} "
+            f"neighbouring relation: found {echo(value)}, needed one of {', '.join(RELATIONS)} "
             "or a dp_accounting.NeighboringRelation"
         )
     return known
@@ -109,7 +109,7 @@ class _Reading:
                 "RandomizedResponseDpEvent: found add_remove, needed replace_one or replace_special"
             )
         if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
-            raise DomainError(f"noise_parameter: found {p}, needed 0 <= noise_parameter <= 1")
+            raise DomainError(f"noise_parameter: found {echo(p)}, needed 0 <= noise_parameter <= 1")
         if k == 1 or p == 1:
             return Compose()
         if p == 0:
@@ -128,7 +128,9 @@ class _Reading:
     def composed(self, event: Any, depth: int) -> Node:
         events = _field(event, "events")
         if not isinstance(events, list | tuple):
-            raise DomainError(f"ComposedDpEvent, events: found {events!r}, needed a list of events")
+            raise DomainError(
+                f"ComposedDpEvent, events: found {echo(events)}, needed a list of events"
+            )
         counts: dict[Node, int] = {}
         for one in events:
             node = self.node(one, depth + 1)
@@ -173,7 +175,7 @@ def _field(event: Any, name: str) -> Any:
     try:
         return getattr(event, name)
     except AttributeError:
-        raise DomainError(f"{type(event).__name__}: found no field {name!r}") from None
+        raise DomainError(f"{type(event).__name__}: found no field {echo(name)}") from None
 
 
 # --- to events

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 
 
 def down(x: Any, what: str) -> float:
@@ -24,9 +24,10 @@ def up(x: Any, what: str) -> float:
 def _nearest(x: Any, what: str) -> float:
     if not isinstance(x, int | Fraction):
         raise DomainError(
-            f"{what}: found {x}, needed a rational number; give numbers to symbols with .subs()"
+            f"{what}: found {echo(x)}, needed a rational number; give numbers to symbols with "
+            ".subs()"
         )
     try:
         return float(x)
     except OverflowError:
-        raise DomainError(f"{what}: found {x}, needed a number within float64") from None
+        raise DomainError(f"{what}: found {echo(x)}, needed a number within float64") from None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.mechanisms import Gaussian
@@ -23,13 +23,13 @@ def from_opacus_history(history: Iterable[Any]) -> Node:
     100*PoissonSubsample(Gaussian('3/2'), '1/4') + 50*PoissonSubsample(Gaussian(2), '1/4')
     """
     if isinstance(history, str | bytes) or not isinstance(history, Iterable):
-        raise DomainError(f"history: found {history!r}, needed a list of (sigma, q, steps)")
+        raise DomainError(f"history: found {echo(history)}, needed a list of (sigma, q, steps)")
     return Compose(*(_step(row) for row in history))
 
 
 def _step(row: Any) -> Node:
     if not isinstance(row, list | tuple) or len(row) != 3:
-        raise DomainError(f"history: found {row!r}, needed (sigma, q, steps)")
+        raise DomainError(f"history: found {echo(row)}, needed (sigma, q, steps)")
     sigma, rate, steps = row
     return Compose({PoissonSubsample(Gaussian(sigma), rate): steps})
 
@@ -57,7 +57,7 @@ def _row(part: Node, count: Any) -> tuple[float, float, int]:
         rate, part = part.fields()["gamma"], part.fields()["mechanism"]
     if not isinstance(part, Gaussian):
         raise DomainError(
-            f"{what}: found {part!r}, needed Gaussian(sigma), alone or under PoissonSubsample"
+            f"{what}: found {echo(part)}, needed Gaussian(sigma), alone or under PoissonSubsample"
         )
     fields = part.fields()
     sigma, sensitivity = fields["sigma"], fields["sensitivity"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -15,17 +14,19 @@ import sympy
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.bounded import replaced
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
-from symacct.errors import AdjacencyError, DomainError, OrderError
+from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, exact, expression, is_infinite
+from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
 
 # mpmath's global precision belongs to the process, so one such function runs at a time.
-_global_mpmath = threading.RLock()
+_global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
 
 
 class Curve(Mechanism):
@@ -50,8 +51,10 @@ class Curve(Mechanism):
     """
 
     f: Any
+    kind: Kind
     adjacency: Adjacency
     source = Source("user", "")
+    one_pair = True  # what the kinds "exact" and "lower" say
 
     def __new__(
         cls, f: Any, kind: Any = "upper", adjacency: Any = None, at_infinity: Any = None
@@ -84,7 +87,7 @@ class Curve(Mechanism):
 
     def _infer(self) -> Claim:
         return Claim(
-            self._fields["kind"],
+            self.kind,
             self.adjacency,
             sources=(self.source,),
             certified=not self.is_mpmath_callable,
@@ -114,16 +117,16 @@ class Curve(Mechanism):
         stated = self._fields["at_infinity"]
         if stated is not None:
             return ctx.number(stated)
-        if self._fields["kind"] is Kind.UPPER:
+        if self.kind is Kind.UPPER:
             return ctx.number(INFINITY)
         raise OrderError(
             f"Curve: its value at alpha = ∞ was not stated, and a curve of kind "
-            f"{self._fields['kind']} needs one there; pass at_infinity=..."
+            f"{self.kind} needs one there; pass at_infinity=..."
         )
 
     def _formula_at(self, ctx: Any, alpha: Any) -> Any:
         if isinstance(ctx, SymbolicArithmetic):
-            return self.f.xreplace({ALPHA: alpha})
+            return expression(replaced(self.f, {ALPHA: exact(alpha, "order alpha")}))
         return evaluate(ctx, self.f, {ALPHA: alpha})
 
 
@@ -139,7 +142,8 @@ def _form(f: Any) -> Any:
         return f.xreplace(named)
     if _arity(f) not in (1, 2):
         raise DomainError(
-            f"Curve: found {f!r}, needed a SymPy expression in alpha, a function of (ctx, alpha), "
+            f"Curve: found {echo(f)}, needed a SymPy expression in alpha, a function of (ctx, "
+            "alpha), "
             "or an mpmath function of alpha"
         )
     return f

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise, product
 from math import isfinite
 from typing import Any
@@ -13,11 +11,12 @@ from typing import Any
 import sympy
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError, PrecisionError
-from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
+from symacct.domains import listed
+from symacct.errors import DomainError, PrecisionError, echo
+from symacct.exact import INFINITY, Exact, exact, expression, is_infinite, text
+from symacct.forking import cached_property
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.overlap import Cut, Kernel, Side, corners, sides
@@ -49,7 +48,7 @@ class Density(Law):
 
     def __post_init__(self) -> None:
         formula = _formula(self.f)
-        object.__setattr__(self, "f", str(formula))
+        object.__setattr__(self, "f", text(formula))
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         object.__setattr__(self, "mass", _checked_mass(self.mass))
         self.__dict__["formula"] = formula
@@ -104,36 +103,36 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 
 def _checked_cuts(values: Any) -> tuple[Cut, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"Density, cuts: found {values!r}, needed a list such as [0, 'inf']")
-    listed = []
-    for value in values:
-        listed.append(_cut(value))
-        sizes.check("outcomes", len(listed), "Density, cuts")
-    if len(listed) < 2 or any(low >= high for low, high in pairwise(listed)):
+    cuts = tuple(map(_cut, listed(values, "Density, cuts", "a list such as [0, 'inf']")))
+    if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
-            f"Density, cuts: found {[str(cut) for cut in listed]}, needed two or more, rising"
+            f"Density, cuts: found {echo([str(cut) for cut in cuts])}, needed two or more, rising"
         )
-    return tuple(listed)
+    return cuts
 
 
 def _cut(value: Any) -> Cut:
     if is_infinite(value):
         return INFINITY
-    if value == -INFINITY or (isinstance(value, str) and is_infinite(value.strip().lstrip("-"))):
+    number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
+    if number_like and value == -INFINITY:
+        return -INFINITY
+    if isinstance(value, str) and is_infinite(value.strip().lstrip("-")):
         return -INFINITY
     number = exact(value, "Density, cuts")
     if isinstance(number, sympy.Expr):
-        raise DomainError(f"Density, cuts: found {number}, needed rational numbers or ±inf")
+        raise DomainError(f"Density, cuts: found {echo(number)}, needed rational numbers or ±inf")
     return number
 
 
 def _checked_mass(value: Any) -> Exact | str:
-    if value == "any":
-        return "any"
+    if isinstance(value, str) and value == "any":
+        return value
     mass = exact(value, "Density, mass")
     if isinstance(mass, sympy.Expr) or mass <= 0:
-        raise DomainError(f"Density, mass: found {value}, needed a rational number > 0, or 'any'")
+        raise DomainError(
+            f"Density, mass: found {echo(value)}, needed a rational number > 0, or 'any'"
+        )
     return mass
 
 
@@ -163,16 +162,17 @@ def _check_mass(law: Density) -> None:
         try:
             found = mass(law.kernel, _CHECK_BITS)
         except PrecisionError as error:
-            raise PrecisionError(f"{law!r}: {error}") from None
+            raise PrecisionError(f"{echo(law)}: {error}") from None
         if not found.is_finite():
-            raise DomainError(f"{law!r}: found an infinite integral, needed a finite one")
+            raise DomainError(f"{echo(law)}: found an infinite integral, needed a finite one")
         wanted = law.mass
         if wanted == "any":
             return
         if not (found * wanted.denominator - wanted.numerator).contains(0):
             raise DomainError(
-                f"Density: found {law.f} with the integral {found.str(12, radius=False)}, needed "
-                f"{wanted}; correct it, or pass mass='any' to divide by the integral"
+                f"Density: found {echo(law.f)} with the integral "
+                f"{found.str(12, radius=False)}, needed "
+                f"{echo(wanted)}; correct it, or pass mass='any' to divide by the integral"
             )
 
 

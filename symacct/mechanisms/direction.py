@@ -8,13 +8,8 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-import numpy as np
-
-from symacct import sizes
-from symacct.arithmetic import BALL, Float64Arithmetic, LogNumber
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic import BALL
 from symacct.exact import INFINITY, Exact
-from symacct.sums.differences import GUARD_BITS, is_resolved
 
 
 class Direction:
@@ -53,83 +48,91 @@ class FiniteDirection(Direction):
     masses: Sequence[tuple[Exact, Exact]]
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        excess = self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
+        return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
+
+    def excess(self, ctx: Any) -> Callable[[Any], Any]:
+        """α ↦ Σ p ((p/q)^{α−1} − 1): as Σ p = 1, what Σ p (p/q)^{α−1} exceeds 1."""
         if not self._is_dominated():
             return lambda alpha: ctx.number(INFINITY)
-        excess = power_excess(ctx, self._terms)
+        parts = [(ctx.number(p), log) for p, log in self._logs(ctx) if p != 0]
 
-        def rdp(alpha: Any) -> Any:
+        def excess(alpha: Any) -> Any:
             lam = ctx.number(alpha - 1)
-            return ctx.log1p(excess(lam)) / lam
+            return sum((p * ctx.expm1(lam * log) for p, log in parts), ctx.number(0))
 
-        return rdp
+        return excess
+
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+        """α ↦ Σ q ((1+u)^α − 1 − αu), u = p/q − 1: as Σ qu = 0, the same."""
+        if not self._is_dominated():
+            return lambda alpha: ctx.number(INFINITY)
+        one, mean = ctx.number(1), expected(ctx, self)
+
+        def excess(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            return mean(lambda x: ctx.power_gap(one, x, lam))
+
+        return excess
 
     def at_one(self, ctx: Any) -> Any:
+        """Σ p log(p/q), or Σ q ((1+u) log(1+u) − u)."""
         if not self._is_dominated():
             return ctx.number(INFINITY)
-        return relative_entropy(ctx, self._terms)
+        if ctx.rounds:
+            return expected(ctx, self)(lambda x: ctx.entropy_gap(ctx.number(1), x))
+        logs = self._logs(ctx)
+        return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
 
     def at_infinity(self, ctx: Any) -> Any:
         if not self._is_dominated():
             return ctx.number(INFINITY)
-        return ctx.maximum(*(log for _, log in self._terms(ctx)))
+        return ctx.maximum(*(log for p, log in self._logs(ctx) if p != 0))
 
     def _is_dominated(self) -> bool:
         """Is q > 0 wherever p > 0?"""
         return all(p == 0 or q != 0 for p, q in self.masses)
 
-    def _terms(self, ctx: Any) -> list[tuple[Any, Any]]:
-        """(p, log(p/q)) for every outcome of P; where p = q the logarithm is exactly 0."""
-        return [
-            (ctx.number(p), ctx.log1p(ctx.number((p - q) / q))) for p, q in self.masses if p != 0
-        ]
+    def _logs(self, ctx: Any) -> list[tuple[Exact, Any]]:
+        """(p, log(p/q)) for every outcome of Q; where p = q the logarithm is exactly 0."""
+        return [(p, log_ratio(ctx, p, q)) for p, q in self.masses if q != 0]
 
 
-Terms = Callable[[Any], list[tuple[Any, Any]]]  # (p, log(p/q)) in an arithmetic
+def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
+    """log(p/q), −∞ where p = 0; near 1, and only there, from p/q − 1, which is then exact."""
+    if p == 0:
+        return -ctx.number(INFINITY)
+    if isinstance(p / q, Fraction) and q < 2 * p < 4 * q:
+        return ctx.log1p(ctx.number((p - q) / q))
+    return ctx.log(ctx.number(p / q))
 
 
-@singledispatch
-def relative_entropy(ctx: Any, terms: Terms) -> Any:
-    """Σ p log(p/q)"""
-    return sum((p * log for p, log in terms(ctx)), ctx.number(0))
-
-
-@relative_entropy.register
-def _(ctx: Float64Arithmetic, terms: Terms) -> LogNumber:
-    """Terms of both signs, whose sum is of the second order in p − q: a certified one, rounded."""
-    limit, bits = sizes.current().bits, ctx.bits + GUARD_BITS
-    while True:
-        with precision(bits):
-            value = relative_entropy(BALL, terms)
-        if is_resolved(value, ctx.bits) or bits >= limit:
-            return LogNumber.of(0) if value == 0 else LogNumber(1.0, float(value.log().mid()))
-        bits = min(2 * bits, limit)
+Mean = Callable[[Callable[[Any], Any]], Any]
 
 
 @singledispatch
-def power_excess(ctx: Any, terms: Terms) -> Callable[[Any], Any]:
-    """λ ↦ Σ p ((p/q)^λ − 1): as Σ p = 1, what Σ p (p/q)^λ exceeds 1."""
-    parts = terms(ctx)
-    return lambda lam: sum((p * ctx.expm1(lam * log) for p, log in parts), ctx.number(0))
+def expected(ctx: Any, direction: FiniteDirection) -> Mean:
+    """gap ↦ Σ q gap(log(p/q)); an outcome with p = q has no gap."""
+    outcomes = [
+        (ctx.number(q), log_ratio(ctx, p, q)) for p, q in direction.masses if p != q and q != 0
+    ]
+    return lambda gap: sum((q * gap(log) for q, log in outcomes), ctx.number(0))
 
 
-@power_excess.register
-def _(ctx: Float64Arithmetic, terms: Terms) -> Callable[[Any], LogNumber]:
-    """λ Σ p log(p/q) + Σ p h(λ log(p/q)), h(x) = e^x − 1 − x >= 0: nothing cancels."""
-    parts, entropy = terms(ctx), relative_entropy(ctx, terms)
-    return lambda lam: sum((p * _above_tangent(ctx, lam * log) for p, log in parts), lam * entropy)
+@dataclass(frozen=True)
+class RoundedDirection(Direction):
+    """Another direction in float64, by its certified values: its closed form cancels there."""
 
+    of: Direction
 
-def _above_tangent(ctx: Float64Arithmetic, x: LogNumber) -> LogNumber:
-    """e^x − 1 − x, by its series where the difference would cancel."""
-    near = np.clip(x.value(), -0.5, 0.5)
-    series = np.ones_like(near)
-    for k in range(16, 2, -1):  # 2·0.5^15/17! is below half a unit in the last place
-        series = 1 + series * near / k
-    by_series, plain = x * x * (series / 2), ctx.expm1(x) - x
-    small = np.abs(x.value()) <= 0.5
-    return LogNumber(
-        np.where(small, by_series.sign, plain.sign), np.where(small, by_series.log, plain.log)
-    )
+    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+        return lambda alpha: ctx.from_balls(lambda: self.of.at(BALL, alpha))
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.from_balls(lambda: self.of.at_one(BALL))
+
+    def at_infinity(self, ctx: Any) -> Any:
+        return ctx.from_balls(lambda: self.of.at_infinity(BALL))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import sympy
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, positive
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
@@ -148,7 +148,8 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
         nonnegative(expression(kappa) - expression(delta), "kappa − sensitivity")
     except DomainError:
         raise DomainError(
-            f"ExponentialFamily, kappa: found {kappa}, needed kappa >= sensitivity = {delta}: "
+            f"ExponentialFamily, kappa: found {echo(kappa)}, needed kappa >= sensitivity "
+            f"= {echo(delta)}: "
             "the proposition evaluates the log-partition at the neighbour's parameter"
         ) from None
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import sympy
 
 from symacct import sizes
 from symacct.arithmetic.special import log_gamma
-from symacct.domains import nonnegative, positive, probability
-from symacct.errors import DomainError
+from symacct.domains import listed, nonnegative, positive, probability
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
@@ -109,7 +108,7 @@ def _refuse_irrational(value: Any, what: str) -> None:
         if isinstance(one, tuple):
             _refuse_irrational(one, what)
         elif not isinstance(one, Fraction):
-            raise DomainError(f"{what}: found {one}, needed a rational number")
+            raise DomainError(f"{what}: found {echo(one)}, needed a rational number")
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +120,7 @@ class Bernoulli(Law):
     def __post_init__(self) -> None:
         self._settle(p=nonnegative(self.p, "Bernoulli, p"))
         if self.p > 1:
-            raise DomainError(f"Bernoulli, p: found {self.p}, needed 0 <= p <= 1")
+            raise DomainError(f"Bernoulli, p: found {echo(self.p)}, needed 0 <= p <= 1")
 
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
@@ -322,7 +321,9 @@ class Uniform(Law):
     def __post_init__(self) -> None:
         self._settle(low=self._number("low"), high=self._number("high"))
         if self.low >= self.high:
-            raise DomainError(f"Uniform: found {self.low} and {self.high}, needed low < high")
+            raise DomainError(
+                f"Uniform: found {echo(self.low)} and {echo(self.high)}, needed low < high"
+            )
 
     @property
     def kernel(self) -> Kernel:
@@ -446,7 +447,8 @@ class MultivariateNormal(Law):
 
     def __post_init__(self) -> None:
         mean = _row(self.mean, "MultivariateNormal, mean")
-        rows = _listed(self.covariance, "MultivariateNormal, covariance")
+        sizes.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
+        rows = listed(self.covariance, "MultivariateNormal, covariance")
         covariance = tuple(_row(row, "MultivariateNormal, covariance") for row in rows)
         self._settle(mean=mean, covariance=covariance)
         if not mean or len(rows) != len(mean) or any(len(row) != len(mean) for row in covariance):
@@ -455,10 +457,12 @@ class MultivariateNormal(Law):
                 f"{len(rows)} rows, needed d entries and d rows of d"
             )
         if covariance != tuple(zip(*covariance, strict=True)):
-            raise DomainError(f"MultivariateNormal: found {self!r}, needed a symmetric covariance")
+            raise DomainError(
+                f"MultivariateNormal: found {echo(self)}, needed a symmetric covariance"
+            )
         if not is_positive_definite(matrix(covariance)):
             raise DomainError(
-                f"MultivariateNormal: found {self!r}, needed a positive definite covariance"
+                f"MultivariateNormal: found {echo(self)}, needed a positive definite covariance"
             )
 
     def why_no_closed_form(self, other: Any) -> str | None:
@@ -519,12 +523,4 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
-    return tuple(exact(value, what) for value in _listed(values, what))
-
-
-def _listed(values: Any, what: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(f"{what}: found {values!r}, needed a list")
-    listed = list(islice(values, sizes.current().outcomes + 1))
-    sizes.check("outcomes", len(listed) ** 2 if what.endswith("mean") else len(listed), what)
-    return listed
+    return tuple(exact(value, what) for value in listed(values, what))

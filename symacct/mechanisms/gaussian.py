@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.claims import Kind
 from symacct.domains import positive
 from symacct.exact import INFINITY, Exact
 from symacct.mechanisms.mechanism import Mechanism
@@ -23,6 +24,8 @@ class Gaussian(Mechanism):
     sigma: Exact
     sensitivity: Exact
     source = MIR17.at("Table II")
+    kind = Kind.EXACT
+    one_pair = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
 
     def __new__(cls, sigma: Any, sensitivity: Any = 1) -> Gaussian:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.claims import Kind
 from symacct.domains import positive
 from symacct.exact import Exact
 from symacct.mechanisms.mechanism import Mechanism
@@ -25,6 +26,8 @@ class Laplace(Mechanism):
     b: Exact
     sensitivity: Exact
     source = MIR17.at("Table II")
+    kind = Kind.EXACT
+    one_pair = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
 
     def __new__(cls, b: Any, sensitivity: Any = 1) -> Laplace:
@@ -48,9 +51,20 @@ class Laplace(Mechanism):
 
         return excess
 
-    def at_one(self, ctx: Any) -> Any:
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+        """( α(e^{λs} − 1 − λs) + λ(e^{−αs} − 1 + αs) )/(2α−1): what cancels is αλs."""
         s = self.shift(ctx)
-        return s + ctx.expm1(-s)
+
+        def excess(alpha: Any) -> Any:
+            alpha = ctx.number(alpha)
+            lam = alpha - 1
+            rise = alpha * ctx.exp_gap(lam * s) + lam * ctx.exp_gap(-(alpha * s))
+            return rise / (alpha + lam)
+
+        return excess
+
+    def at_one(self, ctx: Any) -> Any:
+        return ctx.exp_gap(-self.shift(ctx))
 
     def at_infinity(self, ctx: Any) -> Any:
         return self.shift(ctx)

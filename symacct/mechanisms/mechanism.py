@@ -7,16 +7,43 @@ from typing import Any
 
 import numpy as np
 
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source
+from symacct.arithmetic import LogNumber
+from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
 from symacct.exact import order
 from symacct.expr import Node
 
+_CURVE = {"curve", "excess", "at_one", "at_infinity"}
+_REMEDIES = {
+    "kind": "kind = Kind.EXACT if a pair attains the curve at every order, else Kind.UPPER or "
+    "Kind.LOWER",
+    "one_pair": "one_pair = True if it is the same pair at every order, else False",
+    "swap_symmetric": "swap_symmetric = True if an involution swaps that pair, else False",
+    "convex": "convex = True if λε(λ+1) is proved convex, else False",
+    "source": "source = Source(work, place)",
+}
+
 
 class Mechanism(Node):
-    """A leaf. A subclass gives its kind, its source and the three parts of its curve."""
+    """A leaf: its kind, its source and the three parts of its curve.
 
-    kind: Kind = Kind.EXACT
+    A class that gives a part of the curve states what that curve is, `one_pair` too unless it is
+    only an upper bound; what a base states is about the base's curve.
+    """
+
+    kind: Kind
     source: Source
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__dict__.keys() & {*_CURVE, "__new__"}:
+            return
+        own = _up_to_its_curve(cls)
+        stated: dict[str, Any] = {n: True for one in own for n in (*one.constructor, *one.__dict__)}
+        needed = _needed(cls, own) | ({"source"} if "__new__" in cls.__dict__ else set())
+        stated["source"] = hasattr(cls, "source") or None
+        check_stated(
+            f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
+        )
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
         """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
@@ -24,7 +51,7 @@ class Mechanism(Node):
         It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
         `excess` where the moment has a closed form.
         """
-        excess = self.excess(ctx)
+        excess = self.excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
@@ -32,6 +59,14 @@ class Mechanism(Node):
     def excess(self, ctx: Any) -> Callable[[Any], Any] | None:
         """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
         return None
+
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+        """The same where nothing cancels, for arithmetics that round; `excess` unless given."""
+        return self.excess(ctx)
+
+    def excess_in(self, ctx: Any) -> Callable[[Any], Any] | None:
+        """The form of the excess that this arithmetic needs."""
+        return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
     def at_one(self, ctx: Any) -> Any:
         """ε(1), the Kullback–Leibler bound."""
@@ -46,7 +81,8 @@ class Mechanism(Node):
         return EITHER
 
     def _infer(self) -> Claim:
-        return Claim(self.kind, self.stated_adjacency(), sources=(self.source,))
+        kind = combine([self.kind], type(self).__name__)
+        return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
 def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -54,8 +90,23 @@ def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def each(alpha: Any) -> Any:
         if isinstance(alpha, np.ndarray):
-            values = [curve(order(one)).value() for one in alpha]
-            return ctx.number(np.array(values, dtype=np.float64))
+            parts = [(k, curve(order(one))) for k, one in enumerate(alpha)]
+            return LogNumber.from_parts(alpha.shape, parts)
         return curve(alpha)
 
     return each
+
+
+def _up_to_its_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
+    """The class and its bases, up to the first that gives a part of the curve."""
+    bases = cls.__mro__[: cls.__mro__.index(Mechanism)]
+    gives = (i for i, one in enumerate(bases) if _CURVE & one.__dict__.keys())
+    return list(bases[: next(gives, len(bases)) + 1])
+
+
+def _needed(cls: type[Mechanism], own: list[type[Mechanism]]) -> set[str]:
+    """What the classes that make the curve have to state of it."""
+    kind = next((one.__dict__["kind"] for one in own if "kind" in one.__dict__), None)
+    of_a_base = cls.__mro__[len(own) : cls.__mro__.index(Mechanism)]
+    restated = {name for one in of_a_base for name in one.__dict__ if name in _REMEDIES}
+    return {"kind"} | restated | (set() if kind is Kind.UPPER else {"one_pair"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, singledispatch
+from functools import lru_cache, singledispatch
 from math import isfinite, isqrt
 from typing import Any
 
@@ -19,13 +19,13 @@ from symacct.arithmetic import (
     BALL,
     BallArithmetic,
     Float64Arithmetic,
-    LogNumber,
     MpmathArithmetic,
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, expression
+from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
 from symacct.integrals.expectations import (
     Chi,
@@ -47,8 +47,6 @@ from symacct.mechanisms.families import Law, LogNormal, MultivariateNormal, Norm
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
-
-_FLOAT_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -211,11 +209,7 @@ def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Any:
 @_ask.register
 def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Any:
     power = None if power is None else Fraction(power)
-    with precision(_FLOAT_BITS):
-        value = direction.overlap.in_balls(direction.question(power))
-        if not value.is_finite():
-            return ctx.number(INFINITY)
-        return LogNumber(1.0, float(value.log()))
+    return ctx.from_balls(lambda: direction.overlap.in_balls(direction.question(power)))
 
 
 @_ask.register
@@ -243,7 +237,9 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Any:
         whole: Any = sympy.Sum
     else:
         if P.kernel.cuts[0] != Q.kernel.cuts[0] or P.kernel.cuts[-1] != Q.kernel.cuts[-1]:
-            raise DomainError(f"formula: found {P!r} and {Q!r}, needed laws on the same interval")
+            raise DomainError(
+                f"formula: found {echo(P)} and {echo(Q)}, needed laws on the same interval"
+            )
         p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
         span = _span(P.kernel)
         whole = sympy.Integral
@@ -271,11 +267,15 @@ def _(ctx: BallArithmetic, overlap: Overlap) -> Any:
         return largest - first + second
 
 
-@_largest.register(Float64Arithmetic)
-@_largest.register(MpmathArithmetic)
-def _(ctx: Any, overlap: Overlap) -> Any:
+@_largest.register
+def _(ctx: Float64Arithmetic, overlap: Overlap) -> Any:
+    return ctx.from_balls(lambda: _largest(BALL, overlap))
+
+
+@_largest.register
+def _(ctx: MpmathArithmetic, overlap: Overlap) -> Any:
     """A number read off the certified one: the search is the same in every arithmetic."""
-    with precision(max(_FLOAT_BITS, ctx.bits)):
+    with precision(ctx.bits):
         value = _largest(BALL, overlap)
         if not value.is_finite():
             return ctx.number(INFINITY)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
-from symacct import sizes
-from symacct.claims import Adjacency, Claim, Source
+from symacct.arithmetic import Float64Arithmetic
+from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
-from symacct.domains import rate
-from symacct.errors import DomainError
+from symacct.domains import listed, rate
+from symacct.doors import flag
+from symacct.errors import DomainError, echo
 from symacct.exact import exact, order
-from symacct.mechanisms.direction import Direction, FiniteDirection
+from symacct.forking import cached_property
+from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.mechanisms.families import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.mixtures import between, has_closed_form
@@ -28,8 +29,9 @@ class DistributionPair(Mechanism):
 
     ε(α) = max( D_α(P‖Q), D_α(Q‖P) ), D_α(P‖Q) = log( E_Q[(P/Q)^α] )/(α−1).
 
-    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, or two
-    of `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
+    P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, as two
+    lists or as two mappings {outcome: probability}, which are matched by outcome; or two of
+    `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
     are unordered: either law may be the one of the dataset that holds the record. ε(∞) is the
     larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
     Raises DomainError, LimitError; PrecisionError where an integral is not proved to be finite
@@ -42,11 +44,13 @@ class DistributionPair(Mechanism):
     P: Any
     Q: Any
     adjacency: Adjacency
+    kind = Kind.EXACT
 
     def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
+            P, Q = _matched(P, Q)  # noqa: N806
             P, Q = _probabilities(P, "P"), _probabilities(Q, "Q")  # noqa: N806
             if len(P) != len(Q):
                 raise DomainError(
@@ -73,7 +77,7 @@ class DistributionPair(Mechanism):
         return tuple(zip(self.P, self.Q, strict=True))
 
     @cached_property
-    def swap_symmetric(self) -> bool:  # type: ignore[override]
+    def swap_symmetric(self) -> bool:
         """Does a permutation of the outcomes, or a known symmetry of the family, swap P and Q?"""
         masses = self.masses
         if masses is None:
@@ -94,7 +98,7 @@ class DistributionPair(Mechanism):
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
     def curve(self, ctx: Any) -> Callable[[Any], Any]:
-        curves = [one.curve(ctx) for one in self._directions()]
+        curves = [one.curve(ctx) for one in self._directions(ctx)]
 
         def rdp(alpha: Any) -> Any:
             return ctx.maximum(*(curve(alpha) for curve in curves))
@@ -102,16 +106,26 @@ class DistributionPair(Mechanism):
         # Whether the integral of two laws converges is decided exactly, order by order.
         return one_by_one(ctx, rdp) if self.masses is None else rdp
 
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+        if self.masses is None:
+            return None
+        directions: list[Any] = self._directions(ctx)
+        curves = [one.stable_excess(ctx) for one in directions]
+        return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
+
     def at_one(self, ctx: Any) -> Any:
-        return ctx.maximum(*(one.at_one(ctx) for one in self._directions()))
+        return ctx.maximum(*(one.at_one(ctx) for one in self._directions(ctx)))
 
     def at_infinity(self, ctx: Any) -> Any:
-        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions()))
+        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions(ctx)))
 
-    def _directions(self) -> list[Direction]:
+    def _directions(self, ctx: Any) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
         both = (False,) if self.swap_symmetric else (False, True)
-        return [self.direction(reverse) for reverse in both]
+        found = [self.direction(reverse) for reverse in both]
+        if self.masses is None and isinstance(ctx, Float64Arithmetic):
+            return [RoundedDirection(one) for one in found]
+        return found
 
     def divergence(self, alpha: Any, digits: int = 30, reverse: bool = False) -> Any:
         """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].
@@ -123,15 +137,15 @@ class DistributionPair(Mechanism):
         from symacct.accountant import certified_number, default_accountant
         from symacct.arithmetic import BALL
 
-        at, direction = order(alpha), self.direction(reverse)
+        at, direction = order(alpha), self.direction(flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
-            raise DomainError(f"order alpha: found {at}, needed a rational number or ∞")
+            raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
         return certified_number(
             default_accountant("ball"),
             lambda accountant: (direction.at(BALL, at), claim),
             digits,
-            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {at}",
+            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
         )
 
     def swapped(self) -> DistributionPair:
@@ -149,7 +163,8 @@ class DistributionPair(Mechanism):
         gamma = rate(gamma, "DistributionPair.sampled, gamma")
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
-                f"DistributionPair.sampled: found {self!r} at the rate {gamma}, needed finitely "
+                f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
+                "finitely "
                 "many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
@@ -161,19 +176,38 @@ def mixture(masses: Iterable[tuple[Any, Any]], gamma: Any) -> list[tuple[Any, An
     return [(q + gamma * (p - q), q) for p, q in masses]
 
 
+def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
+    """The probabilities in one order of the outcomes, which mappings give by name."""
+    if not isinstance(P, Mapping) and not isinstance(Q, Mapping):
+        return P, Q
+    if not isinstance(P, Mapping) or not isinstance(Q, Mapping):
+        raise DomainError(
+            f"DistributionPair: found {type(P).__name__} for P and {type(Q).__name__} for Q, "
+            "needed two mappings {outcome: probability}, or two lists"
+        )
+    apart = {"P": [key for key in P if key not in Q], "Q": [key for key in Q if key not in P]}
+    for name, keys in apart.items():
+        if keys:
+            known = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
+            raise DomainError(
+                f"DistributionPair: found the outcomes {known} in {name} alone, needed the same "
+                "outcomes in both; give those that one law lacks the probability 0"
+            )
+    return list(P.values()), [Q[key] for key in P]
+
+
 def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
     what = f"DistributionPair, {name}"
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(
-            f"{what}: found {values!r}, needed a list of probabilities such as ['1/3', '2/3'], "
-            "or one of symacct.laws"
-        )
-    numbers = tuple(exact(value, what) for value in _counted(values, what))
+    needed = (
+        "a list of probabilities such as ['1/3', '2/3'], a mapping {outcome: probability}, "
+        "or one of symacct.laws"
+    )
+    numbers = tuple(exact(value, what) for value in listed(values, what, needed))
     for number in numbers:
         if not isinstance(number, Fraction):
-            raise DomainError(f"{what}: found {number}, needed rational probabilities")
+            raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")
         if number < 0:
-            raise DomainError(f"{what}: found {number}, needed probabilities >= 0")
+            raise DomainError(f"{what}: found {echo(number)}, needed probabilities >= 0")
     total = sum(numbers)
     if total != 1:
         raise DomainError(
@@ -183,26 +217,17 @@ def _probabilities(values: Any, name: str) -> tuple[Fraction, ...]:
     return numbers
 
 
-def _counted(values: Iterable[Any], what: str) -> list[Any]:
-    """The values as a list, counted as they come: an iterable may have no end."""
-    listed: list[Any] = []
-    for value in values:
-        listed.append(value)
-        sizes.check("outcomes", len(listed), f"{what}, outcomes")
-    return listed
-
-
 def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
     """Two laws whose divergences have a closed form, or are integrals over the line."""
     if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(
-            f"DistributionPair: found {P!r} and {Q!r}, needed two laws, "
+            f"DistributionPair: found {echo(P)} and {echo(Q)}, needed two laws, "
             "or two lists of probabilities"
         )
     if has_closed_form(P, Q) or (P.kernel is not None and Q.kernel is not None):
         return
     reason = P.why_no_closed_form(Q) if type(P) is type(Q) else None
     raise DomainError(
-        f"DistributionPair: found {P!r} and {Q!r}, needed "
+        f"DistributionPair: found {echo(P)} and {echo(Q)}, needed "
         f"{reason or 'two laws of one family, or two densities on the line'}"
     )

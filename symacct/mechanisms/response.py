@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symacct.claims import Adjacency
+from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
 from symacct.exact import Exact
+from symacct.mechanisms.direction import log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import KOV15, MIR17
 
@@ -16,6 +17,8 @@ from symacct.sources import KOV15, MIR17
 class ResponsePair(Mechanism):
     """A curve attained by the laws (p, 1−p) and (1−p, p), in terms of p and t = log(p/(1−p))."""
 
+    kind = Kind.EXACT
+    one_pair = True
     swap_symmetric = True  # swapping the two answers swaps the two laws
 
     def truth_probability(self, ctx: Any) -> Any:
@@ -25,6 +28,10 @@ class ResponsePair(Mechanism):
     def log_odds(self, ctx: Any) -> Any:
         """t = log(p/(1−p)), of either sign."""
         raise NotImplementedError
+
+    def lie_probability(self, ctx: Any) -> Any:
+        """1 − p."""
+        return 1 - self.truth_probability(ctx)
 
     def excess(self, ctx: Any) -> Callable[[Any], Any]:
         p, t = self.truth_probability(ctx), self.log_odds(ctx)
@@ -36,7 +43,23 @@ class ResponsePair(Mechanism):
 
         return excess
 
+    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+        one = ctx.number(1)
+
+        def excess(alpha: Any) -> Any:
+            lam = ctx.number(alpha) - 1
+            return self.over_answers(ctx, lambda x: ctx.power_gap(one, x, lam))
+
+        return excess
+
+    def over_answers(self, ctx: Any, gap: Callable[[Any], Any]) -> Any:
+        """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
+        t = self.log_odds(ctx)
+        return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
+
     def at_one(self, ctx: Any) -> Any:
+        if ctx.rounds:
+            return self.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
 
     def at_infinity(self, ctx: Any) -> Any:
@@ -66,8 +89,7 @@ class RandomizedResponse(ResponsePair):
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)), of either sign."""
-        p = ctx.number(self.p)
-        return ctx.log(p / (1 - p))
+        return log_ratio(ctx, self.p, 1 - self.p)
 
 
 class PureDP(ResponsePair):
@@ -96,6 +118,10 @@ class PureDP(ResponsePair):
     def truth_probability(self, ctx: Any) -> Any:
         """p = e^{ε₀}/(1+e^{ε₀})."""
         return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))
+
+    def lie_probability(self, ctx: Any) -> Any:
+        """1 − p = 1/(1+e^{ε₀})."""
+        return 1 / (1 + ctx.exp(ctx.number(self._fields["epsilon"])))
 
     def log_odds(self, ctx: Any) -> Any:
         """log(p/(1−p)) = ε₀."""

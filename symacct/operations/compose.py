@@ -11,7 +11,7 @@ import sympy
 from symacct import sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.exact import exact
 from symacct.expr import Node, _interning, as_node
 from symacct.operations.operation import Operation
@@ -85,6 +85,11 @@ class Compose(Operation):
         return all(part.swap_symmetric for part in self.terms)
 
     @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The product of the parts' pairs attains the sum of their curves."""
+        return all(part.one_pair for part in self.terms)
+
+    @property
     def convex(self) -> bool:
         return all(part.convex for part in self.terms)
 
@@ -113,9 +118,9 @@ def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
         pass  # what is not run is no part
     elif isinstance(part, Compose):
         for node, count in part.terms.items():
-            counts[node] = counts.get(node, 0) + times * count
+            counts[node] = _bounded(counts.get(node, 0) + times * count)
     elif isinstance(part, Node):
-        counts[part] = counts.get(part, 0) + times
+        counts[part] = _bounded(counts.get(part, 0) + times)
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
@@ -123,8 +128,15 @@ def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
         for one in part:
             _count(counts, one, times)
     else:
-        raise DomainError(f"Compose: found {part!r}, needed mechanisms such as Gaussian(5)")
+        raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
+
+
+def _bounded(count: Count) -> Count:
+    """The count, if it is not too long a number to be written down and read again."""
+    if isinstance(count, int):
+        sizes.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
+    return count
 
 
 def _runs(count: Any) -> Count:
@@ -134,7 +146,7 @@ def _runs(count: Any) -> Count:
         number = exact(count, name)
         if isinstance(number, sympy.Expr) and number.free_symbols:
             if number.is_integer is False or number.is_negative:
-                raise DomainError(f"{name}: found {count}, needed a whole number >= 0")
+                raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
         return whole(count, name)
     except DomainError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from symacct.claims import Adjacency, Claim
 from symacct.domains import whole
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -29,7 +29,9 @@ class GroupPrivacy(Operation):
         mechanism = as_node(mechanism, "GroupPrivacy, mechanism")
         steps = whole(c, "GroupPrivacy, c")
         if steps > 30:
-            raise DomainError(f"GroupPrivacy, c: found {steps}, needed c <= 30 (groups of 2^c)")
+            raise DomainError(
+                f"GroupPrivacy, c: found {echo(steps)}, needed c <= 30 (groups of 2^c)"
+            )
         return cls._intern(mechanism=mechanism, c=steps) if steps else mechanism
 
     def _infer(self) -> Claim:

@@ -11,7 +11,14 @@ from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
 
-class PoissonSubsample(Operation):
+class Sampling(Operation):
+    """A mechanism on a sample that holds each record with probability γ."""
+
+    mechanism: Node
+    gamma: Exact
+
+
+class PoissonSubsample(Sampling):
     """The mechanism on a sample that keeps each record with probability γ, independently.
 
     The result is about add/remove neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
@@ -22,8 +29,6 @@ class PoissonSubsample(Operation):
     4.081077335e-8
     """
 
-    mechanism: Node
-    gamma: Exact
     fixed_adjacency = ADD_REMOVE
 
     def __new__(cls, mechanism: Any, gamma: Any) -> PoissonSubsample:
@@ -32,8 +37,13 @@ class PoissonSubsample(Operation):
             gamma=rate(gamma, "PoissonSubsample, gamma"),
         )
 
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The pair of the sample's mixture and the law without the record."""
+        return self.mechanism.one_pair
 
-class SubsampleWithoutReplacement(Operation):
+
+class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
 
     The result is about replace-one neighbours. `gamma` lies in [0, 1]. Raises DomainError, and
@@ -44,8 +54,6 @@ class SubsampleWithoutReplacement(Operation):
     1.632430834e-7
     """
 
-    mechanism: Node
-    gamma: Exact
     fixed_adjacency = REPLACE_ONE
 
     def __new__(cls, mechanism: Any, gamma: Any) -> SubsampleWithoutReplacement:
@@ -53,3 +61,8 @@ class SubsampleWithoutReplacement(Operation):
             mechanism=as_node(mechanism, "SubsampleWithoutReplacement, mechanism"),
             gamma=rate(gamma, "SubsampleWithoutReplacement, gamma"),
         )
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The pair of the sample's mixture and the law without the record."""
+        return self.mechanism.one_pair

@@ -15,6 +15,7 @@ from symacct.errors import PrecisionError
 LogMoment = Callable[[int, int], arb]
 
 GUARD_BITS = 64  # spare bits of the first pass: e^K loses log2 K, the sums a few
+MOST_SHARED_BITS = 1024  # of all the moments with 1, beyond which no difference is formed
 MAX_WINDOW = 64  # terms of one sum that cost less than their share of the product, measured
 
 
@@ -44,6 +45,7 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     precision = min(bits + GUARD_BITS, limit)
     while pending:
         with flint.ctx.workprec(precision):
+            _refuse_tiny(log_moment_at(precision, max(pending[-1], 2)), pending[-1])
             moments = _moments(log_moment_at, precision, pending[-1])
             balls = _transform(moments, [order for order in pending if order < len(moments)])
         found |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
@@ -52,6 +54,15 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
             raise PrecisionError(_why(pending[0], bits, limit))
         precision = min(_next_precision(precision, bits, pending), limit)
     return found
+
+
+def _refuse_tiny(log_moment: arb, order: int) -> None:
+    """PrecisionError where every e^(K_i) is 1 to so many bits that differences would take ages."""
+    if order > 1 and 0 < abs(log_moment).upper() < arb(2) ** -MOST_SHARED_BITS:
+        raise PrecisionError(
+            f"B({order}): found moments within 2^-{MOST_SHARED_BITS:,} of 1, whose differences "
+            "would take too long; another theorem may do"
+        )
 
 
 def is_resolved(ball: arb, bits: int) -> bool:

@@ -29,6 +29,7 @@ Block = tuple[float, int, int, float, float]
 
 SHAPES = ("convex", "nondecreasing")
 LOG_2 = math.log(2.0)
+HUGE = 1e200  # a float whose products with orders are finite
 SLACK_BITS = 9  # what is skipped aims below 2^-(prec-SLACK_BITS) of the sum
 LONG = 64  # a longer block is cut before all of its terms are summed
 SHORT = 16  # so few terms cost less than steering
@@ -47,7 +48,13 @@ def _float_log(x: arb) -> float:
     value = float(x)
     if 0.0 < value < math.inf:
         return math.log(value)
-    return -math.inf if x.is_zero() else float(x.log())
+    return -math.inf if x.is_zero() else _float(x.log())
+
+
+def _float(x: arb) -> float:
+    """Return x as a float, kept so small that what steers by it stays finite; NaN as it is."""
+    value = float(x)
+    return min(max(value, -HUGE), HUGE) if value == value else value
 
 
 class _Weights:
@@ -120,7 +127,7 @@ class _Weights:
 
 def _tilted_bound(weights: _Weights, rates: Rates, span: Span, level: arb, slope: arb) -> arb:
     """Return (v + u e^t)^α e^{c + max((d−t)lo, (d−t)hi)}, which bounds Σ b_l e^{c+dl}."""
-    tilt = arb(weights.best_tilt(span, float(slope)))
+    tilt = arb(weights.best_tilt(span, _float(slope)))
     drop = slope - tilt
     peak = (drop * span[0]).max(drop * span[1])
     log_mass = (rates[1] + rates[0] * tilt.exp()).log() * weights.alpha
@@ -166,7 +173,7 @@ class _Curve:
     def cut(self, order: int) -> float:
         """Make the order an end of blocks; return the log of its term as a float."""
         moment = self.moment(order)
-        self.floats[order] = float(moment)
+        self.floats[order] = _float(moment)
         insort(self.cuts, order)
         return _float_log(self.term(order, moment))
 
@@ -188,10 +195,8 @@ class _Curve:
 
     def float_line(self, left: int, right: int) -> tuple[float, float]:
         """Return floats c, d with log T_l ≤ c + d·l on the block."""
-        end = self.floats[right]
         if self.is_small(right):
-            rise = math.expm1(end)
-            return (math.log(rise) + self.log_factor if rise > 0.0 else -math.inf), 0.0
+            return _float_log(self.moments[right].expm1()) + self.log_factor, 0.0
         level, slope = self.float_chord(self.anchor(left), right)
         return level + self.log_factor, slope
 
@@ -723,7 +728,7 @@ class _Enclosure:
         before, after = self.around(cut)
         least = curve.slope(before, cut)
         range_ = curve.slope(cut, after) - least
-        at = self.balance(cut, sides, float(least), float(range_))
+        at = self.balance(cut, sides, _float(least), _float(range_))
         low, mid, high = (
             self.slope_sum(cut, sides, least + range_ * (at + k * STEP)) for k in (-1, 0, 1)
         )

@@ -1,15 +1,38 @@
-"""Exact rationals into balls, and results to a stated relative accuracy."""
+"""Exact rationals into balls, flint's integrals, and results to a stated relative accuracy."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, ParamSpec, TypeVar
 
-from flint import arb, ctx, fmpq
+from flint import acb, arb, ctx, fmpq
 
-from symacct.errors import PrecisionError
+from symacct.errors import PrecisionError, SymacctError
 
 _ROUNDS = 12
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
+    """PrecisionError where the floats that choose an integral's steps leave their range."""
+
+    @functools.wraps(integral)
+    def steered(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return integral(*args, **kwargs)
+        except SymacctError:
+            raise
+        except (ArithmeticError, ValueError) as error:
+            raise PrecisionError(
+                "an integral: found parameters beyond the range of the floats that choose its "
+                "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
+            ) from error
+
+    return steered
 
 
 def ball(x: Fraction) -> arb:
@@ -20,6 +43,21 @@ def ball(x: Fraction) -> arb:
 def within(error: arb) -> arb:
     """The ball [−error, error] for a bound error ≥ 0."""
     return arb(0, error.abs_upper())
+
+
+def integral(integrand: Callable[[acb, bool], acb], low: Any, high: Any, **options: Any) -> acb:
+    """flint's rigorous integral; what the integrand raises, Ctrl-C too, is raised as it was.
+
+    flint goes on calling after an exception that it does not know, and each later one has the one
+    before as its cause.
+    """
+    try:
+        return acb.integral(integrand, low, high, **options)
+    except SystemError as error:
+        first: BaseException = error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        raise first from None
 
 
 def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:

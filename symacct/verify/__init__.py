@@ -2,8 +2,8 @@
 
 from symacct.verify.peers import Adapter, adapters
 from symacct.verify.process import Peer, PeerError
-from symacct.verify.protocol import ProtocolError
 from symacct.verify.questions import FULL, QUICK
+from symacct.verify.reading import ProtocolError
 from symacct.verify.report import Report
 from symacct.verify.run import verify
 

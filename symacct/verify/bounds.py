@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.enclosure import Enclosure, to_fraction
+from symacct.rounding import rational_text
 
 Bound = Fraction | float
 #: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.
@@ -41,3 +42,12 @@ def approximately(x: Bound) -> float:
         return float(x)
     except OverflowError:
         return float("inf") if x > 0 else float("-inf")
+
+
+def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
+    """A bound as decimal text, rounded outwards.
+
+    >>> decimal_text(Fraction(1, 3), up=True)
+    '0.33333333333333333334'
+    """
+    return rational_text(x, digits, up) if isinstance(x, Fraction) else str(x)

@@ -8,22 +8,20 @@ import selectors
 import signal
 import subprocess
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 from symacct.errors import SymacctError
-from symacct.verify.protocol import (
-    HELLO_LINE,
-    Answer,
-    Ask,
-    Hello,
+from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
+from symacct.verify.reading import (
     ProtocolError,
+    is_answer_to,
     printable,
     read_answer,
     read_hello,
     read_object,
+    shown,
 )
 
 HELLO_SECONDS = 60.0
@@ -123,9 +121,11 @@ class Peer:
 
     def _start(self) -> Hello:
         self._number = 0
-        self._buffer = b""
+        self._unsent = b""
+        self._buffer = bytearray()
+        self._searched = 0  # of the buffer: no newline before
         self._noise_bytes = 0
-        self._stderr: deque[bytes] = deque()
+        self._stderr = b""
         try:
             self._process = subprocess.Popen(  # noqa: S603  # the user's own command, no shell
                 self.command,
@@ -140,7 +140,7 @@ class Peer:
                 f"peer command: found {self.command[0]!r}, which cannot be run "
                 f"({error.strerror}); needed a program that exists and may be executed"
             ) from None
-        for stream in (self._process.stdout, self._process.stderr):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             os.set_blocking(stream.fileno(), False)  # type: ignore[union-attr]
         return self._greet()
 
@@ -175,8 +175,9 @@ class Peer:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)  # our own child's group, made at its start
         process.wait()
+        # Once: a process that left the group may go on writing.
         with contextlib.suppress(OSError):
-            self._keep(process.stderr.read() or b"")  # type: ignore[union-attr]
+            self._keep(_read(process.stderr) or b"")  # type: ignore[arg-type]
         for stream in (process.stdin, process.stdout, process.stderr):
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
@@ -185,68 +186,83 @@ class Peer:
 
     def _exchange(self, line: str, number: int, seconds: float) -> dict[str, Any]:
         """Write a line, return the object that answers it."""
-        assert self._process is not None  # noqa: S101
-        deadline = time.monotonic() + seconds
-        try:
-            self._process.stdin.write(line.encode() + b"\n")  # type: ignore[union-attr]
-        except OSError:
-            raise _EndedError(self._status()) from None
-        for text in self._lines(deadline):
+        self._unsent += line.encode() + b"\n"
+        for text in self._lines(time.monotonic() + seconds):
             row = read_object(text)
             if row is None:
-                self._noise_bytes += len(text)
-                if self._noise_bytes > _NOISE_BYTES:
-                    raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
                 self.incidents.add("noise", text.decode(errors="replace"))
-            elif row.get("id") != number:
-                self.incidents.add("out_of_order", f"id {row.get('id')!r}, asked {number}")
+            elif self._unsent or not is_answer_to(row, number):
+                self.incidents.add("out_of_order", f"id {shown(row.get('id'))}, asked {number}")
             else:
                 return row
+            self._passed_over(text)
         raise AssertionError("unreachable: _lines ends by raising")
 
-    def _lines(self, deadline: float) -> Iterator[bytes]:
-        """Lines of standard output until the deadline; keeps the end of standard error."""
-        assert self._process is not None  # noqa: S101
-        stdout, stderr = self._process.stdout, self._process.stderr
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
-            selector.register(stderr, selectors.EVENT_READ)  # type: ignore[arg-type]
-            while True:
-                *lines, self._buffer = self._buffer.split(b"\n")
-                for i, line in enumerate(lines):
-                    if line.strip():
-                        # What is left of this batch is kept for the next question.
-                        rest = b"\n".join([*lines[i + 1 :], self._buffer])
-                        self._buffer = rest
-                        yield line
-                        break
-                else:
-                    self._wait(selector, stdout, deadline)
+    def _passed_over(self, text: bytes) -> None:
+        self._noise_bytes += len(text) + 1
+        if self._noise_bytes > _NOISE_BYTES:
+            raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
 
-    def _wait(self, selector: selectors.BaseSelector, stdout: Any, deadline: float) -> None:
+    def _lines(self, deadline: float) -> Iterator[bytes]:
+        """Lines of standard output until the deadline, each byte looked at once."""
+        assert self._process is not None  # noqa: S101
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdin, selectors.EVENT_WRITE)  # type: ignore[arg-type]
+            for stream in (self._process.stdout, self._process.stderr):
+                selector.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]
+            while True:
+                end = self._buffer.find(b"\n", self._searched)
+                if end < 0:
+                    self._searched = len(self._buffer)
+                    self._wait(selector, deadline)
+                    continue
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._searched = 0
+                if line.strip():
+                    yield line
+                else:
+                    self._passed_over(line)
+
+    def _wait(self, selector: selectors.BaseSelector, deadline: float) -> None:
+        """Move what can be moved over the three pipes; the child may read and write as it likes."""
         left = deadline - time.monotonic()
         events = selector.select(left) if left > 0 else []
         if not events:
             raise TimeoutError
-        for key, _ in events:
-            data = _read(key.fileobj)  # type: ignore[arg-type]
-            if data is None:
-                continue
-            if key.fileobj is not stdout:
+        process = self._process
+        for stream in (key.fileobj for key, _ in events):
+            if stream is process.stdin:  # type: ignore[union-attr]
+                self._send(stream)
+                if not self._unsent:
+                    selector.unregister(stream)
+            elif stream is process.stdout:  # type: ignore[union-attr]
+                self._take(_read(stream))
+            elif (data := _read(stream)) is not None:  # type: ignore[arg-type]
                 self._keep(data)
                 if not data:
-                    selector.unregister(key.fileobj)
-            elif not data:
-                raise _EndedError(self._status())
-            else:
-                self._buffer += data
-                if len(self._buffer) > _LINE_BYTES and b"\n" not in self._buffer[-len(data) :]:
-                    raise _EndedError(f"more than {_LINE_BYTES >> 20} MiB in a line")
+                    selector.unregister(stream)
+
+    def _send(self, stream: IO[bytes]) -> None:
+        try:
+            sent = os.write(stream.fileno(), self._unsent)
+        except BlockingIOError:
+            return
+        except OSError:
+            raise _EndedError(self._status()) from None
+        self._unsent = self._unsent[sent:]
+
+    def _take(self, data: bytes | None) -> None:
+        if data is None:
+            return
+        if not data:
+            raise _EndedError(self._status())
+        self._buffer += data
+        if len(self._buffer) > _LINE_BYTES and b"\n" not in self._buffer:
+            raise _EndedError(f"more than {_LINE_BYTES >> 20} MiB in a line")
 
     def _keep(self, data: bytes) -> None:
-        self._stderr.append(data)
-        while sum(map(len, self._stderr)) > _STDERR_BYTES and len(self._stderr) > 1:
-            self._stderr.popleft()
+        self._stderr = (self._stderr + data)[-_STDERR_BYTES:]
 
     def _status(self) -> str:
         assert self._process is not None  # noqa: S101
@@ -257,7 +273,7 @@ class Peer:
         return f"signal {-code}" if code < 0 else f"exit status {code}"
 
     def _last_words(self) -> str:
-        lines = b"".join(self._stderr)[-_STDERR_BYTES:].decode(errors="replace").split("\n")
+        lines = self._stderr.decode(errors="replace").split("\n")
         last = [line.strip() for line in lines if line.strip()][-1:]
         return f", stderr: {printable(last[0])}" if last else ""
 
@@ -267,7 +283,7 @@ class Peer:
         except ProtocolError as error:
             self.incidents.add("malformed", str(error))
             if not self._answered and self.incidents.malformed > MAX_ENDS:
-                raise ProtocolError(f"no answer is one of docs/protocol.md: {error}") from None
+                raise PeerGoneError(f"no answer is one of docs/protocol.md: {error}") from None
             return Answer(error=f"malformed answer: {error}", seconds=seconds)
         self._answered += 1
         return answer

@@ -145,16 +145,16 @@ def random_point(row: Support, chance: random.Random) -> Ask:
 
 def random_order(row: Support, chance: random.Random) -> str:
     """α with log(α − 1) uniform, or a whole order."""
-    most = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
-    if row.max_order is not None:
-        most = min(most, int(row.max_order))
+    cap = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
     least = max(2, math.ceil(row.min_order))
-    if row.orders == "integer" or chance.random() < 0.5:
+    most = cap if row.max_order is None else min(cap, math.floor(row.max_order))
+    if row.orders == "integer" or (chance.random() < 0.5 and least <= most):
+        most = max(least, most)
         return str(min(most, max(least, round(float(_log_uniform(chance, 2, most))))))
-    while True:
-        alpha = str(1 + Decimal(_log_uniform(chance, 1e-8, most - 1)))
-        if row.takes(Fraction(alpha)):
-            return alpha
+    drawn = str(1 + Decimal(_log_uniform(chance, 1e-8, max(1, most - 1))))
+    inside = max(Fraction(drawn), row.min_order)
+    inside = inside if row.max_order is None else min(inside, row.max_order)
+    return drawn if inside == Fraction(drawn) else str(inside)
 
 
 def _random_rate(chance: random.Random) -> str:

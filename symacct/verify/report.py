@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import decimal
 import json
 import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
-from symacct.verify.bounds import Bound
+from symacct.verify.bounds import decimal_text
 from symacct.verify.clusters import Cluster
 from symacct.verify.process import Incidents
 from symacct.verify.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.verdict import VERDICTS, Finding
-
-_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,8 @@ class Report:
     seed: int
     clusters: list[Cluster]
     incidents: Incidents
+    #: Numbers held against a truth, confirmations included; where there is none, nothing is said.
+    judged: int = 0
     #: Answers below the truth by no more than the rounding allowance, and the largest share.
     within_rounding: int = 0
     worst_within: float = 0.0
@@ -76,6 +74,7 @@ class Report:
             "unsound": self.unsound,
             "counts": self.counts,
             "unsupported": self.unsupported,
+            "judged": self.judged,
             "skipped": self.skipped,
             "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
             "incidents": self.incidents.as_dict(),
@@ -163,17 +162,3 @@ def value_for_json(answer: Answer) -> float | str | None:
 def finite_or_text(x: float | None) -> float | str | None:
     """x for JSON, which has no inf."""
     return x if x is None or math.isfinite(x) else str(x)
-
-
-def decimal_text(x: Bound, up: bool) -> str:
-    """A bound as decimal text, rounded outwards to 20 digits.
-
-    >>> decimal_text(Fraction(1, 3), up=True)
-    '0.33333333333333333334'
-    """
-    if not isinstance(x, Fraction):
-        return str(x)
-    rounding = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
-    wide = decimal.Context(_DIGITS, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
-    quotient = wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))
-    return str(quotient.normalize(wide)).replace("E+", "e").replace("E", "e")

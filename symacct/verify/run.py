@@ -44,6 +44,7 @@ def verify(
         seed=seed,
         clusters=session.clusters.merged(),
         incidents=peer.incidents,
+        judged=session.judge.judged,
         within_rounding=session.judge.within_rounding,
         worst_within=session.judge.worst_within,
         skipped=session.skipped,

@@ -101,11 +101,24 @@ class Session:
                 continue
             pending.append((ask, self._worker.submit(self.peer.ask, ask)))
             if len(pending) > _AHEAD:
-                yield self._counted(*pending.popleft())
+                yield from self._first(pending)
         while pending:
-            ask, future = pending.popleft()
-            if not (self._late() and future.cancel()):
-                yield self._counted(ask, future)
+            yield from self._first(pending)
+
+    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[tuple[Ask, Answer]]:
+        """The first that is pending, unless there is no time for questions of its kind any more."""
+        ask, future = pending.popleft()
+        if self._hopeless(ask) and future.cancel():
+            self.skipped += not self._late()
+            return
+        counted = self._counted(ask, future)
+        for other, waiting in pending:
+            if self._hopeless(other):
+                waiting.cancel()
+        yield counted
+
+    def _hopeless(self, ask: Ask) -> bool:
+        return self._late() or self._hangs[region(ask)] >= _HANGS
 
     def _counted(self, ask: Ask, future: Future[Answer]) -> tuple[Ask, Answer]:
         answer = future.result()

@@ -9,7 +9,7 @@ from typing import Any
 
 from symacct.errors import SymacctError
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, approximately
+from symacct.verify.bounds import Bound, approximately, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
 from symacct.verify.truth import Oracle, Truth
 
@@ -93,6 +93,8 @@ class Judge:
         #: Answers below the truth by no more than the allowance: (how many, the largest share).
         self.within_rounding = 0
         self.worst_within = 0.0
+        #: Numbers held against a truth.
+        self.judged = 0
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
@@ -107,6 +109,7 @@ class Judge:
             return self._without_truth(ask, answer)
         if answer.finite is None:
             return self._not_finite(ask, answer, truth)
+        self.judged += 1
         return self._number(ask, answer, answer.finite, truth)
 
     def complete(self, found: Finding) -> Finding:
@@ -219,7 +222,7 @@ class Judge:
         bounds = matching.claimed(self.oracle, ask, answer.claims)
         if bounds is None or matching.same(value, bounds):
             return None
-        low, high = (approximately(end) for end in bounds)
+        low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
         below = bool(value < truth.upper * (1 - ALLOWANCE)) and not truth.exact
         gap = abs(value - Fraction(bounds[0]))
         return Finding(
@@ -229,8 +232,7 @@ class Judge:
             truth,
             beyond_rounding=not explained_by_rounding(ask, gap, Fraction(bounds[0])),
             below=below,
-            note=f"claims {answer.claims}, which is {low:.12g}"
-            + (f" … {high:.12g}" * (low != high)),
+            note=f"claims {answer.claims}, which is {low}" + f" … {high}" * (low != high),
         )
 
     # --- ε and δ
@@ -285,8 +287,8 @@ class Judge:
     ) -> Finding | None:
         if self._by_total_variation(ask, value):
             return None
-        low = approximately(best.lower)
-        note = f"below {low:.12g}, the least that its conversion gives at its orders"
+        low = decimal_text(best.lower, False, 12)
+        note = f"below {low}, the least that its conversion gives at its orders"
         wrong = Truth(truth.lower, best.upper, False)
         return Finding("wrong-formula", ask, answer, wrong, note=note)
 

@@ -15,6 +15,7 @@ from tests.test_code import (
     needs_gcc,
     some_orders,
 )
+from tests.test_code_box import WIDE, attack
 
 FLOAT_TARGETS = ["python", "numpy", pytest.param("c", marks=needs_gcc)]
 #: Noise, rates and orders far from usual.
@@ -68,3 +69,10 @@ def test_open_parameters_in_every_target(which, target, tmp_path):
     text = node.code(target, max_order=20, points=20)
     number, arguments = node.subs(values), list(values.values())
     assert_agrees(number, target, text, some_orders(60, 20), tmp_path, arguments=arguments)
+
+
+@pytest.mark.parametrize("target", ["python", "numpy", "mpmath", *(["c"] if GCC else [])])
+@pytest.mark.parametrize("which", range(len(WIDE)))
+def test_code_holds_over_its_whole_box(which, target, tmp_path):
+    count, last = (60, 24) if target == "mpmath" else (1000, 128)
+    attack(WIDE[which], target, count, last, "soak", tmp_path)

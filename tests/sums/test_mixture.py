@@ -403,6 +403,56 @@ def test_share_of_a_cut_bounds_every_slope(seed: int, monkeypatch: pytest.Monkey
             assert share.lower() <= state.slope_sum(cut, sides, slope).max(arb(0)).upper()
 
 
+def owned(curve: mixture._Curve, windows: dict[mixture.Span, mixture.Span], cut: int):
+    """(order, share) of the orders nearer to the cut than to the next one, half of it at a tie.
+
+    The last cut owns nothing: no chord bounds the slope there, so the one before it takes all.
+    """
+    for (left, right), (low, high) in windows.items():
+        for order in range(low, high + 1) if cut in (left, right) else ():
+            nearer = 2 * order - left - right
+            if right == curve.cuts[-1]:
+                part = fmpq(int(cut == left))
+            elif nearer == 0:
+                part = fmpq(1, 2)
+            else:
+                part = fmpq(int((nearer < 0) == (cut == left)))
+            if part:
+                yield order, part
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
+    """Against Σ share·C(α,k) u^k v^{α−k} (e^{K_cut + s(k−cut)} − 1), summed plainly over a grid."""
+    source = seeded(9000 + seed)
+    oracle = source.choice(list(MECHANISMS.values()))
+    alpha, sharp = source.randrange(30, 400), 0
+    u, v = rates(fmpq(source.randrange(1, 400), 1000), False)
+    curve = mixture._Curve(oracle, tight, 1, 1, "convex", 2)
+    curve.moment(alpha)
+    state = mixture._Enclosure(curve, mixture._Weights(alpha, (u, v)), (u, v))
+    state.refined(source.randrange(3, 9), 0.0)
+    windows = state.windows()
+    for cut in curve.cuts[:-1]:
+        before, after = state.around(cut)
+        start = curve.moments[cut]
+        least = (start - curve.moments[before]) / max(cut - before, 1)
+        most = (curve.moments[after] - start) / (after - cut)
+        weights = [
+            (order - cut, part * arb.bin_uiui(alpha, order) * u**order * v ** (alpha - order))
+            for order, part in owned(curve, windows, cut)
+        ]
+        sums = [
+            sum((w * (start + slope * d).expm1() for d, w in weights), arb(0)).max(arb(0))
+            for slope in (least + (most - least) * k / 200 for k in range(201))
+        ]
+        lowest = min(sums, key=lambda x: float(x.mid()))
+        share = state.share(cut, windows)
+        assert share <= lowest * (1 + arb(10) ** -20) + arb(10) ** -60
+        sharp += bool(share >= lowest / 2)
+    assert 2 * sharp >= len(curve.cuts) - 1
+
+
 def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatch) -> None:
     class Hasty(mixture._Plan):
         def __init__(self, *arguments: object) -> None:

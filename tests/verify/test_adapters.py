@@ -19,7 +19,9 @@ import pytest
 
 from symacct import parse
 from symacct.verify.peers import adapters
-from symacct.verify.protocol import HOW, Ask, Part, read_answer, read_hello
+from symacct.verify.protocol import HOW, Ask, Part
+from symacct.verify.reading import is_answer_to, read_answer, read_hello, read_object
+from tests.damaged.protocol import check_adapter
 
 pytest.importorskip("numpy")
 
@@ -229,8 +231,8 @@ class Talk:
     def line(self, text):
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
-        row = json.loads(self.process.stdout.readline(), parse_float=str)
-        assert row["id"] == json.loads(text)["id"]
+        row = read_object(self.process.stdout.readline().encode())
+        assert is_answer_to(row, json.loads(text)["id"])
         return row
 
     def ask(self, ask):
@@ -391,6 +393,12 @@ def test_a_way_is_really_another_way(folders, name, how, inside):
     lines = "\n".join(talk.ask(ask).reproduce)
     talk.close()
     assert inside in lines
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_adapter_answers_every_line_whatever_it_holds(folders, name):
+    command = [sys.executable, "-P", str(adapters()[name].script)]
+    check_adapter(command, environment(folders[name]), seed=1, lines=60)
 
 
 @pytest.mark.parametrize("name", NAMES)

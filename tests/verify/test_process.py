@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_malformed_answer_is_an_error(tmp_path, row):
 def test_a_peer_that_never_answers_properly_ends_the_run(tmp_path):
     with Peer(program(tmp_path, "say({})")) as peer:
         assert all("malformed" in peer.ask(ask()).error for _ in range(MAX_ENDS))
-        with pytest.raises(ProtocolError, match="no answer"):
+        with pytest.raises(PeerGoneError, match="no answer"):
             peer.ask(ask())
 
 
@@ -125,6 +126,78 @@ def test_a_peer_that_starts_only_once_does_not_lose_what_was_found(tmp_path):
     report = verify(command, Extent(2, 1, 6, 0, 0, 0, 0, 1, 30))
     assert report.unsound
     assert any("started again" in why for why in report.cut)
+
+
+AHEAD = """
+import sys, time
+print('HELLO', flush=True)
+sys.stdin.readline()
+time.sleep(0.2)
+for number in range(1, 1000):
+    print('{"id": %d, "value": 1}' % number, flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_peer_that_does_not_read_cannot_block_the_question(tmp_path):
+    script = tmp_path / "ahead.py"
+    script.write_text(AHEAD.replace("HELLO", HELLO), encoding="utf-8")
+    long = replace(ask(), orders=("2",) * 50_000)  # more than a pipe takes
+    with Peer([sys.executable, str(script)], timeout=1.0) as peer:
+        assert peer.ask(long).late
+        assert peer.incidents.out_of_order > 0
+
+
+def test_a_question_longer_than_a_pipe_is_answered(tmp_path):
+    with Peer(program(tmp_path, "print('x' * (1 << 17)); say({'value': value})")) as peer:
+        assert peer.ask(replace(ask(), orders=("2",) * 50_000)).finite == RIGHT
+
+
+def test_each_byte_of_noise_is_looked_at_once(tmp_path, monkeypatch):
+    body = "print('noise\\n' * 100_000 + 'x' * 1_000_000); say({'value': value})"
+    searched = 0
+
+    class Watched(bytearray):
+        def find(self, wanted, start=0):
+            nonlocal searched
+            end = super().find(wanted, start)
+            searched += (len(self) if end < 0 else end) - start
+            return end
+
+    monkeypatch.setattr("symacct.verify.process.bytearray", Watched, raising=False)
+    with Peer(program(tmp_path, body)) as peer:
+        assert peer.ask(ask()).finite == RIGHT
+    assert peer.incidents.noise == 100_001
+    assert 1_500_000 <= searched < 1_600_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"value": "+-inf"',
+        '"value": [[[[]]]]',
+        '"value": 1e999999999',
+        '"value": 1, "claims": 3',
+        '"value": 1, "seconds": -1',
+        '"value": 1, "seconds": "nan"',
+        '"value": 1, "reproduce": [3]',
+        '"value": 1, "alpha": {}',
+        '"value": 1, "claim": "ZW19-T8"',
+        '"error": []',
+        '"unsupported": null',
+    ],
+)
+def test_a_field_of_another_type_is_a_bad_answer(tmp_path, line):
+    body = f"print('{{\"id\": %d, ' % number + {line!r} + '}}', flush=True)"
+    with Peer(program(tmp_path, body)) as peer:
+        assert "malformed" in peer.ask(ask()).error
+
+
+def test_no_number_of_seconds_is_too_large(tmp_path):
+    body = 'print(\'{"id": %d, "value": 1, "seconds": 1%s}\' % (number, \'0\' * 400), flush=True)'
+    with Peer(program(tmp_path, body)) as peer:
+        answer = peer.ask(ask())
+    assert (answer.finite, answer.seconds < 10) == (RIGHT, True)
 
 
 def test_control_characters_do_not_reach_the_terminal(tmp_path):

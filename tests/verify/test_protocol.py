@@ -1,6 +1,8 @@
 """docs/protocol.md is what is spoken: its two example peers run, its fields are the ones sent."""
 
 import json
+import math
+import random
 import re
 import shutil
 import sys
@@ -18,12 +20,10 @@ from symacct.verify.protocol import (
     MECHANISMS,
     Ask,
     Part,
-    read_answer,
-    read_hello,
-    read_number,
-    read_object,
+    Support,
 )
-from symacct.verify.questions import Extent
+from symacct.verify.questions import Extent, random_order
+from symacct.verify.reading import Number, read_answer, read_hello, read_number, read_object
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
@@ -89,7 +89,7 @@ def test_sampling_without_replacement_has_its_sizes():
 @pytest.mark.parametrize(
     ("value", "exact"),
     [
-        (3, Fraction(3)),
+        (Number("3"), Fraction(3)),
         ("1.5e-3", Fraction(3, 2000)),
         ("-0.25", Fraction(-1, 4)),
         ("inf", float("inf")),
@@ -143,6 +143,39 @@ def test_lines_that_are_no_objects(line):
 def test_a_wrong_hello_is_one_error(row):
     with pytest.raises(ProtocolError, match="needed"):
         read_hello(row)
+
+
+ORDERS = [
+    {"max_order": "-5"},
+    {"max_order": "1"},
+    {"min_order": "9", "max_order": "5"},
+    {"min_order": "4097"},
+    {"min_order": "1e3000"},
+    {"min_order": "inf"},
+    {"min_order": "0.5"},
+    {"orders": "integer", "max_order": "1.5"},
+    {"orders": "integer", "min_order": "2.1", "max_order": "2.9"},
+]
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+def test_a_row_that_takes_no_order_is_no_row(orders):
+    with pytest.raises(ProtocolError, match="needed an order"):
+        read_hello({"peer": "p", "supports": [{"mechanism": "Gaussian", **orders}]})
+
+
+@pytest.mark.parametrize("least", ["1", "3/2", "2.9", "600", "4096"])
+@pytest.mark.parametrize("most", ["1.00001", "2.9", "3", "700", "1e5", None])
+@pytest.mark.parametrize("kind", ["real", "integer"])
+def test_every_order_drawn_is_one_that_the_row_takes(least, most, kind):
+    most = None if most is None else Fraction(most)
+    for sampling in ("none", "without_replacement"):
+        row = Support("Gaussian", sampling, "add_remove", kind, ("rdp",), Fraction(least), most)
+        whole = max(2, math.ceil(row.min_order))
+        if most is not None and most < (whole if kind == "integer" else row.min_order):
+            continue
+        for seed in range(30):
+            assert row.takes(Fraction(random_order(row, random.Random(seed))))
 
 
 @pytest.mark.parametrize("row", [{"id": 1}, {"value": 1, "error": "x"}, {"value": []}])

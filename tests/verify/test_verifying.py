@@ -133,10 +133,47 @@ def test_wrong_input_is_one_line_and_exit_status_2(arguments, said):
     assert "Traceback" not in result.output
 
 
-def test_a_peer_that_does_not_speak_the_protocol(tmp_path):
-    result = run("--command", command(tmp_path, "say({'result': 1})"), "--quick")
+UNJUDGED = [
+    "say({'result': 1})",
+    "say({'value': '+-inf'})",
+    "say({'value': 'nan'})",
+    "say({'value': 'inf'})",
+    "say({'error': 'out of memory'})",
+    "say({'unsupported': 'everything'})",
+    "sys.exit(1)",
+]
+
+
+@pytest.mark.parametrize("body", UNJUDGED)
+def test_a_peer_that_cannot_be_judged_is_neither_right_nor_wrong(tmp_path, body):
+    result = run("--command", command(tmp_path, body), "--quick", "--timeout", "0.5")
+    assert result.exit_code == 3, result.output
+    assert "no answer could be judged" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("field", ['"mechanism": []', '"max_order": -5', '"min_order": "1e3000"'])
+def test_a_hello_of_nonsense_is_one_line_and_exit_status_2(tmp_path, field):
+    row = '{"mechanism": "Gaussian", "max_order": 9, ' + field + "}"
+    hello = '{"id": 0, "peer": "p", "supports": [' + row + "]}"
+    result = run("--command", command(tmp_path, "say({'value': 1})", hello=hello), "--quick")
     assert result.exit_code == 2
     assert "docs/protocol.md" in result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+def test_a_defect_of_ours_and_an_interrupt_are_no_finding(monkeypatch):
+    def defect(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("symacct.cli.verifying.verify", defect)
+    assert run("--command", "true").exit_code == 3
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("symacct.cli.verifying.verify", interrupt)
+    assert run("--command", "true").exit_code == 130
 
 
 def test_a_report_that_cannot_be_written_is_said_before_the_run(tmp_path):

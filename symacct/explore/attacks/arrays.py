@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from symacct.amplification.ternary import differences
+from symacct.arithmetic.context import PlainGaps
 from symacct.explore.attacks.finite import Pair, divergence
 from symacct.sums.binomial import Terms, binomial_sum
 
 
-class ArrayArithmetic:
+class ArrayArithmetic(PlainGaps):
     """Plain float64, elementwise: no bound on the error, only ever used to find candidates."""
 
     certified = False

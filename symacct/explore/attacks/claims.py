@@ -60,6 +60,8 @@ def claimed(
             source=Source("claim", place),
             orders=orders,
             adjacency=adjacency.get(about, EITHER),
+            monotone=False,
+            status="conjecture",
             bound=bound,
         )
         CLAIMS[name] = Claimed(theorem, schemes)

@@ -21,7 +21,7 @@ from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.laws import Law
 from symacct.mechanisms import Gaussian, Laplace
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, integral
 
 _NODES = 1200
 
@@ -194,7 +194,7 @@ def _integral(density: Callable[[acb, bool], acb], left: arb, middle: arb, right
     points = [left, middle, right] if left < middle < right else [left, right]
     total = arb(0)
     for a, b in pairwise(points):
-        total += acb.integral(density, a, b).real
+        total += integral(density, a, b).real
     return total
 
 

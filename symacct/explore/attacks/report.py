@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from symacct.conversion import conversions
-from symacct.enclosure import format_shared
 from symacct.explore.attacks.claims import CLAIMS
 from symacct.explore.falsify import Attack, Trial, falsify
+from symacct.rounding import format_shared
 from symacct.theory import theorems
 
 PAGE = Path("docs") / "falsify.md"

@@ -11,7 +11,7 @@ from symacct.claims import ADD_REMOVE, EITHER, FINITE_ORDERS, REPLACE_ONE, Kind,
 from symacct.claims import kind as named_kind
 from symacct.conversion import conversions
 from symacct.conversion.conversion import Conversion
-from symacct.errors import DomainError
+from symacct.errors import DomainError, echo
 from symacct.explore.attacks.claims import CLAIMS
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
@@ -37,7 +37,7 @@ def statements(
         given = _of_function(given, about, named_kind(kind), orders)
     if not isinstance(given, Theorem):
         raise DomainError(
-            f"falsify: found {given!r}, needed a theorem, its name, a conversion or a function "
+            f"falsify: found {echo(given)}, needed a theorem, its name, a conversion or a function "
             "bound(ctx, eps, alpha, ...) together with about="
         )
     return given.name, given, [(variant, None) for variant in _variants(given)]
@@ -52,7 +52,9 @@ def _named(name: str) -> Theorem | Conversion:
         return register.named(name)
     except DomainError:
         names = [*(t.name for t in register.theorems()), *known, *CLAIMS]
-        raise DomainError(f"falsify: found {name!r}, needed one of {', '.join(names)}") from None
+        raise DomainError(
+            f"falsify: found {echo(name)}, needed one of {', '.join(names)}"
+        ) from None
 
 
 def _variants(theorem: Theorem) -> Iterator[Theorem]:
@@ -70,7 +72,7 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
     known = {scheme.about for scheme in SCHEMES}
     if about not in known:
         raise DomainError(
-            f"falsify, about: found {about!r}, needed one of {', '.join(sorted(known))}"
+            f"falsify, about: found {echo(about)}, needed one of {', '.join(sorted(known))}"
         )
     adjacency = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
     return Theorem(
@@ -80,6 +82,8 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
         source=Source("user", ""),
         orders=orders,
         adjacency=adjacency.get(about, EITHER),
+        monotone=False,
+        status="conjecture",
         bound=bound,
     )
 
@@ -105,6 +109,8 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            monotone=True,
+            status=conversion.status,
             bound=bound,
         )
         for about, bound in (("epsilon", to_epsilon), ("delta", to_delta))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from itertools import cycle
 from typing import Any
 
 from symacct.claims import Kind
-from symacct.errors import DomainError
+from symacct.errors import DomainError, GapWarning, echo
 from symacct.explore.plots.lines import Line
 from symacct.export.figures import matplotlib_module
 
@@ -26,6 +28,8 @@ class Drawing:
 
     def __init__(self, axes: Any, across: str, up: str) -> None:
         self.axes = _new_axes() if axes is None else axes
+        if not hasattr(self.axes, "set_xlabel"):
+            raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
         self.axes.set_xlabel(across)
         self.axes.set_ylabel(up)
         self._colours = cycle(_COLOURS)
@@ -35,7 +39,7 @@ class Drawing:
     def add(self, line: Line) -> str:
         """Draw a line, and give its colour back."""
         colour = next(self._colours)
-        if line.points:
+        if line.drawn:
             style = dict(_STYLES[line.kind])
             if not line.certified:
                 style["linestyle"] = ":"
@@ -44,8 +48,24 @@ class Drawing:
             self.axes.plot(
                 x, y, label=_plain(line.label), color=colour, markersize=4, markevery=every, **style
             )
+            self._isolated(line, colour, style.get("marker", "o"))
             self._lines.append(line)
+        if line.why:
+            gaps = len(line.points) - len(line.drawn)
+            warnings.warn(
+                f"plot: {line.name}: {gaps:,} of {len(line.points):,} points are gaps; {line.why}",
+                GapWarning,
+                stacklevel=3,
+            )
         return colour
+
+    def _isolated(self, line: Line, colour: str, marker: str) -> None:
+        """Points between gaps, which a line does not show."""
+        drawn = [False, *(not math.isnan(y) for _, y in line.points), False]
+        triples = zip(drawn, drawn[1:], drawn[2:], line.points, strict=False)
+        alone = [point for *three, point in triples if three == [False, True, False]]
+        for x, y in alone:
+            self.axes.plot([x], [y], color=colour, marker=marker, markersize=4, linestyle="none")
 
     def band(self, below: Line, above: Line, colour: str) -> None:
         """Shade what is not decided between two bounds."""
@@ -71,7 +91,7 @@ class Drawing:
 
     def finished(self) -> Any:
         """The figure, with its scales and its legend. DomainError if nothing was drawn."""
-        points = [point for line in self._lines for point in line.points]
+        points = [point for line in self._lines for point in line.drawn]
         if not points:
             raise DomainError("plot: found no finite value, needed at least one to draw")
         self.axes.set_xscale("log" if _is_wide([x for x, _ in points]) else "linear")

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from symacct.accountant import Accountant
-from symacct.expr import Node
+from symacct.domains import whole
+from symacct.expr import Node, as_node
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 
 _LARGEST = 2**17
@@ -42,6 +43,8 @@ def _first_order(
     m: Node, largest: int, log_ratio: Callable[[int, float, float], float]
 ) -> int | None:
     """The first whole order at which a quantity that grows with the order is >= 0."""
+    as_node(m, "landmark")
+    largest = whole(largest, "largest", least=1)
     schemes = (PoissonSubsample, SubsampleWithoutReplacement)
     sampled = [node for node in m.walk() if isinstance(node, schemes)]
     if len(sampled) != 1 or sampled[0].gamma == 0:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import OrderError, SymacctError
-from symacct.exact import INFINITY, exact
+from symacct.errors import DomainError, OrderError, SymacctError
+from symacct.exact import INFINITY, exact, is_infinite
 from symacct.expr import Node
+from symacct.rounding import rational_float
 
 DIGITS = 8
 _KINDS = {Kind.EXACT: "exact", Kind.UPPER: "upper bound", Kind.LOWER: "lower bound"}
@@ -21,12 +24,22 @@ _WEAKEST = (Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a picture: points (x, value), the value rounded in its sound direction."""
+    """One curve of a picture: points (x, value), the value rounded in its sound direction.
+
+    A point without a finite value has the value nan: a gap, never a line across it.
+    """
 
     name: str
     kind: Kind
     certified: bool
     points: tuple[tuple[float, float], ...]
+    #: Why the first gap is one.
+    why: str = ""
+
+    @property
+    def drawn(self) -> list[tuple[float, float]]:
+        """The points that have a value."""
+        return [point for point in self.points if not math.isnan(point[1])]
 
     @property
     def label(self) -> str:
@@ -35,26 +48,43 @@ class Line:
         return f"{self.name} ({_KINDS[self.kind]}{trust})"
 
 
-def line(name: str, points: Iterable[tuple[Any, Enclosure]]) -> Line:
-    """The line through certified values; infinite ones are left out."""
-    found = [(float(x), value) for x, value in points if value.upper < INFINITY]
-    kinds = {value.claim.kind for _, value in found}
-    kind = next((one for one in _WEAKEST if one in kinds), Kind.EXACT)
-    certified = all(value.certified for _, value in found)
-    return Line(name, kind, certified, tuple((x, float(value)) for x, value in found))
+def line(name: str, points: Iterable[tuple[Any, Enclosure | OrderError]]) -> Line:
+    """The line through certified values, with gaps where there is none or it is infinite."""
+    found: list[tuple[float, float]] = []
+    values, why = [], ""
+    for x, value in points:
+        if isinstance(value, Enclosure) and value.upper < INFINITY:
+            values.append(value)
+            found.append((float(x), float(value)))
+        else:
+            why = why or (f"at {x} it is infinite" if isinstance(value, Enclosure) else str(value))
+            found.append((float(x), math.nan))
+    certified = all(value.certified for value in values)
+    return Line(name, _weakest(value.claim.kind for value in values), certified, tuple(found), why)
+
+
+def _weakest(kinds: Iterable[Kind]) -> Kind:
+    found = set(kinds)
+    return next((one for one in _WEAKEST if one in found), Kind.EXACT)
 
 
 def of_orders(name: str, m: Node, orders: Sequence[Any], by: str | None = None) -> Line:
-    """ε over the orders at which the theorem speaks; its own error where it never does."""
-    accountant, points, refused = Accountant(DIGITS), [], None
-    for alpha in orders:
-        try:
-            points.append((alpha, accountant.rdp(m, alpha, by=by)))
-        except OrderError as error:
-            refused = error
-    if refused is not None and not points:
-        raise refused
+    """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
+    accountant = Accountant(DIGITS)
+    points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
+    refused = [value for _, value in points if isinstance(value, OrderError)]
+    if len(refused) == len(points):
+        raise refused[-1]
     return line(name, points)
+
+
+def _answered(
+    accountant: Accountant, m: Node, alpha: Any, by: str | None
+) -> Enclosure | OrderError:
+    try:
+        return accountant.rdp(m, alpha, by=by)
+    except OrderError as error:
+        return error
 
 
 def known_below(m: Node, orders: Sequence[Any]) -> Line | None:
@@ -68,9 +98,33 @@ def known_below(m: Node, orders: Sequence[Any]) -> Line | None:
 
 
 def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
-    """The answers of a sweep over one of its parameters; points without an answer are left out."""
-    answered = [record for record in records if "value" in record and record["value"] != "inf"]
-    kinds = {Kind(record["kind"]) for record in answered}
-    kind = next((one for one in _WEAKEST if one in kinds), Kind.EXACT)
-    points = sorted((float(exact(r[axis])), float(r["value"])) for r in answered)
-    return Line(name, kind, all(record["certified"] for record in answered), tuple(points))
+    """The answers of a sweep over one of its parameters, with gaps where there is none.
+
+    DomainError where no point has an answer.
+    """
+    records = list(records)
+    if any(axis not in record for record in records):
+        raise DomainError(f"plot: found {name} without {axis}, needed that parameter left open")
+    asked = [record for record in records if not is_infinite(record[axis])]
+    answered = [record for record in asked if "value" in record]
+    errors = [f"at {axis} = {r[axis]}: {r['error']}" for r in asked if "error" in r]
+    if errors and not answered:
+        raise DomainError(f"plot: {name}: none of {len(asked)} points has an answer; {errors[0]}")
+    finite = [record for record in answered if record["value"] != "inf"]
+    infinite = [f"at {axis} = {r[axis]} it is infinite" for r in answered if r["value"] == "inf"]
+    return Line(
+        name,
+        _weakest(Kind(record["kind"]) for record in finite),
+        all(record["certified"] for record in finite),
+        tuple(sorted((float(exact(record[axis])), _drawn(record)) for record in asked)),
+        next(iter([*errors, *infinite]), ""),
+    )
+
+
+def _drawn(record: dict[str, Any]) -> float:
+    """The value as the float64 next to it on the safe side; NaN where there is none."""
+    if record.get("value", "inf") == "inf":
+        return math.nan
+    exactly = Fraction(record["value"])
+    below = Kind(record["kind"]) is Kind.LOWER
+    return -rational_float(-exactly) if below else rational_float(exactly)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from symacct import exact
+from symacct import doors, exact
 from symacct.claims import Kind
 from symacct.errors import DomainError
 from symacct.exact import INFINITY
@@ -46,11 +46,16 @@ def plot(
     >>> figure = plot(PoissonSubsample(Gaussian(5), "1/1000"), by=["ZW19-T5"])
     >>> figure.savefig("rdp.pdf")  # doctest: +SKIP
     """
-    chosen = _ORDERS if orders is None else map(exact.order, orders)
+    chosen = (
+        _ORDERS
+        if orders is None
+        else map(exact.order, doors.listed(orders, "plot, orders", "[2, 4, 8]"))
+    )
     finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
     drawing = Drawing(axes, _ORDER, _CURVE)
+    by = doors.listed(by, "plot, by", "['ZW19-T5']")
     for name, node in _named(curves).items():
         answer = lines.of_orders(name, node, finite)
         colour = drawing.add(answer)
@@ -87,7 +92,11 @@ def plot_sweep(
     >>> over = {"sigma": [1, 2, 4], "delta": "1e-6"}
     >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
     """
-    values = {getattr(key, "name", key): value for key, value in over.items()}
+    values = {
+        getattr(key, "name", key): value
+        for key, value in doors.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
+    }
+    doors.one_of(ask, "ask", NEEDED)
     varied = [name for name, value in values.items() if _is_several(value)]
     if len(varied) != 1:
         raise DomainError(

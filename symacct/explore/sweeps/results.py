@@ -1,12 +1,19 @@
-"""A results file: a header and a line for each point; a kill at any moment loses no full line."""
+"""A results file: a header and a line for each point; a kill at any moment loses no full line.
+
+Each line ends in a digest of the header and of itself, so that what the disk, a tool or a slip of
+the hand changed is no answer. It is no signature: who can write the file can write a digest.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from symacct import sizes
 from symacct.errors import StorageError
 
 try:
@@ -15,6 +22,7 @@ except ImportError:  # not on Windows: there two sweeps must not share a file
     fcntl = None  # type: ignore[assignment]
 
 Record = dict[str, Any]
+_DIGEST = b', "digest": "'
 
 
 class ResultsFile:
@@ -28,6 +36,7 @@ class ResultsFile:
         self.path = path
         self.records: dict[int, Record] = {}
         self._header = header
+        self._question = hashlib.sha256(_line(header))
         self._file = self._opened()
         try:
             self._read()
@@ -56,24 +65,51 @@ class ResultsFile:
     def _read(self) -> None:
         """What an earlier run left; a last line without its end was cut by a kill: dropped."""
         self._file.seek(0)
-        content = self._file.read()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content) and not content.startswith(b'{"symacct sweep"'):
-            raise self._foreign("its first line is none of a sweep")
-        lines = whole.splitlines()
-        if lines:
-            if self._parsed(lines[0], 1) != self._header:
+        whole = 0
+        for number, line in enumerate(self._lines(), 1):
+            if not line.endswith(b"\n"):
+                if number == 1 and not line.startswith(b'{"symacct sweep"'):
+                    raise self._foreign("its first line is none of a sweep")
+                self._file.truncate(whole)
+                break
+            whole += len(line)
+            if number > 1:
+                self._add(line, number)
+            elif self._parsed(line, 1) != self._header:
                 raise self._foreign("it holds another sweep: another expression, grid or question")
-            for number, line in enumerate(lines[1:], 2):
-                record = self._parsed(line, number)
-                point = record.pop("point", None)
-                if not isinstance(point, int) or not 0 <= point < self._header["points"]:
-                    raise self._foreign(f"line {number} is no record of a point")
-                self.records[point] = record
-        if len(whole) < len(content):
-            self._file.truncate(len(whole))
-        if not lines:
-            self._write([self._header])
+        if not whole:
+            self._write([_line(self._header)])
+
+    def _lines(self) -> Iterator[bytes]:
+        """Line by line, none longer than ours may be."""
+        most = max(len(_line(self._header)), sizes.current().text_bytes)
+        while line := self._file.readline(most + 1):
+            if len(line) > most:
+                raise self._foreign(f"a line is longer than {most:,} bytes")
+            yield line
+
+    def _add(self, line: bytes, number: int) -> None:
+        content, _, digest = line.rpartition(_DIGEST)
+        if digest != self._digest(content):
+            raise self._foreign(
+                f"line {number} does not match its digest (without that line, its point is "
+                "computed again)"
+            )
+        record = self._parsed(content + b"}", number)
+        point = record.pop("point", None)
+        if type(point) is not int or not 0 <= point < self._header["points"]:
+            raise self._foreign(f"line {number} is no record of a point")
+        self.records[point] = record
+
+    def _row(self, point: int, record: Record) -> bytes:
+        content = _line({"point": point, **record}).removesuffix(b"}\n")
+        return content + _DIGEST + self._digest(content)
+
+    def _digest(self, content: bytes) -> bytes:
+        """The end of a row: a digest of the question (the header) and of what the row says."""
+        digest = self._question.copy()
+        digest.update(content)
+        return digest.hexdigest()[:32].encode() + b'"}\n'
 
     def _parsed(self, line: bytes, number: int) -> Record:
         try:
@@ -92,13 +128,13 @@ class ResultsFile:
 
     def add(self, records: dict[int, Record]) -> None:
         """Append the records; they are on the disk when this returns."""
-        self._write([{"point": point, **record} for point, record in records.items()])
+        self._write([self._row(point, record) for point, record in records.items()])
         self.records.update(records)
 
-    def _write(self, lines: list[Record]) -> None:
+    def _write(self, lines: list[bytes]) -> None:
         before = self._file.seek(0, os.SEEK_END)
         try:
-            self._file.write(b"".join(_line(one) for one in lines))
+            self._file.write(b"".join(lines))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -111,8 +147,8 @@ class ResultsFile:
     def finish(self) -> None:
         """Put the lines into the order of the points, at one stroke."""
         self._file.seek(0)
-        ordered = [{"point": point, **self.records[point]} for point in sorted(self.records)]
-        content = b"".join(map(_line, [self._header, *ordered]))
+        ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
+        content = b"".join([_line(self._header), *ordered])
         if self._file.read() == content:
             return
         sorted_file = self.path.with_name(self.path.name + ".sorted")
@@ -135,4 +171,4 @@ class ResultsFile:
 
 
 def _line(record: Record) -> bytes:
-    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(record).encode() + b"\n"

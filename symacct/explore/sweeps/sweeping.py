@@ -18,13 +18,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import symacct
-from symacct import exact, sizes
+from symacct import doors, exact, sizes
 from symacct.errors import (
     DomainError,
     ExecutorError,
     MissingPackageError,
     StorageError,
     SymacctError,
+    echo,
 )
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
@@ -115,18 +116,18 @@ def sweep(
     points = _Grid(m, over, ask)
     settings = {
         "ask": ask,
-        "digits": digits,
-        "by": by,
-        "conversion": conversion,
+        "digits": doors.digits(digits),
+        "by": by if by is None else doors.text(by, "by"),
+        "conversion": doors.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
     with ExitStack() as stack:
         stored = None
         if file is not None:
-            stored = ResultsFile(Path(file), points.header(settings))
+            stored = ResultsFile(doors.path(file, "file"), points.header(settings))
             stack.callback(stored.close)
         done = dict(stored.records) if stored else {}
-        bar = stack.enter_context(_progress(progress))
+        bar = stack.enter_context(_progress(doors.flag(progress, "progress")))
         shown = bar.add_task("sweep", total=len(points), completed=len(done))
         tasks = points.tasks(settings, done)
         results = _here(tasks) if executor is None else _elsewhere(tasks, executor)
@@ -154,10 +155,11 @@ class _Grid:
 
     def __init__(self, m: Node, over: Mapping[Any, Any], ask: str) -> None:
         self.m = as_node(m, "sweep")
-        if ask not in NEEDED:
-            raise DomainError(f"ask: found {ask!r}, needed one of {', '.join(NEEDED)}")
+        doors.one_of(ask, "ask", NEEDED)
         if not isinstance(over, Mapping):
-            raise DomainError(f"sweep: found {over!r}, needed values by name: {{'sigma': [1, 2]}}")
+            raise DomainError(
+                f"sweep: found {echo(over)}, needed values by name: {{'sigma': [1, 2]}}"
+            )
         values = {getattr(key, "name", key): _values(key, value) for key, value in over.items()}
         symbols = sorted(symbol.name for symbol in self.m.free_symbols)
         needed = NEEDED[ask]
@@ -191,7 +193,7 @@ class _Grid:
     def header(self, settings: Record) -> Record:
         """What a results file must agree with."""
         return {
-            "symacct sweep": 1,
+            "symacct sweep": 2,
             "version": symacct.__version__,
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
@@ -227,7 +229,7 @@ class _Grid:
 def _values(name: Any, values: Any) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
-        raise DomainError(f"sweep: found the axis {name!r}, needed a symbol or its name")
+        raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     found = [_text(value, str(name)) for value in ([values] if alone else values)]
     if not found:
@@ -245,7 +247,7 @@ def _text(value: Any, name: str) -> str:
 def _orders(orders: Any) -> Any:
     if orders is None or isinstance(orders, str):
         return orders
-    return [_text(order, "orders") for order in orders]
+    return [_text(order, "orders") for order in doors.listed(orders, "orders", "[2, 4, 8]")]
 
 
 Task = tuple[list[int], str]

@@ -8,7 +8,6 @@ from typing import Any
 
 from symacct import sizes
 from symacct.accountant import Accountant
-from symacct.claims import Kind
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import INFINITY
@@ -65,10 +64,9 @@ def _guaranteed(guarantee: Guarantee) -> Answer:
 
 
 def _shown(x: Enclosure) -> Answer:
-    """The value rounded in its sound direction, and both of its ends rounded outwards."""
-    value = x.rounded_down() if x.claim.kind is Kind.LOWER else x.rounded_up()
+    """The value on its safe side, and both of its ends rounded outwards."""
     return {
-        "value": value,
+        "value": x.rounded(),
         "lower": x.rounded_down(),
         "upper": x.rounded_up(),
         "kind": str(x.claim.kind),

@@ -1,5 +1,6 @@
-"""Code of a curve: Python, mpmath, NumPy or C, measured against certified values as it is made."""
+"""Code of a curve in another language, measured against certified values as it is made."""
 
-from symacct.export.code.generate import TARGETS, code
+from symacct.export.code.generate import code
+from symacct.export.code.targets import TARGETS
 
 __all__ = ["TARGETS", "code"]

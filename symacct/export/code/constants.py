@@ -124,16 +124,6 @@ def _log(x: arb) -> arb:
     return arb("-inf") if x == 0 else x.log()
 
 
-def _power_gap(gamma: arb, x: arb, alpha: arb) -> arb:
-    u = gamma * x.expm1()
-    return _log((1 + u) ** alpha - 1 - alpha * u)
-
-
-def _entropy_gap(gamma: arb, x: arb) -> arb:
-    u = gamma * x.expm1()
-    return _log((1 + u) * u.log1p() - u)
-
-
 _BALLS: dict[str, Callable[..., arb]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -154,9 +144,9 @@ _BALLS: dict[str, Callable[..., arb]] = {
     "log_add": lambda a, b: _log(a.exp() + b.exp()),
     "log1p_exp": lambda x: x.exp().log1p(),
     "log_expm1": lambda x: _log(x.expm1()),
-    "log_expm2": lambda x: _log(x.expm1() - x),
-    "log_power_gap": _power_gap,
-    "log_entropy_gap": _entropy_gap,
+    "log_expm2": lambda x: _log(BALL.exp_gap(x)),
+    "log_power_gap": lambda gamma, x, lam: _log(BALL.power_gap(gamma, x, lam)),
+    "log_entropy_gap": lambda gamma, x: _log(BALL.entropy_gap(gamma, x)),
     "log_binomial": lambda n, k: _log(BALL.binomial(int(n.unique_fmpz()), int(k.unique_fmpz()))),
 }
 

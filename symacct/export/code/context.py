@@ -16,13 +16,24 @@ from symacct.arithmetic.ball import precision
 from symacct.arithmetic.expression import evaluate
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, exact
-from symacct.export.code.ir import Difference, Entry, Expr, Num, Op, Quadrature, Sum, Var
-from symacct.export.code.number import Traced, UntraceableError, apply, lesser, logged
+from symacct.export.code.ir import (
+    Difference,
+    Entry,
+    Expr,
+    Num,
+    Op,
+    Quadrature,
+    Sum,
+    Var,
+    variables,
+)
+from symacct.export.code.number import Traced, UntraceableError, apply, choose, lesser, logged
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
 _TABLE_BITS = 160
 _LONGEST_TABLE = 10_000
+_MOST_TERMS = 200_000  # of a sum over a grid
 #: Errors of a sum over a grid, in nats below its value.
 _FLOAT_NATS = 50
 
@@ -35,6 +46,7 @@ class CodeArithmetic:
     """
 
     certified = False
+    rounds = True
     bits = 53
 
     def __init__(
@@ -86,6 +98,16 @@ class CodeArithmetic:
         if x.is_log:
             return Traced(Op("log1p_exp", (x.as_log(),)), low=0.0)
         return apply("log1p", x, low=0.0 if x.low >= 0 else -INFINITY)
+
+    def exp_gap(self, x: Any) -> Traced:
+        return logged(Op("log_expm2", (Traced.of(x).as_plain(),)))
+
+    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Traced:
+        parts = (Traced.of(part).as_plain() for part in (gamma, x, lam))
+        return logged(Op("log_power_gap", tuple(parts)))
+
+    def entropy_gap(self, gamma: Any, x: Any) -> Traced:
+        return logged(Op("log_entropy_gap", (Traced.of(gamma).as_plain(), Traced.of(x).as_plain())))
 
     def sqrt(self, x: Any) -> Traced:
         x = Traced.of(x)
@@ -173,6 +195,13 @@ class CodeArithmetic:
     def grid_nats(self) -> Traced:
         """How many nats below a sum over a grid its errors must be."""
         return Traced.of(_FLOAT_NATS)
+
+    def long_sum(self, term: Callable[[Traced], Traced], last: Traced) -> Traced:
+        """Σ term(i) for 0 <= i <= last; no answer where open parameters make that too long."""
+        total = self.sum(term, 0, last)
+        if variables(last.as_plain()) <= {"alpha"}:
+            return total
+        return choose("<=", last, Traced.of(_MOST_TERMS), total, Traced.of(math.nan))
 
     def integral(self, value: Callable[[Traced], Traced], pieces: Traced) -> Traced:
         """∫_0^1 value(z) dz of a function smooth on equally many pieces, by Gauss–Legendre."""

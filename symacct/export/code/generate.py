@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import keyword
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -12,40 +11,35 @@ from typing import Any
 import sympy
 
 import symacct
+from symacct import doors, sizes
 from symacct.domains import positive, whole
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import exact
 from symacct.export.code import source
 from symacct.export.code.constants import in_float64
 from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.interpret import DigitsMachine, FloatMachine
-from symacct.export.code.measure import Measured, measured, orders, samples
+from symacct.export.code.ir import Compare, Num, Var
+from symacct.export.code.measure import Measured, box, measured, orders, samples
 from symacct.export.code.runtime import digits
+from symacct.export.code.targets import TARGETS
+from symacct.export.code.targets.multiprecision import GUARD_DIGITS
 from symacct.export.code.trace import Program, trace
+from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
 from symacct.theory import Theorem
 
-#: What the code can be for.
-TARGETS = ("numpy", "mpmath", "python", "c")
-
-_USUAL_ORDER = {"numpy": 256, "mpmath": 64, "python": 256, "c": 256}
-_MARGIN = 8  # the bound stated is so many times the largest error found …
-_LEAST_BOUND = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
+_MARGIN = 8  # the margin stated is so many times the largest error found …
+_LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
 _DENSE = 256  # float64 is measured at so many whole orders, see `orders`
-_GUARD_DIGITS = 20  # of the mpmath target
 _MEASURED_DIGITS = (15, 50)
 _FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 _OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$")
-_C_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "auto break case char const continue default do double else enum extern float for goto if "
-        "inline int long register restrict return short signed sizeof static struct switch typedef "
-        "union unsigned void volatile while main rdp fabs pow math epsilon a",
-    )
-)
 _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
+
+
+_TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
 
 
 def code(
@@ -60,19 +54,22 @@ def code(
 ) -> str:
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
-    if target not in TARGETS:
-        raise DomainError(f"target: found {target!r}, needed one of {', '.join(TARGETS)}")
-    last = whole(_USUAL_ORDER[target] if max_order is None else max_order, "max_order", least=2)
+    writer = TARGETS[doors.one_of(target, "target", TARGETS)]
+    last = whole(writer.usual_order if max_order is None else max_order, "max_order", least=2)
+    sizes.check("order", last, "max_order")
     count = whole(points, "points", least=20)
+    sizes.check("points", count, "points")
     needed = positive(accuracy, "accuracy")
-    if not isinstance(needed, Fraction):
-        raise DomainError(f"accuracy: found {accuracy}, needed a rational number such as 1e-11")
+    if not isinstance(needed, Fraction) or not _TINY < needed < 1 / _TINY:
+        raise DomainError(
+            f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
+        )
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
-    if target == "mpmath":
+    if writer.digits:
         few = tried if at else tried[:: 1 + len(tried) // _FEW_SAMPLES]
-        return _for_mpmath(m, by, names, few, last, count)
-    program = in_float64(trace(m, by, names, CodeArithmetic, last))
+        return _in_digits(m, writer, by, names, few, last, count)
+    program = in_float64(_traced(m, by, names, CodeArithmetic, last, tried))
     machine = FloatMachine(program)
 
     def epsilon(alpha: Any, given: Any) -> float:
@@ -80,32 +77,38 @@ def code(
 
     asked = orders(count, last, _DENSE)
     result = measured(m, by, names, epsilon, tried, asked, needed)
-    bound = max(_MARGIN * result.error, _LEAST_BOUND)
-    if bound > _MARGIN * needed:
-        raise PrecisionError(f"code: found a bound of {float(bound):.1e}, needed {accuracy}")
-    stated = source.rounded_up(bound)
+    margin = max(_MARGIN * result.error, _LEAST_MARGIN)
+    if margin > _MARGIN * needed:
+        raise PrecisionError(f"code: found a margin of {float(margin):.1e}, needed {accuracy}")
+    stated = source.rounded_up(margin)
     how = (
-        f"relative error at most {stated}: measured, not proven; the largest of "
-        f"{result.values} values was {source.rounded_up(result.error)}, at order "
+        f"{stated} is the margin, measured and no bound: the largest relative error of "
+        f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at order "
         f"{float(result.order):.7g}, by the same operations in Python's float64 against certified "
-        f"enclosures; stated is {_MARGIN} times that and at least 1e-14, for other math libraries "
-        "round otherwise"
+        f"enclosures; the margin is {_MARGIN} times that and at least 1e-14, for other math "
+        "libraries round otherwise"
     )
-    facts = _facts(m, target, by, program.program, result, stated, last, how)
-    printer = {"numpy": source.numpy, "python": source.python, "c": source.c}[target]
-    return printer(program, facts)
+    return writer.document(
+        program, _facts(m, writer, by, program.program, result, stated, last, how)
+    )
 
 
-def _for_mpmath(
-    m: Node, by: str | None, names: dict[Any, str], tried: list[Any], last: int, count: int
+def _in_digits(
+    m: Node,
+    writer: type[Writer],
+    by: str | None,
+    names: dict[Any, str],
+    tried: list[Any],
+    last: int,
+    count: int,
 ) -> str:
-    program = trace(m, by, names, DigitsArithmetic, last)
+    program = _traced(m, by, names, DigitsArithmetic, last, tried)
     machine = DigitsMachine(program)
     asked = orders(max(20, count // _FEWER_POINTS), last)
     for dps in _MEASURED_DIGITS:
 
         def epsilon(alpha: Any, given: Any, dps: int = dps) -> Any:
-            with digits.mp.workdps(dps + _GUARD_DIGITS):
+            with digits.mp.workdps(dps + GUARD_DIGITS):
                 value = machine.epsilon(alpha, given)
             with digits.mp.workdps(dps):
                 return +value
@@ -114,29 +117,45 @@ def _for_mpmath(
         with digits.alone():
             result = measured(m, by, names, epsilon, tried, asked, needed)
     how = (
-        f"relative error at most 10^(2-dps): measured, not proven, at {result.values} values with "
-        f"{', '.join(map(str, _MEASURED_DIGITS))} digits each, by the same operations against "
-        "certified enclosures"
+        f"10^(2-dps) is the margin, measured and no bound: no relative error of {result.values} "
+        f"values{_of_box(result)} was larger, with {', '.join(map(str, _MEASURED_DIGITS))} digits "
+        "each, by the same operations against certified enclosures"
     )
-    facts = _facts(m, "mpmath", by, program, result, "", last, how)
-    return source.mpmath(program, facts, _GUARD_DIGITS)
+    return writer.document(program, _facts(m, writer, by, program, result, "", last, how))
+
+
+def _traced(
+    m: Node,
+    by: str | None,
+    names: dict[Any, str],
+    arithmetic: type[CodeArithmetic],
+    last: int,
+    tried: list[Any],
+) -> Program:
+    """The program, which has no answer outside the box of parameters that is measured."""
+    program = trace(m, by, names, arithmetic, last)
+    for name, ends in box(tried).items():
+        low, high = map(Num, ends)
+        program.conditions += [Compare(">=", Var(name), low), Compare("<=", Var(name), high)]
+    return program
+
+
+def _of_box(result: Measured) -> str:
+    return f" at {len(result.samples)} points of the box" if any(result.samples) else ""
 
 
 def _facts(
     m: Node,
-    target: str,
+    writer: type[Writer],
     by: str | None,
     program: Program,
     result: Measured,
-    bound: str,
+    margin: str,
     max_order: int,
     how: str,
 ) -> source.Facts:
     text = repr(m)
-    language = {"c": "C99, <math.h> only", "python": "Python, standard library only"}.get(
-        target, f"Python with {target}"
-    )
-    lines = [f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}."]
+    lines = [f"Renyi differential privacy curve epsilon(alpha), in nats, for {writer.language}."]
     lines += source.wrapped("made by", f"symacct {symacct.__version__}")
     lines += source.wrapped("expression", text)
     lines += source.wrapped("sha256", hashlib.sha256(text.encode()).hexdigest())
@@ -150,9 +169,9 @@ def _facts(
     for leaf in sorted(f"{node!r} ({node.claim.sources[0]})" for node in leaves):
         lines += source.wrapped("mechanism", leaf)
     for symbol, name in program.arguments.items():
-        lines += source.wrapped("argument", f"{name}: the symbol {symbol}, > 0 and in its domain")
+        lines += source.wrapped("argument", f"{name}: the symbol {symbol}, > 0 and in the box")
     lines += source.evidence(result, max_order, how)
-    return source.Facts(tuple(lines), bound, max_order, result.kind, result)
+    return source.Facts(tuple(lines), margin, max_order, result.kind, result)
 
 
 _KINDS = {
@@ -179,7 +198,7 @@ def _names(m: Node) -> dict[sympy.Symbol, str]:
 
 
 def _is_name(name: str) -> bool:
-    reserved = keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _C_WORDS
+    reserved = any(name in target.words for target in TARGETS.values())
     return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
 
 
@@ -189,12 +208,15 @@ def _chosen(
     """The user's sample values by the argument's name, each exact in float64."""
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
     chosen = {}
-    for key, values in (at or {}).items():
-        if key not in known:
+    for key, given in doors.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = doors.listed(given, f"at[{echo(key)}]", "[1, 5]")
+        if not isinstance(key, str | sympy.Symbol) or key not in known:
             found = ", ".join(s.name for s in names) or "none is open"
-            raise DomainError(f"at: found {key!r}, needed one of the open parameters: {found}")
-        numbers = tuple(exact(value, f"at[{key!r}]") for value in values)
+            raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
+        numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)
         if not numbers or not all(isinstance(number, Fraction) for number in numbers):
-            raise DomainError(f"at[{key!r}]: found {values!r}, needed a list of rational numbers")
+            raise DomainError(
+                f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
+            )
         chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
     return chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,13 +27,18 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 _GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
 _QUIET_SECONDS = 2
 
-#: Values tried for parameters left open, where the user names none: all exact in float64.
-_RATES = (Fraction(1, 1024), Fraction(1, 16), Fraction(3, 4))
-_OTHERS = (Fraction(1, 2), Fraction(2), Fraction(8))
-_EDGES = (Fraction(16), Fraction(64))
+#: Between what values parameters may be left open, where the user names none; exact in float64.
+_BOXES: dict[str, tuple[Fraction, ...]] = {
+    "gamma": (Fraction(1, 2**20), Fraction(1, 16), Fraction(3, 4)),
+    "p": (Fraction(1, 16), Fraction(9, 16), Fraction(15, 16)),
+    "omega": (Fraction(16), Fraction(64)),
+    **dict.fromkeys(("rho", "xi", "epsilon"), (Fraction(1, 1024), Fraction(1, 16), Fraction(2))),
+}
+_USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
 
 _USUAL_SAMPLES = 27  # combinations of values of the parameters, where the user names none
 _MOST_SAMPLES = 1000
+_INSIDE = 9  # points inside the box, beside the combinations
 
 _REFINEMENTS = 3
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
@@ -97,7 +102,9 @@ def samples(
         )
     step = 1 + count // _USUAL_SAMPLES if not at else 1
     rows = [_row(columns, k) for k in range(0, count, step)]
+    rows += [_inside(columns, k) for k in range(1, _INSIDE + 1)]
     named = [dict(zip(arguments.values(), row, strict=True)) for row in rows]
+    named = [dict(row) for row in dict.fromkeys(tuple(given.items()) for given in named)]
     return [given for given in named if _is_possible(m, arguments, given)]
 
 
@@ -110,16 +117,37 @@ def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
     return row
 
 
+def _inside(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
+    """The k-th of some points evenly spread over the box, by logarithms."""
+    shares = [(k * (index + 1) ** 0.5 * _GOLDEN) % 1.0 for index in range(len(columns))]
+    ends = [(min(column), max(column)) for column in columns]
+    return [between(low, high, share) for (low, high), share in zip(ends, shares, strict=True)]
+
+
+def between(low: Fraction, high: Fraction, share: float) -> Fraction:
+    """low^{1−share} high^share, as a float64 that is not beyond them; evenly if one is not > 0."""
+    if low > 0:
+        near = Fraction(float(low) * float(high / low) ** share)
+    else:
+        near = Fraction(float(low) + float(high - low) * share)
+    return min(max(near, low), high)
+
+
+def box(tried: Sequence[Given]) -> dict[str, tuple[Fraction, Fraction]]:
+    """The smallest and largest value of each parameter left open."""
+    return {
+        name: (min(given[name] for given in tried), max(given[name] for given in tried))
+        for name in (tried[0] if tried else {})
+    }
+
+
 def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
     """Values for a symbol, by the parameter it stands in."""
     for node in m.walk():
         for name, value in node.parameters().items():
             if isinstance(value, sympy.Expr) and symbol in value.free_symbols:
-                if name in ("gamma", "p"):
-                    return _RATES
-                if name == "omega":
-                    return _EDGES
-    return _OTHERS
+                return _BOXES.get(name, _USUAL_BOX)
+    return _USUAL_BOX
 
 
 def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> Node:

@@ -1,4 +1,4 @@
-"""The text of generated code: what it is about, the runtime it needs, the curves, the answer."""
+"""What the texts of all targets share: the facts of the header, parts of the runtime, constants."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
-from typing import Any
 
 from symacct.claims import Kind
 from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import Compare
-from symacct.export.code.measure import Measured
-from symacct.export.code.targets import CWriter, MpmathWriter, NumpyWriter, PythonWriter
-from symacct.export.code.trace import IN_WORDS, Program
+from symacct.export.code.measure import Measured, box
+from symacct.export.code.trace import IN_WORDS
 from symacct.export.code.writer import Scope, Writer, indented, one_line
 
 _WIDTH = 96
@@ -29,18 +27,14 @@ class Facts:
     """What the header says of a piece of code."""
 
     lines: tuple[str, ...]
-    bound: str
+    margin: str
     max_order: int
     kind: Kind
     measured: Measured
 
     @property
-    def side(self) -> str:
-        """The sound side: upper, unless the curve is a lower bound."""
-        return "lower" if self.kind is Kind.LOWER else "upper"
-
-    @property
     def sign(self) -> str:
+        """The sound side: up, unless the curve is a lower bound."""
         return "-" if self.kind is Kind.LOWER else "+"
 
 
@@ -66,11 +60,10 @@ def evidence(measured: Measured, max_order: int, how: str) -> list[str]:
             lines += wrapped("at", f"{words}: {claim.kind} ({claim.adjacency}), by {names}")
     lines += wrapped("domain", f"orders in [1, {max_order}] and ∞; elsewhere there is no answer")
     if any(measured.samples):
-        rows = "; ".join(
-            ", ".join(f"{name} = {value}" for name, value in row.items())
-            for row in measured.samples
+        ends = ", ".join(
+            f"{name} in [{low}, {high}]" for name, (low, high) in box(measured.samples).items()
         )
-        lines += wrapped("parameters", f"measured at {rows}")
+        lines += wrapped("box", f"{ends}; outside it there is no answer")
     return [*lines, *wrapped("error", how)]
 
 
@@ -78,9 +71,9 @@ def evidence(measured: Measured, max_order: int, how: str) -> list[str]:
 
 
 @functools.cache
-def _python_functions(name: str) -> dict[str, str]:
+def python_functions(name: str) -> dict[str, str]:
     """The functions of a Python runtime by name, in order."""
-    text = _resource(f"{name}.py")
+    text = _resource(name)
     return {
         node.name: ast.get_source_segment(text, node) or ""
         for node in ast.parse(text).body
@@ -89,12 +82,11 @@ def _python_functions(name: str) -> dict[str, str]:
 
 
 @functools.cache
-def _c_functions() -> dict[str, str]:
-    """The functions of the C runtime by name, each with its comment."""
-    blocks = _resource("plain.c").split("\n\n")
+def blocks(name: str, head: str) -> dict[str, str]:
+    """The functions of a runtime in another language: blocks with a line that `head` matches."""
     found = {}
-    for block in blocks:
-        match = re.search(r"^static \w+ (\w+)\(", block, re.MULTILINE)
+    for block in _resource(name).split("\n\n"):
+        match = re.search(head, block, re.MULTILINE)
         if match is not None:
             found[match[1]] = block.strip()
     return found
@@ -116,124 +108,11 @@ def needed(functions: dict[str, str], used: Iterable[str]) -> list[str]:
     return [text for name, text in functions.items() if name in wanted]
 
 
-# --- Python, NumPy, mpmath
+# --- constants, tables, conditions
 
 
-def python(program: FloatProgram, facts: Facts) -> str:
-    """The module for Python alone."""
-    writer = PythonWriter(program.program)
-    curves, tables = writer.curves(), _float_tables(writer, program, "(", ")")
-    conditions = _conditions(writer, program.program.conditions, " and ")
-    taken = ", ".join(["alpha", *writer.arguments])
-    reads = ", ".join(["float(alpha)", *(f"float({name})" for name in writer.arguments)])
-    answer = f"""def epsilon({taken}):
-    \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
-    {taken} = {reads}
-    value = math.nan
-    if (1.0 <= alpha <= MAX_ORDER or alpha == math.inf){conditions}:
-        value = {program.program.main}({taken})
-    if value != value:
-        raise ValueError(f"epsilon has no value at order {{alpha!r}}: see the domain above")
-    return value"""
-    parts = [
-        _comment("#", facts.lines),
-        "import math",
-        _settings(facts) + _float_constants(program, "{name} = {value!r}", "  # {text}"),
-        *tables,
-        *needed(_python_functions("plain"), writer.used),
-        *writer.helpers,
-        *curves,
-        answer,
-        _side(facts, taken),
-    ]
-    return _joined(parts)
-
-
-def numpy(program: FloatProgram, facts: Facts) -> str:
-    """The module for NumPy."""
-    writer = NumpyWriter(program.program)
-    curves = writer.curves()
-    tables = _float_tables(writer, program, "np.array([", "])")
-    conditions = _conditions(writer, program.program.conditions, " and ")
-    taken = ", ".join(["alpha", *writer.arguments])
-    floats = "".join(f"\n    {name} = float({name})" for name in writer.arguments)
-    answer = f"""def epsilon({taken}):
-    \"\"\"epsilon at Renyi orders alpha, any array of them; NaN outside the domain above.\"\"\"
-    alpha = np.asarray(alpha, dtype=np.float64){floats}
-    known = ((alpha >= 1.0) & (alpha <= MAX_ORDER)) | (alpha == np.inf)
-    if not (True{conditions}):
-        known = np.zeros(alpha.shape, dtype=bool)
-    with np.errstate(all="ignore"):
-        return {program.program.main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
-    parts = [
-        _comment("#", facts.lines),
-        "import numpy as np",
-        _settings(facts) + _float_constants(program, "{name} = {value!r}", "  # {text}"),
-        *tables,
-        *needed(_python_functions("vector"), writer.used),
-        *writer.helpers,
-        *curves,
-        answer,
-        _side(facts, taken),
-    ]
-    return _joined(parts)
-
-
-def mpmath(program: Program, facts: Facts, guard: int) -> str:
-    """The module for mpmath."""
-    writer = MpmathWriter(program)
-    curves = writer.curves()
-    tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
-    writer.used |= {"at_precision"} if tables else set()
-    conditions = _conditions(writer, program.conditions, " and ")
-    taken = ", ".join(["alpha", *writer.arguments])
-    reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *writer.arguments])
-    answer = f"""def epsilon({taken}):
-    \"\"\"epsilon at the Renyi order alpha, to mp.dps digits; ValueError outside the domain.\"\"\"
-    with mp.workdps(mp.dps + {guard}):
-        {taken} = {reads}
-        value = mp.nan
-        if (1 <= alpha <= MAX_ORDER or alpha == mp.inf){conditions}:
-            value = {program.main}({taken})
-    if mp.isnan(value):
-        raise ValueError(f"epsilon has no value at order {{alpha}}: see the domain above")
-    return +value"""
-    known = "known_differences, known_moments = {}, {}\n" if "log_difference" in writer.used else ""
-    side = f"""def epsilon_{facts.side}({taken}):
-    \"\"\"epsilon rounded to the sound side by the error stated above: measured, not proven.\"\"\"
-    return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
-    parts = [
-        _comment("#", facts.lines),
-        "from mpmath import mp",
-        "mpf = mp.mpf\n" + known + f"MAX_ORDER = {facts.max_order}",
-        *needed(_python_functions("digits"), writer.used),
-        *tables,
-        *writer.helpers,
-        *curves,
-        answer,
-        side,
-    ]
-    return _joined(parts)
-
-
-def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> str:
-    scope = Scope()
-    values = [f"{writer.text(entry, scope)}," for entry in entries]
-    lines = ["return (", *indented(values), ")"]
-    return f"@at_precision\n{writer.define(name, [], lines)}"
-
-
-def _settings(facts: Facts) -> str:
-    return f"RELATIVE_ERROR = {facts.bound}\nMAX_ORDER = {float(facts.max_order)!r}"
-
-
-def _side(facts: Facts, taken: str) -> str:
-    return f"""def epsilon_{facts.side}({taken}):
-    \"\"\"epsilon moved to the sound side by RELATIVE_ERROR: measured, not proven.\"\"\"
-    return epsilon({taken}) * (1.0 {facts.sign} RELATIVE_ERROR)"""
-
-
-def _float_constants(program: FloatProgram, line: str, remark: str) -> str:
+def float_constants(program: FloatProgram, line: str, remark: str) -> str:
+    """The named constants, a line each, with a remark on what they are."""
     lines = []
     for name, (value, text) in program.constants.items():
         written = line.format(name=name, value=value)
@@ -241,78 +120,34 @@ def _float_constants(program: FloatProgram, line: str, remark: str) -> str:
     return "\n" + "\n".join(lines) if lines else ""
 
 
-def _float_tables(writer: Writer, program: FloatProgram, start: str, end: str) -> list[str]:
+def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) -> list[str]:
+    """The tables of constants, each between `name = start` and `end`."""
     return [
-        "\n".join([f"{name} = {start}", *indented(_entries(writer, values)), end])
+        "\n".join([f"{name} = {start}", *indented(entries(writer, values)), end])
         for name, values in program.tables.items()
     ]
 
 
-def _entries(writer: Writer, values: Iterable[float]) -> list[str]:
+def entries(writer: Writer, values: Iterable[float]) -> list[str]:
+    """A line for each entry of a table."""
     return [f"{writer.number(value)[0]}," for value in values]
 
 
-def _conditions(writer: Writer, conditions: list[Compare], both: str) -> str:
+def conditions(writer: Writer, given: list[Compare], both: str) -> str:
+    """What must hold of the parameters, each led in by the word for `and`."""
     scope = Scope()
-    return "".join(f"{both}{writer.compared(c, scope)}" for c in conditions)
+    return "".join(f"{both}{writer.compared(c, scope)}" for c in given)
 
 
-def _joined(parts: Iterable[str]) -> str:
+def joined(parts: Iterable[str]) -> str:
+    """A module of Python: two blank lines between its parts after the settings."""
     head, imports, settings, *rest = parts
     return "\n\n".join([head, imports, settings]) + "".join(f"\n\n\n{p}" for p in rest) + "\n"
 
 
-def _comment(sign: str, lines: Iterable[str]) -> str:
+def comment(sign: str, lines: Iterable[str]) -> str:
+    """Lines of comment."""
     return "\n".join(f"{sign} {line}".rstrip() for line in lines)
-
-
-# --- C
-
-
-def c(program: FloatProgram, facts: Facts) -> str:
-    """The C99 file."""
-    writer = CWriter(program.program)
-    curves = writer.curves()
-    scope = Scope()
-    conditions = [writer.compared(condition, scope) for condition in program.program.conditions]
-    taken = ["alpha", *writer.arguments]
-    takes, passes = ", ".join(f"double {name}" for name in taken), ", ".join(taken)
-    domain = f"((alpha >= 1.0 && alpha <= {float(facts.max_order)!r}) || alpha == INFINITY)"
-    known = " && ".join([domain, *conditions])
-    answer = f"""/* epsilon at the Renyi order alpha; NAN outside the domain above. */
-double rdp({takes}) {{
-    return {known} ? {program.program.main}({passes}) : NAN;
-}}"""
-    side = f"""/* epsilon moved to the sound side by relative_error: measured, not proven. */
-double rdp_{facts.side}({takes}) {{
-    return rdp({passes}) * (1.0 {facts.sign} relative_error);
-}}"""
-    numbers = _float_constants(program, "static const double {name} = {value!r};", " /* {text} */")
-    tables = [
-        "\n".join(
-            [
-                f"static const double {name}[] = {{",
-                *indented(_entries(writer, values)),
-                "};",
-            ]
-        )
-        for name, values in program.tables.items()
-    ]
-    prototypes = [f"double rdp({takes});", f"double rdp_{facts.side}({takes});"]
-    parts = [
-        "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
-        "#include <math.h>",
-        "\n".join(prototypes),
-        f"static const double relative_error = {facts.bound};{numbers}",
-        *tables,
-        *needed(_c_functions(), writer.used),
-        "\n".join(writer.declared),
-        *writer.helpers,
-        *curves,
-        answer,
-        side,
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def rounded_up(error: Fraction) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from symacct.amplification.bdrs18 import truncated
 from symacct.amplification.finite_pairs import mixture
 from symacct.amplification.gaussian_ratio import noise_ratio
-from symacct.amplification.sampled_pairs import _expectation, shape_ratio
+from symacct.amplification.sampled_pairs import _expectation, by_quadrature, shape_ratio
 from symacct.amplification.ternary import loss_spread, ternary_power
 from symacct.amplification.wbk19 import ternary_sum
 from symacct.arithmetic import BALL
@@ -24,14 +24,12 @@ from symacct.convexity import lower_hull
 from symacct.errors import DomainError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY
-from symacct.export.code import leaves
-from symacct.export.code.context import CodeArithmetic
+from symacct.export.code.context import _MOST_TERMS, CodeArithmetic
 from symacct.export.code.ir import Num, Op, Var
 from symacct.export.code.number import Traced, UntraceableError, choose, logged, nearest
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.direction import FiniteDirection
-from symacct.mechanisms.response import ResponsePair
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
 
@@ -39,7 +37,6 @@ Lowered = Callable[[Any, Any, Any, Node, Theorem], Traced]
 
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
-_MOST_GRID = 200_000  # terms of a sum over a grid
 _MOST_SEGMENTS = 4096  # of a hull
 _HULL_BITS = 160
 
@@ -141,77 +138,21 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 
 
 @_expectation.register
-def _(ctx: CodeArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Traced:
-    """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
-    rate, scale = ctx.number(gamma), ctx.number(shape_ratio(mechanism))
-    order = Traced.of(1) if alpha is None else alpha
-
-    def gap(x: Traced) -> Traced:
-        if alpha is None:
-            return leaves.entropy_gap(rate, x)
-        return leaves.power_gap(rate, x, order)
-
-    expect = _over_gaussian if isinstance(mechanism, Gaussian) else _over_laplace
-    return expect(ctx, scale, order, gap)
-
-
-def _over_gaussian(
-    ctx: Any, sigma: Traced, order: Traced, gap: Callable[[Traced], Traced]
-) -> Traced:
-    """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
-
-    With T nats of precision, R = √(2T); the integrand is analytic up to |Im z| < πσ², so the
-    sum over a grid of step σ/k errs by e^{−2π²σk + π²σ²/2} or e^{−2π²k²}, whichever is larger.
-    """
-    nats, square = ctx.grid_nats(), 2 * ctx.pi() ** 2
-    per_sigma = ctx.sqrt(nats / square) + nats / square / sigma
-    reach, step = ctx.sqrt(2 * nats) * sigma, sigma / per_sigma
-
-    def term(i: Traced) -> Traced:
-        z = step * i - reach
-        half = z / sigma
-        return ctx.exp(-(half * half / 2)) * gap((2 * z - 1) / (2 * sigma**2))
-
-    if sigma.exact is not None and order.exact is None:
-        _check_grid(ctx.max_order, nearest(sigma.exact))
-    last = (order + 2 * reach) // step
-    mean = ctx.sum(term, 0, last) / (per_sigma * ctx.sqrt(2 * ctx.pi()))
-    return (
-        choose("<=", last, Traced.of(_MOST_GRID), mean, NO_ANSWER) if sigma.exact is None else mean
-    )
+def _(ctx: CodeArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Any:
+    scale = ctx.number(shape_ratio(mechanism))
+    if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
+        _check_grid(ctx.max_order, nearest(scale.exact))
+    return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
 def _check_grid(order: int, sigma: float) -> None:
     """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
     found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
-    if found > _MOST_GRID:
+    if found > _MOST_TERMS:
         raise UntraceableError(
             f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
-            f"{_MOST_GRID:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
+            f"{_MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
         )
-
-
-def _over_laplace(
-    ctx: Any, scale: Traced, order: Traced, gap: Callable[[Traced], Traced]
-) -> Traced:
-    """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
-    s = 1 / scale
-    pieces = s * (order + 1) // 3 + 1
-    inside = ctx.integral(lambda z: ctx.exp(-(s * z)) * gap(s * (2 * z - 1)), pieces)
-    return (gap(-s) + ctx.exp(-s) * gap(s) + s * inside) / 2
-
-
-@form("PAIR-EXACT", "MTZ19-EXACT")
-def sampled_pair(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """As the theorem has it, with randomized response in the form that does not cancel."""
-    mechanism, gamma = eps.node, node.gamma  # type: ignore[attr-defined]
-    if not isinstance(mechanism, ResponsePair) or gamma in (0, 1):
-        return theorem.bound(ctx, eps, alpha, gamma=gamma)
-    rate = ctx.number(gamma)
-    if isinstance(alpha, int):
-        return leaves.over_answers(ctx, mechanism, lambda x: leaves.entropy_gap(rate, x))
-    excess = leaves.over_answers(ctx, mechanism, lambda x: leaves.power_gap(rate, x, alpha))
-    return ctx.log1p(excess) / (alpha - 1)
 
 
 @form("PAIR-FINITE", "PAIR-FINITE-WOR")
@@ -227,12 +168,7 @@ def finite_pair(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) ->
     masses = [mixture(role.masses, gamma) for role in roles]
     directions = [FiniteDirection(m) for m in masses]
     directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
-    if isinstance(alpha, int):
-        return ctx.maximum(*(leaves.finite_entropy(ctx, one) for one in directions))
-    if isinstance(alpha, float):
-        return ctx.maximum(*(leaves.finite_supremum(ctx, one) for one in directions))
-    excess = ctx.maximum(*(leaves.finite_excess(ctx, one)(alpha) for one in directions))
-    return ctx.log1p(excess) / (alpha - 1)
+    return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
 
 
 # --- theorems with conditions on the order

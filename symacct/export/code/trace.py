@@ -103,7 +103,7 @@ class CodeCurve:
     def moments(self) -> Callable[[Any], Traced]:
         """l ↦ e^{(l−1)ε(l)} − 1, directly where there is a form that does not cancel."""
         ctx = self.tracer.ctx
-        direct = leaves.excess(self.node, ctx) if isinstance(self.node, Mechanism) else None
+        direct = self.node.excess_in(ctx) if isinstance(self.node, Mechanism) else None
         return direct or (lambda l: ctx.expm1((l - 1) * self(l)))
 
     def value(self, kind: str) -> Traced:
@@ -127,9 +127,9 @@ class CodeCurve:
                 "language; state the curve as a formula in alpha, such as Curve('alpha/50', ...)"
             )
         if isinstance(alpha, int):
-            return Traced.of(leaves.relative_entropy(mechanism, ctx))
+            return Traced.of(mechanism.at_one(ctx))
         if isinstance(alpha, float):
-            return Traced.of(leaves.pure_bound(mechanism, ctx))
+            return Traced.of(mechanism.at_infinity(ctx))
         return Traced.of(leaves.curve(mechanism, ctx)(alpha))
 
     def _by(self, theorem: Theorem, alpha: Any) -> Any:

@@ -48,8 +48,19 @@ class Scope:
 
 
 class Writer:
-    """Writes a program in one language; the methods without a body are what languages differ in."""
+    """A target: writes a program in one language, all that is known of which stands in its class.
 
+    The methods without a body are what languages differ in.
+    """
+
+    #: What users call it, and what its header does.
+    name: ClassVar[str]
+    language: ClassVar[str]
+    usual_order: ClassVar[int] = 256
+    #: Is its precision known only when the code runs?
+    digits: ClassVar[bool] = False
+    #: Words that no argument may be named by.
+    words: ClassVar[frozenset[str]] = frozenset()
     #: Names of the language for functions of the runtime; others keep theirs.
     functions: ClassVar[dict[str, str]] = {}
     #: The name of the language's own "no answer".
@@ -62,6 +73,11 @@ class Writer:
         self.used: set[str] = set()  # functions of the runtime
         self.helpers: list[str] = []  # the text of sums
         self._loops: dict[Expr, str] = {}
+
+    @classmethod
+    def document(cls, program: Any, facts: Any) -> str:
+        """The whole text: header, runtime, curves, the answer."""
+        raise NotImplementedError
 
     # --- expressions
 

@@ -11,7 +11,7 @@ import sympy
 from symacct import sizes
 from symacct.claims import Claim
 from symacct.enclosure import Enclosure, claim_as_dict, from_ball
-from symacct.errors import DomainError, PrecisionError, SymacctError
+from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import goal_of
 from symacct.exact import exact, expression, is_infinite
 from symacct.exact import order as checked_order
@@ -127,7 +127,7 @@ def expansion(
     alpha*gamma**2*(exp(sigma**(-2)) - 1)/2 + O(gamma**3)
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 64:
-        raise DomainError(f"order of the expansion: found {order!r}, needed 1 <= order <= 64")
+        raise DomainError(f"order of the expansion: found {echo(order)}, needed 1 <= order <= 64")
     opened, symbol, own = _opened(as_node(m, "expansion"), variable)
     _refuse_functions(opened)
     point = _point(symbol, at)
@@ -230,6 +230,8 @@ class _Problem:
 def _opened(m: Node, variable: Any) -> tuple[Node, sympy.Symbol, Any]:
     """The node with the variable free, the symbol, and the value that the variable had in it."""
     name = variable.name if isinstance(variable, sympy.Symbol) else variable
+    if not isinstance(name, str):
+        raise DomainError(f"expansion: found {echo(variable)}, needed a symbol or its name")
     if name == ALPHA.name:
         return m, ALPHA, None
     free = [s for s in m.free_symbols if s.name == name]
@@ -244,7 +246,7 @@ def _opened(m: Node, variable: Any) -> tuple[Node, sympy.Symbol, Any]:
         found = "no such parameter" if not values else f"{len(values)} values of it"
         known = sorted({"alpha", *(s.name for s in m.free_symbols), *_parameter_names(m)})
         raise DomainError(
-            f"expansion in {name!r}: found {found} in the expression, needed one of "
+            f"expansion in {echo(name)}: found {found} in the expression, needed one of "
             f"{', '.join(known)} with one value; put a SymPy symbol where it is meant"
         )
     symbol = sympy.Symbol(name, positive=True)
@@ -312,7 +314,7 @@ def _until(value: Any, point: Any) -> Fraction | None:
     if not isinstance(until, Fraction):
         return None
     if until <= 0:
-        raise DomainError(f"expansion, within: found {value}, needed a distance > 0")
+        raise DomainError(f"expansion, within: found {echo(value)}, needed a distance > 0")
     return until
 
 

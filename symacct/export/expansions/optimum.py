@@ -10,7 +10,7 @@ import sympy
 from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import claim_as_dict
-from symacct.errors import DomainError, SoundnessError
+from symacct.errors import DomainError, SoundnessError, echo
 from symacct.exact import exact, expression
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
@@ -25,7 +25,10 @@ _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 @dataclass(frozen=True)
 class Optimum:
-    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given."""
+    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given.
+
+    `claim` is the curve's: what a conversion makes of an exact one is an upper bound all the same.
+    """
 
     alpha: sympy.Expr
     epsilon: sympy.Expr
@@ -62,7 +65,8 @@ def optimum(
     as_node(m, "optimum")
     if named_conversion(conversion).name != "classic":
         raise DomainError(
-            f"optimum: found the conversion {conversion!r}, whose best order solves an equation "
+            f"optimum: found the conversion {echo(conversion)}, whose best order solves an "
+            "equation "
             "without a closed form; needed 'classic', or numbers: m.epsilon(delta)"
         )
     if delta is not None and epsilon is not None:
@@ -105,7 +109,7 @@ def _given(value: Any, name: str) -> sympy.Expr:
     number = expression(exact(value, name))
     if number.is_nonnegative is False or (name == "delta" and (number - 1).is_nonnegative):
         needed = "0 < delta < 1" if name == "delta" else "epsilon >= 0"
-        raise DomainError(f"{name}: found {value}, needed {needed}")
+        raise DomainError(f"{name}: found {echo(value)}, needed {needed}")
     if name == "delta" and number == 0:
         raise DomainError("delta: found 0, needed 0 < delta < 1")
     return number
@@ -122,7 +126,8 @@ def _for_delta(xi: Any, rho: Any, delta: sympy.Expr, claim: Claim) -> Optimum:
 def _for_epsilon(xi: Any, rho: Any, epsilon: sympy.Expr, claim: Claim) -> Optimum:
     if rho == 0 or (epsilon - xi - rho).is_negative:
         raise DomainError(
-            f"epsilon: found {epsilon}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for an order "
+            f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for "
+            "an order "
             "above 1 that gives δ < 1"
         )
     best = (epsilon - xi + rho) / (2 * rho)

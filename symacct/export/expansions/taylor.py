@@ -18,6 +18,7 @@ from flint import arb, arb_series
 from symacct.amplification.sampled_pairs import _expectation
 from symacct.amplification.ternary import differences
 from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.sums.binomial import Terms, binomial_sum
 
@@ -49,7 +50,7 @@ class Reciprocal:
         return Reciprocal(self.inverse**exponent)
 
 
-class TaylorArithmetic:
+class TaylorArithmetic(PlainGaps):
     """Balls, and Taylor series of balls for what depends on the variable.
 
     The variable is [low, high] + x, or the reciprocal of that where the point is ∞.

@@ -256,9 +256,21 @@ def hello():
     }
 
 
+def read(line):
+    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
+    try:
+        ask = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, {}
+    given = ask.get("id") if isinstance(ask, dict) else None
+    return (given, ask) if isinstance(given, int) else (None, {})
+
+
 def respond(ask):
     """One line of the protocol, whatever happens in the peer."""
     try:
+        if "ask" not in ask:
+            raise ValueError("the line is no ask")
         return hello() if ask["ask"] == "hello" else answer(ask)
     except Unsupported as what:
         return {"unsupported": str(what)}
@@ -272,9 +284,9 @@ def respond(ask):
 def main():
     """Answer line by line."""
     warnings.simplefilter("ignore")
-    for line in sys.stdin:
-        ask = json.loads(line)
-        print(json.dumps({"id": ask["id"], **respond(ask)}), file=ANSWERS, flush=True)
+    for line in sys.stdin.buffer:
+        number, ask = read(line)
+        print(json.dumps({"id": number, **respond(ask)}), file=ANSWERS, flush=True)
 
 
 if __name__ == "__main__":

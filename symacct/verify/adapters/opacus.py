@@ -173,9 +173,21 @@ def hello():
     }
 
 
+def read(line):
+    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
+    try:
+        ask = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, {}
+    given = ask.get("id") if isinstance(ask, dict) else None
+    return (given, ask) if isinstance(given, int) else (None, {})
+
+
 def respond(peer, ask):
     """One line of the protocol, whatever happens in the peer."""
     try:
+        if "ask" not in ask:
+            raise ValueError("the line is no ask")
         return hello() if ask["ask"] == "hello" else answer(peer, ask)
     except Unsupported as what:
         return {"unsupported": str(what)}
@@ -190,10 +202,10 @@ def main():
         peer, missing = load(), None
     except ImportError as error:
         peer, missing = None, str(error)
-    for line in sys.stdin:
-        ask = json.loads(line)
+    for line in sys.stdin.buffer:
+        number, ask = read(line)
         fields = {"error": missing} if missing else respond(peer, ask)
-        print(json.dumps({"id": ask["id"], **fields}), file=ANSWERS, flush=True)
+        print(json.dumps({"id": number, **fields}), file=ANSWERS, flush=True)
 
 
 if __name__ == "__main__":

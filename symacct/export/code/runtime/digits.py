@@ -110,14 +110,13 @@ def log_expm2(x):
         return x + log(1 - (1 + x) * mp.exp(-x))
 
 
-def log_power_gap(gamma, x, alpha):
-    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha > 1"""
+def log_power_gap(gamma, x, lam):
+    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha = lam + 1 > 1"""
     u = gamma * expm1(x)
     if u == 0:
         return mp.ninf
     with mp.workprec(2 * mp.prec + max(0, -2 * mp.mag(u))):
         u = gamma * expm1(x)
-        lam = alpha - 1
         return log((1 + u) * expm1(lam * log1p(u)) - lam * u) if u > -1 else log(lam)
 
 

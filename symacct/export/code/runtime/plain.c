@@ -46,9 +46,9 @@ static double log_mixture(double gamma, double x) {
     return log1p(gamma * expm1(x));
 }
 
-/* log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha > 1 */
-static double log_power_gap(double gamma, double x, double alpha) {
-    double lam = alpha - 1.0, u, grown;
+/* log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha = lam + 1 > 1 */
+static double log_power_gap(double gamma, double x, double lam) {
+    double alpha = lam + 1.0, u, grown;
     double log_m = log_mixture(gamma, x);
     grown = lam * log_m;
     if (log_m > 0.5) {

@@ -101,9 +101,9 @@ def log_mixture(gamma, x):
     return log1p(gamma * expm1(x))
 
 
-def log_power_gap(gamma, x, alpha):
-    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha > 1"""
-    lam = alpha - 1.0
+def log_power_gap(gamma, x, lam):
+    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha = lam + 1 > 1"""
+    alpha = lam + 1.0
     log_m = log_mixture(gamma, x)
     grown = lam * log_m
     if log_m > 0.5:

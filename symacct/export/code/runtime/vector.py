@@ -77,9 +77,9 @@ def log_mixture(gamma, x):
     return np.where(x > 30.0, large, np.log1p(gamma * np.expm1(x)))
 
 
-def log_power_gap(gamma, x, alpha):
-    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha > 1"""
-    lam = alpha - 1.0
+def log_power_gap(gamma, x, lam):
+    """log((1+u)^alpha - 1 - alpha u) for u = gamma (e^x - 1), alpha = lam + 1 > 1"""
+    alpha = lam + 1.0
     log_m = log_mixture(gamma, x)
     grown = lam * log_m
     rest = np.where(grown > 700.0, grown, np.log(np.expm1(grown) + lam * np.expm1(-log_m)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import Expr, If, Op
+from symacct.export.code.source import Facts, blocks, entries, float_constants, needed
 from symacct.export.code.targets.python import REMAINING_TESTS, TESTS
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import (
@@ -22,9 +24,67 @@ from symacct.export.code.writer import (
 class CWriter(Writer):
     """double."""
 
+    name = "c"
+    language = "C99, <math.h> only"
+    words: ClassVar[frozenset[str]] = frozenset(
+        re.findall(
+            r"\w+",
+            "auto break case char const continue default do double else enum extern float for goto "
+            "if inline int long register restrict return short signed sizeof static struct switch "
+            "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a",
+        )
+    )
     nan = "NAN"
     infinity = "INFINITY"
     functions: ClassVar[dict[str, str]] = {"power": "pow"}
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
+        """The C99 file."""
+        writer = cls(program.program)
+        curves = writer.curves()
+        scope = Scope()
+        required = [writer.compared(condition, scope) for condition in program.program.conditions]
+        taken = ["alpha", *writer.arguments]
+        takes, passes = ", ".join(f"double {name}" for name in taken), ", ".join(taken)
+        domain = f"((alpha >= 1.0 && alpha <= {float(facts.max_order)!r}) || alpha == INFINITY)"
+        known = " && ".join([domain, *required])
+        answer = f"""/* epsilon at the Renyi order alpha; NAN outside the domain above. */
+double rdp({takes}) {{
+    return {known} ? {program.program.main}({passes}) : NAN;
+}}"""
+        side = f"""/* epsilon moved to the sound side by the margin: measured, no bound. */
+double rdp_with_margin({takes}) {{
+    return rdp({passes}) * (1.0 {facts.sign} margin);
+}}"""
+        numbers = float_constants(
+            program, "static const double {name} = {value!r};", " /* {text} */"
+        )
+        tables = [
+            "\n".join(
+                [
+                    f"static const double {name}[] = {{",
+                    *indented(entries(writer, values)),
+                    "};",
+                ]
+            )
+            for name, values in program.tables.items()
+        ]
+        prototypes = [f"double rdp({takes});", f"double rdp_with_margin({takes});"]
+        parts = [
+            "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
+            "#include <math.h>",
+            "\n".join(prototypes),
+            f"static const double margin = {facts.margin};{numbers}",
+            *tables,
+            *needed(blocks("plain.c", r"^static \w+ (\w+)\("), writer.used),
+            "\n".join(writer.declared),
+            *writer.helpers,
+            *curves,
+            answer,
+            side,
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
     def __init__(self, program: object) -> None:
         super().__init__(program)  # type: ignore[arg-type]

@@ -7,15 +7,68 @@ from typing import Any
 
 from symacct.exact import text
 from symacct.export.code.ir import Difference, Quadrature
+from symacct.export.code.source import (
+    Facts,
+    comment,
+    conditions,
+    joined,
+    needed,
+    python_functions,
+)
 from symacct.export.code.targets.python import PythonWriter
 from symacct.export.code.writer import ATOM, PRODUCT, UNARY, Loop, Scope, indented
+
+GUARD_DIGITS = 20
 
 
 class MpmathWriter(PythonWriter):
     """mpf numbers."""
 
+    name = "mpmath"
+    language = "Python with mpmath"
+    usual_order = 64
+    digits = True
     nan = "mp.nan"
     infinity = "mp.inf"
+
+    @classmethod
+    def document(cls, program: Any, facts: Facts) -> str:
+        """The module for mpmath."""
+        writer = cls(program)
+        curves = writer.curves()
+        tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
+        writer.used |= {"at_precision"} if tables else set()
+        required = conditions(writer, program.conditions, " and ")
+        taken = ", ".join(["alpha", *writer.arguments])
+        reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *writer.arguments])
+        answer = f"""def epsilon({taken}):
+    \"\"\"epsilon at the Renyi order alpha, to mp.dps digits; ValueError outside the domain.\"\"\"
+    with mp.workdps(mp.dps + {GUARD_DIGITS}):
+        {taken} = {reads}
+        value = mp.nan
+        if (1 <= alpha <= MAX_ORDER or alpha == mp.inf){required}:
+            value = {program.main}({taken})
+    if mp.isnan(value):
+        raise ValueError(f"epsilon has no value at order {{alpha}}: see the domain above")
+    return +value"""
+        known = (
+            "known_differences, known_moments = {}, {}\n" if "log_difference" in writer.used else ""
+        )
+        side = f"""def epsilon_with_margin({taken}):
+    \"\"\"epsilon moved to the sound side by the margin above: measured, no bound.\"\"\"
+    return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
+        parts = [
+            comment("#", facts.lines),
+            "from mpmath import mp",
+            "mpf = mp.mpf\n" + known + f"MAX_ORDER = {facts.max_order}",
+            *needed(python_functions("digits.py"), writer.used),
+            *tables,
+            *writer.helpers,
+            *curves,
+            answer,
+            side,
+        ]
+        return joined(parts)
 
     def number(self, value: Any) -> tuple[str, int]:
         if isinstance(value, float):
@@ -56,3 +109,10 @@ class MpmathWriter(PythonWriter):
         pieces, value = self.text(e.pieces, scope), self.text(e.log_term, scope)
         line = f"return log_integral(lambda {e.index.name}: {value}, {pieces})"
         return self.define(name, self.parameters(e), [line])
+
+
+def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> str:
+    scope = Scope()
+    values = [f"{writer.text(entry, scope)}," for entry in entries]
+    lines = ["return (", *indented(values), ")"]
+    return f"@at_precision\n{writer.define(name, [], lines)}"

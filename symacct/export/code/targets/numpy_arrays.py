@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import If
-from symacct.export.code.targets.python import PythonWriter
+from symacct.export.code.source import (
+    Facts,
+    comment,
+    conditions,
+    float_constants,
+    float_tables,
+    joined,
+    needed,
+    python_functions,
+)
+from symacct.export.code.targets.python import PythonWriter, settings, with_margin
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import Loop, Scope, branches, indented, one_line
 
@@ -13,6 +24,8 @@ from symacct.export.code.writer import Loop, Scope, branches, indented, one_line
 class NumpyWriter(PythonWriter):
     """float64 arrays."""
 
+    name = "numpy"
+    language = "Python with numpy"
     nan = "np.nan"
     infinity = "np.inf"
     functions: ClassVar[dict[str, str]] = {
@@ -22,6 +35,36 @@ class NumpyWriter(PythonWriter):
         "lesser": "np.minimum",
         "greater": "np.maximum",
     }
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
+        """The module for NumPy."""
+        writer = cls(program.program)
+        curves = writer.curves()
+        tables = float_tables(writer, program, "np.array([", "])")
+        required = conditions(writer, program.program.conditions, " and ")
+        taken = ", ".join(["alpha", *writer.arguments])
+        floats = "".join(f"\n    {name} = float({name})" for name in writer.arguments)
+        answer = f"""def epsilon({taken}):
+    \"\"\"epsilon at Renyi orders alpha, any array of them; NaN outside the domain above.\"\"\"
+    alpha = np.asarray(alpha, dtype=np.float64){floats}
+    known = ((alpha >= 1.0) & (alpha <= MAX_ORDER)) | (alpha == np.inf)
+    if not (True{required}):
+        known = np.zeros(alpha.shape, dtype=bool)
+    with np.errstate(all="ignore"):
+        return {program.program.main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
+        parts = [
+            comment("#", facts.lines),
+            "import numpy as np",
+            settings(facts) + float_constants(program, "{name} = {value!r}", "  # {text}"),
+            *tables,
+            *needed(python_functions("vector.py"), writer.used),
+            *writer.helpers,
+            *curves,
+            answer,
+            with_margin(facts, taken),
+        ]
+        return joined(parts)
 
     def curve(self, function: Function) -> str:
         taken = ["alpha", *self.arguments]

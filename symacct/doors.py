@@ -1,0 +1,84 @@
+"""What an argument that is no number may be: each gives it back or says what was needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from symacct import sizes
+from symacct.errors import DomainError, PrecisionError, echo
+
+_LONGEST_PATH = 1000  # characters: a message names the file
+
+
+def one_of(value: Any, name: str, names: Iterable[str]) -> str:
+    """One of these texts."""
+    known = tuple(names)
+    if not isinstance(value, str) or value not in known:
+        raise DomainError(f"{name}: found {echo(value)}, needed one of {', '.join(known)}")
+    return value
+
+
+def text(value: Any, name: str) -> str:
+    """A text, such as a name."""
+    if not isinstance(value, str):
+        raise DomainError(f"{name}: found {echo(value)}, needed text")
+    return value
+
+
+def listed(value: Any, name: str, example: str) -> list[Any]:
+    """The members of a list, or of any iterable but a text or a mapping."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        try:
+            return list(value)
+        except TypeError:  # an array without dimensions says that it can be iterated
+            pass
+    raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+
+
+def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
+    """A mapping; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError(f"{name}: found {echo(value)}, needed a mapping such as {example}")
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise DomainError(f"{name}: found {echo(value)}, needed True or False")
+    return value
+
+
+def path(value: Any, name: str) -> Path:
+    """The path of a file, which can be written in UTF-8 and holds no NUL."""
+    try:
+        text = str(Path(value)) if isinstance(value, str | PathLike) else None
+    except TypeError:  # a path of bytes
+        text = None
+    too_long = text is not None and len(text) > _LONGEST_PATH
+    if (
+        not text
+        or too_long
+        or "\0" in text
+        or any("\ud800" <= letter <= "\udfff" for letter in text)
+    ):
+        raise DomainError(f"{name}: found {echo(value)}, needed the path of a file")
+    return Path(text)
+
+
+def digits(value: Any) -> int:
+    """A number of significant digits within the limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1")
+    allowed = sizes.current().digits
+    if value > allowed:
+        raise PrecisionError(
+            f"digits: found {echo(value)}, needed at most {allowed:,}; "
+            "raise the limit with symacct.limits(digits=...)"
+        )
+    return value

@@ -1,0 +1,90 @@
+"""Julia with nothing but Base."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from symacct.export.code.constants import FloatProgram
+from symacct.export.code.ir import If, Op
+from symacct.export.code.source import (
+    Facts,
+    blocks,
+    comment,
+    conditions,
+    float_constants,
+    float_tables,
+    needed,
+)
+from symacct.export.code.targets.python import PythonWriter
+from symacct.export.code.writer import Scope, indented
+
+
+class JuliaWriter(PythonWriter):
+    """Float64."""
+
+    name = "julia"
+    language = "Julia, Base only"
+    words: ClassVar[frozenset[str]] = frozenset(
+        re.findall(
+            r"\w+",
+            "baremodule begin break catch const continue do else elseif end export false finally "
+            "for function global if import let local macro module quote return struct true try "
+            "using while epsilon",
+        )
+    )
+    keyword = "function"
+    nan = "NaN"
+    infinity = "Inf"
+    #: Julia raises where IEEE 754 has NaN.
+    functions: ClassVar[dict[str, str]] = {
+        **{"log": "log_of", "log1p": "log1p_of"},
+        **{"sqrt": "root_of", "power": "power_of"},
+    }
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
+        """The file of functions."""
+        writer = cls(program.program)
+        curves = writer.curves()
+        taken = ", ".join(["alpha", *writer.arguments])
+        reads = ", ".join(f"Float64({name})" for name in ["alpha", *writer.arguments])
+        domain = f"(1.0 <= alpha <= {float(facts.max_order)!r} || alpha == Inf)"
+        known = domain + conditions(writer, program.program.conditions, " && ")
+        main = f"{program.program.main}({taken})"
+        parts = [
+            comment("#", facts.lines),
+            f"const MARGIN = {facts.margin}"
+            + float_constants(program, "const {name} = {value!r}", "  # {text}"),
+            *(f"const {table}" for table in float_tables(writer, program, "[", "]")),
+            *needed(blocks("plain.jl", r"^function (\w+)\("), writer.used),
+            *writer.helpers,
+            *curves,
+            '"epsilon at the Renyi order alpha; NaN outside the domain above."\n'
+            f"function epsilon({taken})\n    {taken} = {reads}\n"
+            f"    return {known} ? {main} : NaN\nend",
+            '"epsilon moved to the sound side by MARGIN: measured, no bound."\n'
+            f"function epsilon_with_margin({taken})\n"
+            f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)\nend",
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        return [head, *indented(lines), "end"]
+
+    def test(self, text: str) -> str:
+        return super().test(text).replace(" and ", " && ")
+
+    def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
+        return super().function(self.functions.get(name, name), arguments)
+
+    def operation(self, e: Op, scope: Scope) -> tuple[str, int]:
+        # Julia divides by 0 as IEEE 754 has it.
+        return super().operation(Op("div", e.args) if e.name == "ratio" else e, scope)
+
+    def conditional(self, e: If, scope: Scope) -> str:
+        condition = self.compared(e.condition, scope)
+        return f"({condition} ? {self.text(e.then, scope)} : {self.text(e.other, scope)})"
+
+    def entry(self, table: str, index: str) -> str:
+        return f"{table}[Int({index}) + 1]"

@@ -1,0 +1,38 @@
+"""A table that forgets what was not read for longest, between questions and never within one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+
+class Remembered(dict[Any, Any]):
+    """A dictionary in two generations: what is read in the older one is young again.
+
+    `forget` ends a generation, so that a value that is not read in the next one goes. Looking up
+    a young value costs what it does in a dictionary; `len`, `in` and iteration are about these.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.older: dict[Any, Any] = {}
+
+    def __missing__(self, key: Any) -> Any:
+        value = self[key] = self.older.pop(key)
+        return value
+
+    def all(self) -> Iterator[Any]:
+        """The keys of both generations."""
+        yield from self
+        yield from (key for key in list(self.older) if key not in self)
+
+    def forget(self, limit: int) -> None:
+        """Keep at most `limit` values, the youngest."""
+        if 2 * len(self) <= limit:
+            for key in list(islice(self.older, max(0, len(self) + len(self.older) - limit))):
+                del self.older[key]
+            return
+        first = max(0, len(self) - limit)
+        self.older = dict(islice(self.items(), first, None))
+        self.clear()

@@ -1,0 +1,164 @@
+"""What float64 and mpmath state is true: mechanisms × operations × orders, usual and extreme.
+
+The truth is the ball engine's. The cases are drawn here once, and by the soak without end.
+"""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from symacct import (
+    ZCDP,
+    Accountant,
+    Compose,
+    Convexify,
+    Curve,
+    DistributionPair,
+    Gaussian,
+    GroupPrivacy,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    Scale,
+    SubsampleWithoutReplacement,
+    SymacctError,
+    laws,
+)
+from tests import independent
+
+INFINITY = float("inf")
+DIGITS = 20
+
+
+def ten(power):
+    return Fraction(10) ** power
+
+
+def size(draw, low, high):
+    """A number between 10^low and 10^high, its logarithm evenly spread."""
+    return Fraction(draw.randint(1000, 9999), 1000) * ten(draw.randint(low, high))
+
+
+def unit(draw):
+    """A number in (0, 1), often near an end."""
+    small = Fraction(draw.randint(1, 500), 1000) * ten(draw.choice((0, 0, -1, -3, -6, -9, -20)))
+    return draw.choice((small, 1 - small))
+
+
+def finite_pair(draw):
+    """Two laws on a few outcomes, near each other or not, one perhaps without an outcome."""
+    q = [Fraction(draw.randint(1, 9)) for _ in range(draw.randint(2, 4))]
+    near = draw.choice((1, ten(-3), ten(-9)))
+    p = [x * (1 + near * Fraction(draw.randint(-9, 9), 10)) for x in q]
+    if draw.random() < 0.2:
+        p[0] = Fraction(0)
+    return DistributionPair([x / sum(p) for x in p], [x / sum(q) for x in q])
+
+
+LEAVES = {
+    "Gaussian": lambda draw: Gaussian(size(draw, -1, 6)),
+    "Laplace": lambda draw: Laplace(size(draw, -2, 10)),
+    "RandomizedResponse": lambda draw: RandomizedResponse(unit(draw)),
+    "PureDP": lambda draw: PureDP(size(draw, -12, 2)),
+    "ZCDP": lambda draw: ZCDP(size(draw, -9, 1), draw.choice((0, size(draw, -6, 0)))),
+    "finite pair": finite_pair,
+    "Exponential": lambda draw: DistributionPair(
+        laws.Exponential(1), laws.Exponential(1 + draw.choice((1, -1)) * unit(draw) / 2)
+    ),
+    "Poisson": lambda draw: DistributionPair(
+        laws.Poisson(3), laws.Poisson(3 + draw.choice((1, -1)) * unit(draw))
+    ),
+    "formula": lambda draw: Curve(
+        "log(1 + alpha*exp(-30)) + (exp(alpha/10**7) - 1)", kind="exact", adjacency="either",
+        at_infinity="inf",
+    ),
+}  # fmt: skip
+OPERATIONS = {
+    "nothing": lambda draw, m: m,
+    "PoissonSubsample": lambda draw, m: PoissonSubsample(m, unit(draw)),
+    "SubsampleWithoutReplacement": lambda draw, m: SubsampleWithoutReplacement(m, unit(draw)),
+    "Compose": lambda draw, m: Compose({m: draw.randint(1, 10**6), Laplace(10**6): 3}),
+    "Scale": lambda draw, m: Scale(m, size(draw, -3, 3)),
+    "GroupPrivacy": lambda draw, m: GroupPrivacy(m, draw.randint(1, 2)),
+    "PostProcess": lambda draw, m: PostProcess(m),
+    "Convexify": lambda draw, m: Convexify(m, 5),
+}
+ORDERS = {
+    "one": lambda draw: 1,
+    "near one": lambda draw: 1 + Fraction(draw.randint(1, 9), 10) * ten(draw.choice((-1, -3, -9))),
+    "below two": lambda draw: 1 + Fraction(draw.randint(1, 999), 1000),
+    "fractional": lambda draw: draw.randint(2, 20) + Fraction(draw.randint(1, 99), 100),
+    "whole": lambda draw: draw.randint(2, 12),
+    "large": lambda draw: draw.randint(100, 400),
+    "infinite": lambda draw: INFINITY,
+}
+
+
+def assert_true_as_stated(engine, node, alpha):
+    """The two ends are in order, not below 0, and hold the truth; 1 if both engines answered."""
+    try:
+        truth = Accountant(DIGITS).rdp(node, alpha)
+        stated = Accountant(DIGITS - 8, engine).rdp(node, alpha)
+    except SymacctError:
+        return 0
+    assert not stated.certified
+    assert 0 <= stated.lower <= stated.upper, (node, alpha, stated)
+    assert stated.lower <= truth.upper, (node, alpha, stated, truth)
+    assert truth.lower <= stated.upper, (node, alpha, stated, truth)
+    return 1
+
+
+def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
+    node = OPERATIONS[operation](draw, LEAVES[leaf](draw))
+    return sum(assert_true_as_stated(engine, node, order(draw)) for order in orders.values())
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_float64_states_what_is_true(leaf, operation):
+    assert assert_draws_true("float64", leaf, operation, random.Random(f"{leaf} {operation}"))
+
+
+QUICK = {name: ORDERS[name] for name in ("near one", "whole", "infinite")}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("leaf", ["Laplace", "RandomizedResponse", "PureDP", "finite pair"])
+def test_mpmath_states_what_is_true(leaf, operation):
+    draw = random.Random(f"{operation} {leaf}")
+    assert assert_draws_true("mpmath", leaf, operation, draw, QUICK)
+
+
+#: Each lost all of its digits, or stated them with the wrong sign or order of the ends, once.
+KNOWN = [
+    (PoissonSubsample(PureDP(700), "1/10"), "11/10", "674.67156397706549747"),
+    (PoissonSubsample(PureDP(40), "1/10"), "11/10", "16.539240744964710536"),
+    (PoissonSubsample(Gaussian("1/10"), "1/1000"), "1001/1000", "0.043086016977041026292"),
+    (Laplace(10**9), 2, "9.9999999966666666641e-19"),
+]
+
+
+@pytest.mark.parametrize("engine", ["float64", "mpmath"])
+@pytest.mark.parametrize(("node", "alpha", "value"), KNOWN, ids=str)
+def test_what_once_cancelled_has_ten_digits(node, alpha, value, engine):
+    """Values by mpmath's quad and log at 400 digits; Laplace by its formula."""
+    answer = Accountant(12, engine).rdp(node, alpha)
+    low, high = (independent.fraction(end) for end in (answer.lower, answer.upper))
+    assert low <= Fraction(value) <= high or high - low <= Fraction(value) / 10**18
+    assert answer.digits >= 10
+
+
+def test_an_array_in_float64_has_no_value_where_no_digit_is_known():
+    """log(e^100 + 1) − 100 is 4e-44: what float64 has of it is its own rounding."""
+
+    def lost(ctx, alpha):
+        hundred = ctx.number(100)
+        return alpha * (ctx.log(ctx.exp(hundred) + 1) - hundred)
+
+    curve = Curve(lost, kind="upper", adjacency="either")
+    assert np.isnan(Accountant(engine="float64").rdp(curve, [2.0, 2.5])).all()
+    assert Accountant(engine="float64").rdp(curve, 2).upper == INFINITY

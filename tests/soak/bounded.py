@@ -1,0 +1,36 @@
+"""The plugin of a soak's runs: a shuffled order, an end to their time, and what they found."""
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+FOUND = Path(__file__).with_name("found.txt")
+
+
+def found():
+    """(seed, test) of every failure that was kept."""
+    lines = FOUND.read_text().splitlines() if FOUND.exists() else []
+    return [(int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines]
+
+
+def pytest_collection_modifyitems(items):
+    """A soak that is cut short meets other tests each time."""
+    random.Random(os.environ["SOAK_SEED"]).shuffle(items)
+
+
+def pytest_runtest_setup():
+    if time.time() > float(os.environ["SOAK_UNTIL"]):
+        pytest.skip("SOAK_MINUTES are over")
+
+
+def pytest_runtest_logreport(report):
+    """Keep what a law met; the long checks say themselves which case it was."""
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    if alone and report.when == "call" and report.failed and "hypothesis" in report.keywords:
+        seed = int(os.environ["SOAK_SEED"])
+        if (seed, report.nodeid) not in found():
+            with FOUND.open("a") as file:
+                file.write(f"{seed} {report.nodeid}\n")

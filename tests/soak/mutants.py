@@ -1,0 +1,200 @@
+"""Small faults put into a module, one at a time: which ones do the tests that concern it not see?
+
+`python -m tests.soak.mutants integrals/plain.py`, or `make mutants MODULE=…`, works on copies in a
+temporary directory, prints every survivor as `line: before → after, in: …` and ends with status 1
+if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at once. Many a
+survivor is none: a steering float, a speed, a limit. They are for reading, not for counting.
+"""
+
+import ast
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("symacct", "tests", "pyproject.toml", "setup.cfg")
+MEMORY = 4 << 30
+
+PAIRS = "tests/test_integrals.py tests/test_pair_sampling.py tests/test_pair_densities.py"
+SAMPLED = "tests/sums/test_sampled_gaussian.py tests/sums/test_sampled_laplace.py"
+#: The tests that concern a module; of the names that begin its path the longest counts.
+CONCERNED = {
+    "": "tests",
+    "claims.py": "tests/test_claims.py tests/test_user_theorem.py",
+    "conversion/": "tests/test_conversions.py tests/test_search.py",
+    "convexity.py": "tests/test_convexity.py tests/laws/test_operations.py",
+    "integrals/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
+    "integrals/gaussian.py": SAMPLED,
+    "integrals/laplace.py": SAMPLED,
+    "integrals/trapezoid.py": SAMPLED,
+    "mechanisms/": f"tests/test_pairs.py {PAIRS}",
+    "search.py": "tests/test_search.py",
+    "sums/": "tests/sums",
+    "sums/mixture.py": "tests/sums/test_mixture.py tests/sums/test_exponentials.py",
+}
+
+ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+ARITHMETIC |= {ast.Pow: ast.Mult, ast.FloorDiv: ast.Div}
+NEGATED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.Is: ast.IsNot}
+NEGATED |= {ast.In: ast.NotIn} | {after: before for before, after in NEGATED.items()}
+JOINED = {ast.And: ast.Or, ast.Or: ast.And}
+NAMES = {"min": "max", "lower": "upper", "all": "any", "log_p": "log_q"}
+NAMES |= {after: before for before, after in NAMES.items()}
+#: What says something to a reader, or to a type checker.
+SPOKEN = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
+
+
+def faults(node):
+    """What may stand in the node's place."""
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            if type(op) in ARITHMETIC:
+                yield ast.BinOp(left, ARITHMETIC[type(op)](), right)
+            if isinstance(op, ast.Add | ast.Sub):
+                yield left
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in NEGATED:
+            yield ast.Compare(left, [NEGATED[type(op)]()], [right])
+        case ast.BoolOp(op=op, values=values):
+            yield ast.BoolOp(JOINED[type(op)](), values)
+        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
+            yield operand
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            yield ast.IfExp(test, orelse, body)
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant(value + 1)
+        case ast.Name(id=name, ctx=ast.Load()) if name in NAMES:
+            yield ast.Name(NAMES[name], ast.Load())
+        case ast.Attribute(value=value, attr=name) if name in NAMES:
+            yield ast.Attribute(value, NAMES[name], ast.Load())
+        case ast.AugAssign():
+            yield ast.Pass()
+        case ast.If(test=ast.Name() | ast.Attribute() | ast.Call() as test, body=body, orelse=rest):
+            yield ast.If(ast.UnaryOp(ast.Not(), test), body, rest)
+
+
+def places(node):
+    """(where a child hangs, the child) for everything below a node that computes."""
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "decorator_list"):
+            continue
+        for key, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.AST) and not isinstance(child, SPOKEN):
+                yield (node, field, key), child
+                yield from places(child)
+
+
+def put(place, child):
+    node, field, key = place
+    if key is None:
+        setattr(node, field, child)
+    else:
+        getattr(node, field)[key] = child
+
+
+def mutants(source):
+    """(description, text of the module) for every fault."""
+    tree, lines = ast.parse(source), source.splitlines()
+    for place, child in list(places(tree)):
+        for fault in faults(child):
+            put(place, ast.copy_location(fault, child))
+            text = ast.unparse(ast.fix_missing_locations(tree))
+            put(place, child)
+            before, after = (ast.unparse(x).split("\n")[0] for x in (child, fault))
+            line = child.lineno
+            yield f"{line}: {before} → {after}, in: {lines[line - 1].strip()}", text
+
+
+def concerning(module):
+    name = max((name for name in CONCERNED if module.startswith(name)), key=len)
+    return CONCERNED[name].split()
+
+
+def _bounded():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def passes(copy, tests, seconds=None):
+    """Do the tests pass in a copy, within its time? One that hangs does not."""
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    process = subprocess.Popen(
+        command,
+        cwd=copy,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_bounded,
+    )
+    try:
+        return process.wait(seconds) == 0
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return False
+
+
+def survivors(module, drawn, jobs, tests):
+    """The descriptions of those of the drawn mutants that no test sees, as they are found."""
+    with tempfile.TemporaryDirectory() as folder:
+        copies = Queue()
+        for number in range(jobs):
+            copy = Path(folder, str(number))
+            for name in COPIED:
+                kept = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy.mkdir(exist_ok=True)
+                kept(ROOT / name, copy / name)
+            copies.put(copy)
+        path = Path("symacct", module)
+        (copy / path).write_text(ast.unparse(ast.parse((ROOT / path).read_text())))
+        start = time.monotonic()
+        if not passes(copy, tests):
+            sys.exit(f"{' '.join(tests)}: found failures without a mutant, needed none")
+        seconds = 30 + 4 * (time.monotonic() - start)
+
+        def survives(mutant):
+            copy = copies.get()
+            (copy / path).write_text(mutant[1])
+            survived = passes(copy, tests, seconds)
+            copies.put(copy)
+            return survived
+
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                for (description, _), survived in zip(
+                    drawn, pool.map(survives, drawn), strict=True
+                ):
+                    if survived:
+                        yield description
+            finally:
+                pool.shutdown(cancel_futures=True)  # an interrupt waits for those that run
+
+
+def main(module, *tests):
+    seed = int(os.environ.get("SEED", 0))
+    drawn = list(mutants((ROOT / "symacct" / module).read_text()))
+    every, most = len(drawn), int(os.environ.get("MUTANTS", len(drawn)))
+    drawn = random.Random(seed).sample(drawn, min(most, every))
+    tests = [name for name in tests or concerning(module) if (ROOT / name.split("::")[0]).exists()]
+    print(f"{module}: {len(drawn)} of {every} mutants, seed {seed}, {' '.join(tests)}", flush=True)
+    found = 0
+    for description in survivors(module, drawn, int(os.environ.get("JOBS", 2)), tests):
+        found += 1
+        print(f"{module}:{description}", flush=True)
+    print(f"{module}: {len(drawn) - found} of {len(drawn)} seen", flush=True)
+    return found > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""What a command line can hold besides good answers: each ends in one clear line; help is whole."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from symacct.cli import main
+
+COMMANDS = sorted(main.commands)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["rdp", "Gaussian(\udcff)", "--alpha", "2"], "needed an argument that is text in UTF-8"),
+        (["rdp", "Gaussian(5)\0", "--alpha", "2"], "needed an argument that is text in UTF-8"),
+        (["check", "/nonexistent/file"], "/nonexistent/file"),
+        (["check", "/"], "is a directory"),
+        (["plot", "Gaussian(5)", "--out", "/nonexistent/x.svg"], "No such file or directory"),
+        (["reference", "Gaussian(5)", "--grid", "alpha=2", "--csv", "/"], "Is a directory"),
+        (["rdp", "Gaussian(5)", "--alpha", "2", "--digits", "9" * 400], "needed at most 10,000"),
+        (["rdp", "Gaussian(9**9999)*10", "--alpha", "1/" + "0" * 50], "denominator other than 0"),
+        (["rdp", "Gaussian((9**9999)**9999)", "--alpha", "2"], "the limit is 65,536"),
+        (["rdp", "9" * 30_000 + "*Gaussian(5)", "--alpha", "2"], "LimitError"),
+    ],
+)
+def test_an_input_that_cannot_be_answered_is_one_clear_line(words, says):
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code == 2
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert says in errors[0]
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_is_whole_sentences(name):
+    for paragraph in re.split(r"\n\s*\n", main.commands[name].help.strip()):
+        assert paragraph.rstrip().endswith((".", ":", "?")), paragraph
+
+
+def test_no_line_of_the_overview_is_cut_at_80_columns():
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    listed = shown[shown.index("Commands:") :]
+    assert all(name in listed for name in COMMANDS)
+    assert "..." not in listed

@@ -1,0 +1,50 @@
+"""What make rests on: the profiles, what a soak keeps, the mutants, the lowest versions."""
+
+from types import SimpleNamespace
+
+from hypothesis import settings
+
+from tests.lowest import lowest
+from tests.soak import bounded
+from tests.soak.mutants import CONCERNED, ROOT, concerning, mutants
+
+
+def test_only_the_soak_draws_new_examples():
+    laws, soak = (settings.get_profile(name) for name in ("laws", "soak"))
+    assert laws.derandomize
+    assert not soak.derandomize
+    assert soak.max_examples >= 10 * laws.max_examples
+    assert soak.phases == laws.phases
+
+
+def test_a_law_that_fails_in_the_soak_is_kept_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounded, "FOUND", tmp_path / "found.txt")
+    monkeypatch.setenv("SOAK_SEED", "7")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    name = "tests/test_x.py::test_y[a b]"
+    for failed, keywords in ((True, ["hypothesis"]), (False, ["hypothesis"]), (True, [])):
+        for test in (name, name):
+            bounded.pytest_runtest_logreport(
+                SimpleNamespace(when="call", failed=failed, keywords=keywords, nodeid=test)
+            )
+    assert bounded.found() == [(7, name)]
+
+
+def test_every_sort_of_fault_is_put_in():
+    source = "def f(a, b):\n    return [-a] if a < b and not b else max(a + 1, a * b, True)\n"
+    texts = [text for _, text in mutants(source)]
+    assert len(texts) == len(set(texts)) == 11
+    for part in ("[a] if", ">= b", "or not b", "and b else", "min(", "a - 1", "a / b", "False"):
+        assert any(part in text for text in texts), part
+    assert all(description.startswith("2: ") for description, _ in mutants(source))
+
+
+def test_the_tests_that_concern_a_module_exist():
+    for name in CONCERNED:
+        assert all((ROOT / test).exists() for test in concerning(name))
+
+
+def test_the_lowest_versions_are_those_allowed():
+    found = lowest()
+    assert all(line.count("==") == 1 for line in found)
+    assert {"sympy", "numpy", "click", "pytest"} <= {line.split("==")[0] for line in found}

@@ -1,0 +1,149 @@
+"""What is remembered has an end, is never wrong, and goes neither into copies nor into pickles."""
+
+import copy
+import pickle
+import random
+
+import pytest
+
+from symacct import Accountant, Compose, Gaussian, Laplace, PoissonSubsample, limits, sizes
+from symacct.evaluation import LeafCurve
+from symacct.exact import order
+from symacct.interop import EventAccountant
+from symacct.remembering import Remembered
+
+STEP = PoissonSubsample(Gaussian(3), "1/50")
+M = 100 * STEP + Laplace(4)
+
+
+def entries(accountant, guarantees):
+    """The most that any table of an accountant holds."""
+    return max(
+        len(list(table.all()))
+        for tables in accountant._memo.values()
+        for key, table in tables.items()
+        if (key[0] == "guarantees") is guarantees
+    )
+
+
+@pytest.mark.parametrize("ask", ["epsilon", "delta"])
+def test_ever_new_questions_leave_no_more_than_the_limit(ask):
+    with limits(values=50, answers=6):
+        accountant = Accountant(digits=8)
+        for number in range(1, 25):
+            found = getattr(accountant, ask)(M, f"{number}/1000")
+            assert entries(accountant, True) <= 6
+            assert entries(accountant, False) <= 50
+            assert found == getattr(Accountant(digits=8), ask)(M, f"{number}/1000")
+
+
+def test_ever_new_orders_leave_no_more_than_the_limit():
+    accountant = Accountant()
+    with limits(values=20):
+        for number in range(2, 90):
+            accountant.rdp(M, order(f"{number}/7") if number > 7 else number)
+            assert entries(accountant, False) <= 20
+        assert accountant.oracle_calls(M) <= 20
+
+
+def test_more_is_remembered_where_the_caller_says_so():
+    for limit in (4, 40):
+        accountant, m = Accountant(), Gaussian(5)
+        with limits(values=limit):
+            for alpha in range(2, 32):
+                accountant.rdp(m, alpha)
+            assert min(limit, 30) // 2 <= accountant.oracle_calls(m) <= min(limit, 30)
+
+
+def test_what_is_asked_again_and_again_stays(monkeypatch):
+    accountant, m, asked = Accountant(), Gaussian(5), []
+    compute = LeafCurve.compute
+    monkeypatch.setattr(LeafCurve, "compute", lambda *a: asked.append(a[1]) or compute(*a))
+    with limits(values=10):
+        for number in range(2, 200):
+            accountant.rdp(m, 7)
+            accountant.rdp(m, 1000 + number)
+        accountant.rdp(m, 1002)
+    assert asked.count(7) == 1
+    assert asked.count(1002) == 2
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10])
+def test_the_most_recently_read_half_is_never_forgotten(limit):
+    """Against a list in order of use: what was used among the last `limit // 2` is there."""
+    table, used, chance = Remembered(), [], random.Random(limit)
+    for _ in range(2000):
+        key = chance.randrange(3 * limit)
+        try:
+            assert table[key] == -key
+        except KeyError:
+            assert key not in used[-(limit // 2) :] if limit > 1 else True
+            table[key] = -key
+        used = [other for other in used if other != key] + [key]
+        table.forget(limit)
+        assert len(list(table.all())) <= limit
+
+
+def test_a_table_within_one_question_forgets_nothing():
+    with limits(values=3):
+        accountant = Accountant()
+        assert accountant.rdp(STEP, 40, by="ZW19-T8") == Accountant().rdp(STEP, 40, by="ZW19-T8")
+        assert entries(accountant, False) <= 3
+
+
+def test_a_memo_on_the_disk_keeps_what_the_memory_forgets(tmp_path):
+    with limits(values=4):
+        first = Accountant(memo=tmp_path / "memo.sqlite")
+        expected = [first.rdp(STEP, alpha) for alpha in range(2, 30)]
+        assert entries(first, False) <= 4
+        second = Accountant(memo=tmp_path / "memo.sqlite")
+        found = [second.rdp(STEP, alpha) for alpha in range(2, 30)]
+    assert [(x.lower, x.upper) for x in found] == [(x.lower, x.upper) for x in expected]
+    assert Accountant(memo=tmp_path / "memo.sqlite").rdp(STEP, 29) == expected[-1]
+
+
+COPIES = [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]  # noqa: S301  # our own
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("memo", [False, True])
+@pytest.mark.parametrize("engine", ["ball", "mpmath", "float64"])
+def test_a_copy_of_an_accountant_has_its_settings_and_an_empty_memory(
+    engine, memo, copied, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    accountant = Accountant(17, engine, "memo.sqlite" if memo else None)
+    expected = accountant.rdp(STEP, 6)
+    other = copied(accountant)
+    assert type(other) is Accountant
+    assert (other.digits, other.engine) == (17, engine)
+    assert other.oracle_calls(STEP) == 0
+    assert other.rdp(STEP, 6) == expected
+    assert other.oracle_calls(STEP) == (0 if memo and engine == "ball" else 1)
+    accountant.clear()
+    assert other._memo is not accountant._memo
+    assert other._lock is not accountant._lock
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_of_an_event_accountant_goes_on_by_itself(copied):
+    accountant = EventAccountant([2, 4, 8, 16], "replace_one", "classic").compose(Laplace(9), 5)
+    other = copied(accountant)
+    assert other.node is accountant.node
+    assert other.neighboring_relation == accountant.neighboring_relation
+    assert other.get_epsilon("1e-5") == accountant.get_epsilon("1e-5")
+    other.compose(Laplace(9), 5)
+    assert accountant.node is Compose({Laplace(9): 5})
+    assert other.node is Compose({Laplace(9): 10})
+
+
+def test_a_kind_of_accountant_of_one_s_own_is_copied_as_one():
+    class Mine(Accountant):
+        pass
+
+    assert type(copy.copy(Mine(9))) is Mine
+
+
+def test_the_limits_have_names():
+    assert sizes.Limits().values > 10**5
+    assert sizes.Limits().answers > 10**3

@@ -1,0 +1,178 @@
+"""What decides a claim is stated by its author: leaving any of it out is an error, everywhere."""
+
+import inspect
+from dataclasses import replace
+
+import pytest
+
+from symacct import (
+    Curve,
+    DomainError,
+    Gaussian,
+    Kind,
+    PoissonSubsample,
+    SoundnessError,
+    Source,
+    conversions,
+    theorem,
+    theorems,
+)
+from symacct.claims import infer
+from symacct.conversion import conversion as conversion_register
+from symacct.conversion.conversion import Conversion, register
+from symacct.expr import Node, kinds
+from symacct.mechanisms import Mechanism
+
+CURVE = ("curve", "excess", "at_one", "at_infinity")
+DECIDING = ("kind", "one_pair", "swap_symmetric", "convex", "source")
+OF_A_THEOREM = ("about", "kind", "source", "orders", "adjacency", "monotone", "status")
+
+
+def below(cls):
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from below(sub)
+
+
+GIVING = sorted(
+    {c for c in below(Mechanism) if set(CURVE) & vars(c).keys() and c.__module__[:8] == "symacct."},
+    key=lambda c: c.__name__,
+)
+
+
+def again(cls, without=None):
+    """The class written once more, under no name that a text may use."""
+    body = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", without)}
+    try:
+        return type(cls)(cls.__name__, cls.__bases__, body)
+    finally:
+        if cls.__name__ in kinds():
+            Node._kinds[cls.__name__] = cls
+
+
+@pytest.mark.parametrize("cls", GIVING, ids=lambda c: c.__name__)
+def test_a_class_that_gives_a_curve_states_what_it_is(cls):
+    again(cls)
+    stated = [name for name in DECIDING if name in vars(cls)]
+    assert "kind" in (*stated, *cls.constructor)
+    for name in stated:
+        if name in cls.constructor:
+            continue
+        decides = name in ("kind", "source") or (
+            name == "one_pair" and vars(cls).get("kind") is not Kind.UPPER
+        )
+        if decides and (name != "source" or "__new__" in vars(cls)):
+            with pytest.raises(SoundnessError, match=f"found no {name}.*write {name} = "):
+                again(cls, without=name)
+
+
+@pytest.mark.parametrize(
+    "cls", [c for c in GIVING if "__new__" in vars(c)], ids=lambda c: c.__name__
+)
+@pytest.mark.parametrize("part", CURVE)
+def test_what_a_base_states_is_about_its_own_curve(cls, part):
+    inherited = [name for name in DECIDING[:4] if name in vars(cls)]
+    with pytest.raises(SoundnessError) as caught:
+        type(cls)("Other", (cls,), {part: lambda self, ctx: None})
+    assert all(f"no {name}" in str(caught.value) for name in inherited)
+    written = {"kind": Kind.UPPER, **dict.fromkeys(inherited, False)}
+    type(cls)("Other", (cls,), {**written, "kind": Kind.UPPER, part: lambda self, ctx: None})
+
+
+@pytest.mark.parametrize("name", DECIDING[1:4])
+def test_a_node_s_own_defaults_are_the_safe_side(name):
+    default = vars(Node)[name]
+    assert default is False or name == "convex"  # what is exact is convex: that is stated as kind
+
+
+@pytest.mark.parametrize("left_out", ["kind", "one_pair", "source"])
+@pytest.mark.parametrize("kind", [Kind.EXACT, Kind.UPPER, Kind.LOWER])
+def test_a_mechanism_of_one_s_own(kind, left_out):
+    body = {
+        "kind": kind,
+        "one_pair": True,
+        "source": Source("me", ""),
+        "__new__": lambda cls: cls._intern(),
+        "curve": lambda self, ctx: lambda alpha: ctx.number(alpha) / 50,
+    }
+    try:
+        type(Mechanism)("Mine", (Mechanism,), body)
+        del body[left_out]
+        if (left_out, kind) == ("one_pair", Kind.UPPER):
+            assert not type(Mechanism)("Mine", (Mechanism,), body)().one_pair
+        else:
+            with pytest.raises(SoundnessError, match=f"class Mine: found no {left_out}, needed"):
+                type(Mechanism)("Mine", (Mechanism,), body)
+    finally:
+        Node._kinds.pop("Mine", None)
+
+
+def test_a_mechanism_s_curve_is_some_bound():
+    body = {"kind": Kind.NEITHER, "one_pair": False, "source": Source("me", "")}
+    cls = type(Mechanism)("Mine", (Mechanism,), {**body, "curve": lambda self, ctx: None})
+    with pytest.raises(SoundnessError, match="no bound"):
+        cls._intern()
+
+
+@pytest.mark.parametrize("known", theorems(), ids=lambda t: t.name)
+@pytest.mark.parametrize("left_out", OF_A_THEOREM)
+def test_a_theorem_states_what_decides_its_claim(known, left_out):
+    fields = {name: getattr(known, name) for name in OF_A_THEOREM if name != left_out}
+    with pytest.raises(
+        SoundnessError, match=rf"theorem NEW: found no {left_out}.*write {left_out}="
+    ):
+        theorem("NEW", **fields)(known.bound)
+    assert "NEW" not in {t.name for t in theorems()}
+
+
+@pytest.mark.parametrize("known", conversions(), ids=lambda c: c.name)
+@pytest.mark.parametrize("left_out", ["one_valley", "status"])
+def test_a_conversion_states_what_decides_its_claim(known, left_out):
+    fields = {**vars(known), "name": "new"}
+    del fields[left_out]
+    with pytest.raises(SoundnessError, match=f"conversion new: found no {left_out}.*write"):
+        Conversion(**fields)
+
+
+def test_one_rule_infers_from_what_is_stated():
+    assert inspect.signature(infer).parameters["monotone"].default is inspect.Parameter.empty
+
+
+@pytest.fixture
+def registered():
+    before = dict(conversion_register._conversions)
+    yield register
+    conversion_register._conversions.clear()
+    conversion_register._conversions.update(before)
+
+
+@pytest.mark.parametrize("known", conversions(), ids=lambda c: c.name)
+def test_no_conversion_replaces_another(known, registered):
+    with pytest.raises(DomainError, match=f"conversion {known.name}: already registered"):
+        registered(replace(known, one_valley=False))
+    assert known in conversions()
+
+
+@pytest.mark.parametrize("status", ["conjecture", "approximation", "refuted"])
+@pytest.mark.parametrize("ask", ["epsilon", "delta"])
+def test_a_conversion_that_is_not_proved_gives_no_guarantee(status, ask, registered):
+    registered(replace(conversions()[0], name="mine", status=status))
+    with pytest.raises(SoundnessError, match=f"conversion mine: found the status '{status}'"):
+        getattr(Gaussian(5), ask)("1/100", conversion="mine")
+    registered(replace(conversions()[0], name="mine, proved", status="proved"))
+    assert getattr(Gaussian(5), ask)("1/100", conversion="mine, proved").conversion
+
+
+@pytest.mark.parametrize("status", ["", "Proved", None, 5])
+def test_a_status_is_one_of_four(status):
+    with pytest.raises((DomainError, SoundnessError), match="status"):
+        replace(conversions()[0], status=status)
+    with pytest.raises((DomainError, SoundnessError), match="status"):
+        replace(theorems()[0], status=status)
+
+
+def test_no_lower_bound_of_what_is_stated_to_be_an_upper_one():
+    base = Curve("alpha/50", kind="upper", adjacency="add_remove")
+    for node in (base, PoissonSubsample(base, "1/10")):
+        with pytest.raises(SoundnessError):
+            node.lower_bound(4)

@@ -1,0 +1,43 @@
+"""Every public call answers any value in place of any argument, or raises a typed error."""
+
+import inspect
+from itertools import chain
+
+import pytest
+
+import symacct
+from symacct import Accountant, Node
+from tests import wrong_types
+
+CALLS = sorted(wrong_types.all_calls())
+STEP = 6  # a part of the matrix; tests/soak asks all of it
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS)
+def test_a_value_of_any_type_is_answered_or_refused(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert not list(wrong_types.faults(call, STEP))
+
+
+def test_every_public_call_is_in_the_matrix():
+    def public(owner):
+        return {name for name, x in vars(owner).items() if inspect.isfunction(x) and name[0] != "_"}
+
+    exported = {name for name in symacct.__all__ if callable(getattr(symacct, name))}
+    errors = {n for n in exported if n.endswith(("Error", "Warning"))}
+    plain = {"theorem", "theorems", "conversions", "Node"}  # no arguments, or a decorator's
+    assert exported - errors - plain - wrong_types.RECORDS - set(CALLS) == set()
+    silent = {"fields", "parameters", "walk", "symbolic_parameters", "rebuild", "graph", "to_json"}
+    assert public(Node) - silent - set(CALLS) == set()
+    asked = {f"Accountant.{name}" for name in public(Accountant) - {"clear"}}
+    assert asked - set(CALLS) == set()
+
+
+def test_every_parameter_is_in_the_matrix():
+    calls = wrong_types.all_calls()
+    for name in chain(wrong_types.node_calls(), wrong_types.accountant_calls()):
+        function = wrong_types.BEHIND.get(name, calls[name][0])
+        stated = set(inspect.signature(function).parameters) - {"m", "self"}
+        left_out = {"alphas", "digits"} if name == "paper" else set()
+        assert stated - left_out <= set(calls[name][1]), name

@@ -1,0 +1,279 @@
+"""Every public call with its good arguments, and some forty values of any type to put in place."""
+
+import inspect
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import sympy
+
+import symacct
+from symacct import (
+    Accountant,
+    DistributionPair,
+    Enclosure,
+    ExponentialFamily,
+    Gaussian,
+    Guarantee,
+    Node,
+    PoissonSubsample,
+    SymacctError,
+    baselines,
+    interop,
+    laws,
+    testing,
+)
+from symacct.export.code import code
+from symacct.export.document import paper
+from symacct.export.expansions import expansion, optimum
+from symacct.export.tables import table
+
+
+class Odd:
+    """An object that cannot even be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+ODD = {
+    "None": None, "True": True, "5": 5, "0": 0, "-1": -1, "1/2": Fraction(1, 2), "0.1": 0.1,
+    "nan": math.nan, "inf": math.inf, "-inf": -math.inf, "huge": 10**5000, "tiny": "1e-5000",
+    "decimal": Decimal("sNaN"), "x": "x", "empty": "", "surrogate": "\ud800", "NUL": "a\x00b",
+    "long": "x" * 10_000, "bytes": b"\xff", "complex": 1j, "list": [], "dict": {}, "tuple": (),
+    "set": {1, 2}, "frozen": frozenset(["x"]), "nested": [[[]]], "lists": [1, "x", None],
+    "keys": {5: None, "x": []}, "object": object(), "odd": Odd(), "class": Odd,
+    "lambda": lambda *_: None, "raises": lambda *_: 1 / 0, "builtin": len, "range": range(3),
+    "array": np.array([2.0, 3.0]), "objects": np.array([None, "x"], dtype=object),
+    "bool array": np.array([True]), "int8": np.int8(5), "date": np.datetime64("2020-01-01"),
+    "zoo": sympy.zoo, "sympy nan": sympy.nan, "symbol": sympy.Symbol("z"),
+    "relation": sympy.Symbol("z") > 1, "matrix": sympy.Matrix([1]), "mpf nan": mpmath.mpf("nan"),
+    "mpc": mpmath.mpc(1, 1), "node": Gaussian(3), "law": laws.Poisson(3), "module": math,
+}  # fmt: skip
+ODD_MAKERS = {"generator": lambda: (x for x in (2, "x"))}
+
+M = Gaussian(5)
+SAMPLED = PoissonSubsample(M, "1/100")
+OPEN = PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), "1/100")
+NOISE = Gaussian(sympy.Symbol("sigma", positive=True))
+PAIR = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
+ANSWER = M.rdp(2, digits=5)
+GUARANTEE = M.epsilon("1e-5", digits=5, orders=[2, 8])
+QUESTION = {"digits": 5, "orders": [2, 8], "conversion": "improved", "by": None}
+
+
+def accountant():
+    return Accountant(5)
+
+
+def node_calls():
+    """The questions to a node."""
+    return {
+        "rdp": (M.rdp, {"alpha": 2, "digits": 5, "by": None, "engine": "ball"}),
+        "cgf": (M.cgf, {"lam": 2, "digits": 5, "by": None, "engine": "ball"}),
+        "lower_bound": (M.lower_bound, {"alpha": 2, "digits": 5, "engine": "ball"}),
+        "epsilon": (M.epsilon, {"delta": "1e-5", **QUESTION}),
+        "delta": (M.delta, {"epsilon": 1, **QUESTION}),
+        "formula": (M.formula, {"alpha": 2, "by": None}),
+        "latex": (M.latex, {"alpha": 2, "names": None, "by": None}),
+        "paper": (M.paper, {"values": None, "delta": None, "names": None, "by": None}),
+        "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
+                          "accuracy": "1e-9", "at": None}),
+        "explain": (M.explain, {"alpha": 2}),
+        "cite": (M.cite, {"alpha": 2, "by": None}),
+        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text"}),
+        "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
+                                    "by": None, "within": None}),
+        "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
+        "subs": (OPEN.subs, {"replacements": {"sigma": 2}}),
+        "convexify": (M.convexify, {"max_order": 4}),
+    }  # fmt: skip
+
+
+def accountant_calls():
+    """The questions to an accountant, and its constructor."""
+    a = accountant()
+    question = {"m": M, **QUESTION}
+    return {
+        "Accountant": (Accountant, {"digits": 5, "engine": "ball", "memo": None}),
+        "Accountant.rdp": (a.rdp, {"m": M, "alpha": 2, "by": None, "digits": 5}),
+        "Accountant.cgf": (a.cgf, {"m": M, "lam": 2, "by": None, "digits": 5}),
+        "Accountant.lower_bound": (a.lower_bound, {"m": M, "alpha": 2, "digits": 5}),
+        "Accountant.epsilon": (a.epsilon, {"delta": "1e-5", **question}),
+        "Accountant.delta": (a.delta, {"epsilon": 1, **question}),
+        "Accountant.oracle_calls": (a.oracle_calls, {"m": M}),
+        "Accountant.curve": (a.curve, {"m": M, "by": None}),
+        "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
+        "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
+        "Guarantee.statement": (GUARANTEE.statement, {"form": "text"}),
+    }
+
+
+#: What builds a node or a law, by its parameters' good values.
+GOOD = {
+    "sigma": 5, "sensitivity": 1, "b": 2, "p": "1/3", "epsilon": 1, "adjacency": "either",
+    "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "max_order": 4,
+    "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
+    "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
+    "mean": 0, "scale": 1, "variance": 1, "start": 1, "low": 0, "high": 1,
+}  # fmt: skip
+LAW_GOOD = {"b": 3, "f": "exp(-x)", "cuts": [0, "inf"], "mass": 1, "rate": 3, "p": "1/3"}
+OWN = {
+    "MultivariateNormal": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
+    "Curve": {"adjacency": "either"},
+}
+
+
+def built(name, cls, good):
+    """The constructor with good values for all its parameters."""
+    function = cls.__new__ if issubclass(cls, Node) else cls
+    names = [n for n in inspect.signature(function).parameters if n != "cls"]
+    own = good | OWN.get(name, {})
+    return cls, {n: own[n] for n in names}
+
+
+def constructors():
+    """Every mechanism, operation and law."""
+    nodes = [getattr(symacct, name) for name in symacct.__all__]
+    nodes = [x for x in nodes if isinstance(x, type) and issubclass(x, Node)]
+    calls = {
+        cls.__name__: built(cls.__name__, cls, GOOD)
+        for cls in nodes
+        if cls not in (Node, symacct.Compose)
+    }
+    families = {name: getattr(laws, name) for name in laws.__all__ if name != "Law"}
+    return calls | {
+        f"laws.{name}": built(name, cls, GOOD | LAW_GOOD) for name, cls in families.items()
+    }
+
+
+def exploring_calls():
+    """Functions of whole expressions."""
+    grid = {"delta": ["1e-5"], "sigma": [2]}
+    how = {"digits": 5, "by": None, "conversion": "improved", "orders": [2, 8]}
+    return {
+        "Compose": (lambda parts: symacct.Compose(parts), {"parts": M}),
+        "Compose.count": (lambda count: symacct.Compose({M: count}), {"count": 2}),
+        "parse": (symacct.parse, {"text": "Gaussian(5)", "symbols": ()}),
+        "from_json": (symacct.from_json, {"text": M.to_json()}),
+        "limits": (lambda **k: symacct.limits(**k).__enter__(), {"digits": 10_000}),
+        "calibrate": (symacct.calibrate, {"m": NOISE, "epsilon": 2, "delta": "1/100",
+                                          "digits": 2,
+
+                                          "conversion": "improved",
+                                          "orders": [2, 4, 8, 16], "by": None}),
+        "compare": (symacct.compare, {"m": SAMPLED, "orders": [2], "digits": 5,
+                                      "accountant": None}),
+        "sweep": (symacct.sweep, {"m": OPEN, "over": grid, "ask": "epsilon", **how,
+                                  "executor": None, "file": None, "progress": False}),
+        "plot": (symacct.plot, {"curves": M, "orders": [2, 3], "by": (), "axes": None}),
+        "plot_sweep": (symacct.plot_sweep, {"curves": NOISE,
+                                            "over": grid | {"sigma": [2, 3]},
+                                            "ask": "epsilon",
+                                            "by": None, "orders": [2, 8],
+                                            "conversion": "improved", "executor": None,
+                                            "axes": None}),
+        "falsify": (symacct.falsify, {"theorem": "ZW19-T5", "budget": 5, "seed": 0, "about": None,
+                                      "kind": "upper"}),
+        "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
+        "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),
+        "chi_divergence": (symacct.chi_divergence, {"m": M, "l": 2, "digits": 5}),
+        "ternary_bound": (symacct.ternary_bound, {"m": M, "l": 2, "digits": 5}),
+        "phase_transition": (symacct.phase_transition, {"m": SAMPLED, "largest": 16}),
+        "takeover": (symacct.takeover, {"m": SAMPLED, "largest": 16}),
+        "table": (table, {"m": M, "alphas": [2], "digits": 4, "by": ()}),
+        "pair.divergence": (PAIR.divergence, {"alpha": 2, "digits": 5, "reverse": False}),
+        "pair.sampled": (PAIR.sampled, {"gamma": "1/3"}),
+        "over_radii": (ExponentialFamily.over_radii, {"L": "1/50", "B": None, "sensitivity": 1,
+                                                      "adjacency": "either",
+                                                      "at_infinity": None}),
+        "assert_sound": (testing.assert_sound, {"function": lambda a: a / 50, "expression": M,
+                                                "what": "rdp", "at": [2], "conversion": None,
+                                                "rounding": 1e-9, "loose": None}),
+        "from_dp_event": (interop.from_dp_event, {"event": None, "relation": "add_remove"}),
+                "from_opacus_history": (interop.from_opacus_history, {"history": [(1.0, 0.01, 5)]}),
+        "to_opacus_history": (interop.to_opacus_history, {"node": M}),
+    }  # fmt: skip
+
+
+def baseline_calls():
+    """The papers' older routes."""
+    good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
+            "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
+            "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact",
+            "profile": baselines.gaussian_profile(5)}  # fmt: skip
+    calls = {}
+    for name in baselines.__all__:
+        function = getattr(baselines, name)
+        if inspect.isfunction(function):
+            calls[f"baselines.{name}"] = (
+                function,
+                {n: good[n] for n in inspect.signature(function).parameters},
+            )
+    return calls
+
+
+#: Numbers of extreme size have a matrix of their own; here they would only take long.
+EXTREMES = {"huge", "tiny"}
+#: What is refused at once where it is no number, and takes many seconds where it is one.
+HEAVY = {"baselines.moment_constant"}
+#: The user's own function is called, and its errors are the user's.
+FUNCTIONS = {"function", "profile"}
+CALLABLES = {"class", "lambda", "raises", "builtin"}
+
+
+def asked(call, parameter, name, value):
+    """Is this value put in place of this parameter?"""
+    if call.startswith("baselines.") and name in EXTREMES:
+        return False
+    if call in HEAVY and isinstance(value, int | float | Fraction | np.int8):
+        return isinstance(value, bool)
+    if call == "softmax_bounds" and name == "huge":
+        return False
+    return not (parameter in FUNCTIONS and name in CALLABLES)
+
+
+#: Records that the library fills in; nothing is computed from what they are given.
+RECORDS = {"Adjacency", "Attack", "Calibration", "Claim", "Kind", "OddChiReport", "Orders",
+           "Source", "Sweep", "Theorem", Enclosure.__name__, Guarantee.__name__}  # fmt: skip
+#: Options that are handed on, so the function behind is what has the signature.
+BEHIND = {"paper": paper, "code": code, "expansion": expansion, "optimum": optimum}
+
+
+def all_calls():
+    return constructors() | node_calls() | accountant_calls() | exploring_calls() | baseline_calls()
+
+
+def values():
+    """The odd values, generators made anew."""
+    yield from ODD.items()
+    yield from ((name, make()) for name, make in ODD_MAKERS.items())
+
+
+def faults(call, step=1):
+    """What ends in an untyped error, of every `step`-th odd value of each parameter."""
+    function, good = all_calls()[call]
+    for i, parameter in enumerate(good):
+        for j, (name, value) in enumerate(values()):
+            if (i + j) % step == 0 and asked(call, parameter, name, value):
+                fault = _fault(function, {**good, parameter: value})
+                if fault is not None:
+                    yield f"{call}({parameter}={name}): {fault}"
+
+
+def _fault(function, arguments):
+    try:
+        function(**arguments)
+    except (SymacctError, testing.UnsoundError) as error:
+        message = str(error)
+        fine = len(message) <= 2000 and "\n" not in message and _writable(message)
+        return None if fine else f"{len(message)} characters of {message[:50]!a}"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:80]}"
+    return None
+
+
+def _writable(message):
+    return message.encode("utf-8", "replace").decode() == message
