@@ -31,7 +31,7 @@ from symacct.arithmetic import (
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
-from symacct.conversion.conversion import Conversion
+from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball, relative_digits
@@ -50,6 +50,7 @@ from symacct.exact import INFINITY, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.operations.subsample import Sampling
+from symacct.profile import Profile, refuse_pinned
 from symacct.remembering import Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -307,26 +308,49 @@ class Accountant:
         digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return replace(_Search(self, question, digits).answer(orders), mechanism=m)
+                return replace(self._answer(question, orders, digits), mechanism=m)
             key = ("guarantees", sizes.current(), register.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
             try:
                 found = answers[asked]
             except KeyError:
-                found = answers[asked] = _Search(self, question, digits).answer(orders)
+                found = answers[asked] = self._answer(question, orders, digits)
             # What is remembered of a node must not keep it alive.
             return replace(found, mechanism=m)
+
+    def _answer(self, question: _Question, orders: Any, digits: int) -> Guarantee:
+        if isinstance(question.conversion, Conversion):
+            return _Search(self, question, digits).answer(orders)
+        refuse_pinned(orders, question.by)
+        with precision(_first_bits(digits)):
+            profile = self._profile(question.m)
+            ask = profile.epsilon if question.asks_epsilon else profile.delta
+            return ask(question.value, digits)
+
+    def _profile(self, m: Node) -> Profile:
+        """The profile with what it has summed before."""
+        table = self._table(m, ("profile", sizes.current()), "answers")
+        try:
+            return table["profile"]
+        except KeyError:
+            found = table["profile"] = Profile(m)
+            return found
 
 
 class _Question:
     """An (ε, δ) question: the node, how to convert, and the number given."""
 
     def __init__(
-        self, m: Node, by: str | None, conversion: Conversion, given: str, value: Fraction
+        self,
+        m: Node,
+        by: str | None,
+        conversion: Conversion | WholeProfile,
+        given: str,
+        value: Fraction,
     ) -> None:
         self.m = m
         self.by = by
-        self.conversion = conversion
+        self.conversion: Any = conversion
         self.given = given
         self.value = value
         self.asks_epsilon = given == "delta"

@@ -219,6 +219,17 @@ GAL13 = Work(
     pages="124--131",
     doi="10.1016/j.ins.2013.06.018",
 )
+ZDW22 = Work(
+    "ZDW22",
+    "Yuqing Zhu and Jinshuo Dong and Yu-Xiang Wang",
+    "Optimal Accounting of Differential Privacy via Characteristic Function",
+    "International Conference on Artificial Intelligence and Statistics",
+    2022,
+    volume="151",
+    pages="4782--4817",
+    eprint="2106.08567",
+    url="https://proceedings.mlr.press/v151/zhu22c.html",
+)
 
 WORKS: dict[str, Work] = {
     work.key: work for work in tuple(globals().values()) if isinstance(work, Work)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
-from symacct.claims import Kind, combine
+from symacct.arithmetic import BALL
+from symacct.claims import Claim, combine
+from symacct.conversion import named
+from symacct.enclosure import Guarantee, from_ball
+from symacct.errors import DomainError, OrderError
 from symacct.expr import Node
-from symacct.profile.pairs import Product, products
+from symacct.profile.pairs import products
 from symacct.profile.solve import Direction
 
 _FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The number asked, as a ball; the order 1 + c at whose line its profile is steepest."""
-
-    value: arb
-    alpha: float
-    kind: Kind
 
 
 class Profile:
@@ -30,7 +25,8 @@ class Profile:
 
     def __init__(self, node: Node) -> None:
         found = products(node)
-        self.kind = combine((product.kind for product in found), "conversion='exact'")
+        kind = combine((product.kind for product in found), "conversion='exact'")
+        self.claim = Claim(kind, node.claim.adjacency)
         self.directions = [
             Direction(product.runs, reverse)
             for product in found
@@ -38,27 +34,65 @@ class Profile:
             if not (reverse and all(part.symmetric for part, _ in product.runs))
         ]
 
-    def delta(self, y: Callable[[], arb], digits: float) -> Answer:
-        """δ(ε), the largest over the directions."""
-        first, *others = self.directions
-        value = first.delta(y, digits)
-        best = first
-        for other in others:
-            rough = other.delta(y, min(_FEW_DIGITS, digits))
-            if not rough <= value:
-                exact = other.delta(y, digits)
-                best = other if exact > value else best
-                value = value.max(exact)
-        return Answer(value, best.order(y), self.kind)
+    def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
+        """The Guarantee with δ(ε), the largest over the directions, ε >= 0."""
 
-    def epsilon(self, delta: Fraction, digits: float) -> Answer:
-        """ε(δ), the largest over the directions."""
-        first, *others = self.directions
-        value, best = first.epsilon(delta, digits), first
+        def y() -> arb:
+            return BALL.number(epsilon)
+
+        def value(direction: Direction) -> arb:
+            return direction.delta(y, digits + 1)
+
+        def is_larger(direction: Direction, known: arb) -> bool:
+            return not direction.delta(y, min(_FEW_DIGITS, digits)) <= known
+
+        found, best = self._largest(value, is_larger)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(epsilon, answer, best.order(y))
+
+    def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
+        """The Guarantee with ε(δ), the largest over the directions."""
+        for direction in self.directions:
+            direction.refuse_lost(delta)
+
+        def value(direction: Direction) -> arb:
+            return direction.epsilon(delta, digits + 1)
+
+        def is_larger(direction: Direction, known: arb) -> bool:
+            return direction.is_within(known.lower, delta) is not True
+
+        found, best = self._largest(value, is_larger)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(answer, delta, best.order(lambda: found))
+
+    def _largest(
+        self, value: Callable[[Direction], arb], is_larger: Callable[[Direction, arb], bool]
+    ) -> tuple[arb, Direction]:
+        """The largest value over the directions, those that may be it worked out in full."""
+        best, *others = self.directions
+        found = value(best)
         for other in others:
-            least = value.lower()
-            if not other.is_within(least.mid, delta):
-                exact = other.epsilon(delta, digits)
-                best = other if exact > value else best
-                value = value.max(exact)
-        return Answer(value, best.order(lambda: value), self.kind)
+            if is_larger(other, found):
+                another = value(other)
+                best = other if another > found else best
+                found = found.max(another)
+        return found, best
+
+    def _guarantee(self, epsilon: Any, delta: Any, order: float) -> Guarantee:
+        conversion = named("exact").name
+        return Guarantee(
+            epsilon, delta, order, conversion, self.claim.kind, self.claim, optimal=True
+        )
+
+
+def refuse_pinned(orders: Any, by: str | None) -> None:
+    """Errors for what the exact profile has no use for: it reads no curve and searches no order."""
+    if orders is not None:
+        raise OrderError(
+            "orders: found some with conversion='exact', which takes no order; leave out orders="
+        )
+    if by is not None:
+        raise DomainError(
+            "by: found a theorem with conversion='exact', which reads the laws themselves and no "
+            "bound of their curve; leave out by="
+        )

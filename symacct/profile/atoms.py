@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, arb, fmpz
 
 from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
+from symacct.forking import cached_property
 from symacct.profile.part import Floats, Line
+
+Masses = tuple[tuple[Exact, Exact], ...]
 
 
 @dataclass(frozen=True)
@@ -24,46 +27,64 @@ class Atoms:
     F(z) = Σ q (p/q)^z over the outcomes that both laws have.
     """
 
-    masses: tuple[tuple[Exact, Exact], ...]
+    masses: Masses
     gamma: Exact = Fraction(1)
 
-    @property
+    @cached_property
+    def laws(self) -> Masses:
+        """(p, q) with p mixed; outcomes of one likelihood ratio are one."""
+        merged: dict[Exact | None, tuple[Exact, Exact]] = {}
+        for p, q in self.masses:
+            mixed = (1 - self.gamma) * q + self.gamma * p
+            ratio = None if q == 0 else mixed / q
+            if mixed != 0 or q != 0:
+                known = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = (known[0] + mixed, known[1] + q)
+        return tuple(merged.values())
+
+    @cached_property
     def symmetric(self) -> bool:
         """Does a permutation of the outcomes exchange the two laws?"""
-        laws = self.exact_laws()
-        return Counter(laws) == Counter((q, p) for p, q in laws)
+        return Counter(self.laws) == Counter((q, p) for p, q in self.laws)
+
+    @property
+    def is_binary(self) -> bool:
+        """Are there two losses?"""
+        return sum(p != 0 and q != 0 for p, q in self.laws) == 2
+
+    def outcomes(self, count: int) -> int:
+        """How many ways there are to distribute `count` runs over the finite losses."""
+        losses = sum(p != 0 and q != 0 for p, q in self.laws)
+        return math.comb(count + losses - 1, losses - 1) if losses else 0
 
     @classmethod
     def joint(cls, runs: Iterable[tuple[Atoms, int]]) -> Atoms:
-        """All the runs as one experiment; runs of one part are counted by outcome."""
-        masses: tuple[tuple[Exact, Exact], ...] = ((Fraction(1), Fraction(1)),)
+        """All the runs as one experiment, equal likelihood ratios together."""
+        joint = cls(((Fraction(1), Fraction(1)),))
         for part, count in runs:
-            own = part.exact_laws()
             for _ in range(count):
-                sizes.check("outcomes", len(masses) * len(own), "outcomes of runs on one sample")
-                masses = tuple((p * u, q * v) for p, q in masses for u, v in own)
-        return cls(masses)
-
-    def exact_laws(self) -> list[tuple[Exact, Exact]]:
-        """(p, q) with p mixed, exactly."""
-        return [((1 - self.gamma) * q + self.gamma * p, q) for p, q in self.masses]
+                size = len(joint.laws) * len(part.laws)
+                sizes.check("outcomes", size, "outcomes of runs on one sample")
+                joint = cls(tuple((p * u, q * v) for p, q in joint.laws for u, v in part.laws))
+        return joint
 
     def sampled(self, gamma: Exact) -> Atoms:
         """The same with P mixed once more."""
         return Atoms(self.masses, self.gamma * gamma)
 
-    def laws(self) -> list[tuple[arb, arb]]:
-        """(p, q) with p mixed, in balls; one that is exactly 0 stays so."""
-        gamma, rest = BALL.number(self.gamma), BALL.number(1 - self.gamma)
-        pairs = [(BALL.number(p), BALL.number(q)) for p, q in self.masses]
-        return [(rest * q + gamma * p, q) for p, q in pairs]
+    def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
+        """(p, q) for the losses that are finite, exchanged if `reverse`."""
+        pairs = ((q, p) if reverse else (p, q) for p, q in self.laws if p != 0 and q != 0)
+        return [(BALL.number(p), BALL.number(q)) for p, q in pairs]
 
-    def common(self) -> list[tuple[arb, arb]]:
-        """(q, log(p/q)) for the outcomes that both laws have."""
-        return [(q, (p / q).log()) for p, q in self.laws() if p != 0 and q != 0]
+    def weighed(self) -> list[tuple[arb, arb]]:
+        """(q, log(p/q)) for the losses that are finite."""
+        return [(q, (p / q).log()) for p, q in self.common()]
+
+    # --- float64: where to look
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        weights, losses = self._floats()
+        weights, losses = self._floats
         exponent = orders[:, None] * losses + np.log(weights)
         top = exponent.max(axis=1)
         share = np.exp(exponent - top[:, None])
@@ -72,61 +93,84 @@ class Atoms:
         spread = share @ losses**2 / total - mean**2
         return np.log(total) + top, np.maximum(spread, 0.0)
 
+    @cached_property
     def _floats(self) -> tuple[Floats, Floats]:
-        common = self.common()
-        return np.array([float(q) for q, _ in common]), np.array([float(l) for _, l in common])
+        weighed = self.weighed()
+        return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
 
     def log_decay(self, a: float, t: float) -> float:
         return float(self.steer(np.array([a]))[0][0])
 
     def values(self, line: Line) -> Floats:
-        weights, losses = self._floats()
+        weights, losses = self._floats
         z = line.a + 1j * line.h * np.arange(line.last + 1)
         return np.asarray(np.exp(z[:, None] * losses) @ weights)
 
+    # --- balls: what is proved
+
     def transform(self, line: Line, need: float) -> list[acb]:
-        common = self.common()
+        weighed = self.weighed()
         orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
-        return [sum((q * (z * loss).exp() for q, loss in common), acb(0)) for z in orders]
+        return [sum((q * (z * loss).exp() for q, loss in weighed), acb(0)) for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): atoms do not decay, the other parts must."""
-        return sum((q * (arb(a) * loss).exp() for q, loss in self.common()), arb(0)).log()
+        return sum((q * (arb(a) * loss).exp() for q, loss in self.weighed()), arb(0)).log()
 
-    def hockey_stick(self, y: arb) -> arb:
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""
-        grown = y.exp()
-        zero = arb(0)
-        return sum(((p - grown * q).max(zero) for p, q in self.laws()), zero)
+        grown, zero = y.exp(), arb(0)
+        terms = ((p - grown * q).max(zero) for p, q in self.common(reverse))
+        return sum(terms, self.lost_in_balls(reverse))
 
     def largest(self, reverse: bool) -> arb:
-        losses = [-loss if reverse else loss for _, loss in self.common()]
-        most = losses[0]
-        for loss in losses[1:]:
+        losses = [-loss if reverse else loss for _, loss in self.weighed()]
+        most = arb("-inf")
+        for loss in losses:
             most = most.max(loss)
         return most
 
-    def lost(self, reverse: bool) -> arb:
-        pairs = [(q, p) if reverse else (p, q) for p, q in self.laws()]
-        return sum((p for p, q in pairs if q == 0), arb(0))
+    def lost(self, reverse: bool) -> Exact:
+        pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)
+        return sum((p for p, q in pairs if q == 0), Fraction(0))
+
+    def lost_in_balls(self, reverse: bool) -> arb:
+        """P(L = ∞) at flint's current precision."""
+        return BALL.number(self.lost(reverse))
+
+
+def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
+    """(p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
+    if not laws:
+        return []
+    (p, q), *rest = laws
+    if not rest:
+        return [(p**count, q**count)]
+    found = []
+    for own in range(count + 1):
+        ways = arb(fmpz.bin_uiui(count, own))
+        first, second = ways * p**own, ways * q**own
+        found += [(first * u, second * v) for u, v in counted(rest, count - own)]
+    return found
 
 
 def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
-    """D(y) of `count` runs of two outcomes with losses l₀ > l₁:
+    """D(y) of `count` runs with two losses l₀ > l₁, less what is lost at L = ∞:
 
-    I_{p₀}(j, k−j+1) − e^y I_{q₀}(j, k−j+1), j the least number of l₀ whose total loss is above y.
-    Where y is on an atom either j is right, for D is continuous.
+    p^k I(p₀/p; j, k−j+1) − e^y q^k I(q₀/q; j, k−j+1), p = p₀+p₁, q = q₀+q₁, I the incomplete beta
+    function and j the least number of l₀ whose total loss is above y. Where y is on an atom either
+    j is right, for D is continuous.
     """
-    pairs = [(q, p) if reverse else (p, q) for p, q in part.laws()]
-    (p0, q0), (p1, q1) = sorted(pairs, key=lambda pair: -float((pair[0] / pair[1]).log().mid()))
+    (p0, q0), (p1, q1) = sorted(
+        part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
+    )
     high, low = (p0 / q0).log(), (p1 / q1).log()
     first = (y - count * low) / (high - low)
-    least = math.floor(float(first.mid())) + 1 if not (whole := _floor(first)) else whole + 1
-    if least <= 0:
-        return -y.expm1()
+    floor = _floor(first)
+    least = 1 + (math.floor(float(first.mid())) if floor is None else floor)
     if least > count:
         return arb(0)
-    return _tail(p0, count, least) - y.exp() * _tail(q0, count, least)
+    return _tail(p0, p1, count, least) - y.exp() * _tail(q0, q1, count, least)
 
 
 def _floor(x: arb) -> int | None:
@@ -135,6 +179,10 @@ def _floor(x: arb) -> int | None:
     return None if found is None else int(found)
 
 
-def _tail(p: arb, count: int, least: int) -> arb:
-    """P(Binomial(count, p) >= least)."""
-    return p.beta_lower(arb(least), arb(count - least + 1), 1)
+def _tail(first: arb, second: arb, count: int, least: int) -> arb:
+    """Σ_{i>=least} C(k,i) p₀^i p₁^{k−i}."""
+    total = first + second
+    whole = total**count
+    if least <= 0:
+        return whole
+    return whole * (first / total).beta_lower(arb(least), arb(count - least + 1), 1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from flint import acb, arb, ctx
 
+from symacct.forking import cached_property
 from symacct.profile.part import Line, Part
 from symacct.profile.plan import Plan
 
@@ -25,11 +25,12 @@ _ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
 
 @dataclass(frozen=True)
 class Contour:
-    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from one set of nodes."""
+    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
 
     runs: Runs
     plan: Plan
     reverse: bool
+    at: float
 
     def delta(self, y: arb) -> arb:
         """D(y), less what is lost at L = ∞, for any real y."""
@@ -48,16 +49,6 @@ class Contour:
             below, above = self._left_alias + right + left_out, left_out
         with ctx.workprec(plan.bits):
             return (value - below.upper()).union(value + above.upper())
-
-    def slope(self, y: arb) -> arb:
-        """About D′(y), for a step towards a root."""
-        plan = self.plan
-        total = arb(0)
-        for n, node in enumerate(self.nodes):
-            s = acb(arb(plan.c), arb(plan.h) * n)
-            term = (node * s * (-s * y).exp()).real
-            total -= term / 2 if n == 0 else term
-        return total * arb(plan.h) / arb.pi()
 
     def order(self, shift: float) -> float:
         """Re z where Re s = `shift`."""
@@ -102,9 +93,9 @@ class Contour:
 
     @cached_property
     def _log_right_alias(self) -> arb:
-        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1), C(λ) = λ^λ/(1+λ)^{1+λ}; e^{−λy} times it bounds m > 0.
+        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1), C(λ) = λ^λ/(1+λ)^{1+λ}.
 
-        As (1−e^{−u})₊ <= C(λ)e^{λu}, D(y+u) <= C(λ) M(λ) e^{−λ(y+u)}.
+        e^{−λy} times it bounds m > 0: as (1−e^{−u})₊ <= C(λ)e^{λu}, D(y+u) <= C(λ) M(λ) e^{−λ(y+u)}.
         """
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
@@ -122,7 +113,7 @@ class Contour:
 
     @cached_property
     def _log_left_out(self) -> arb:
-        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; e^{−cy} times it bounds them.
+        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; times e^{−cy}, their bound.
 
         |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
         """

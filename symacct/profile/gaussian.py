@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import acb, arb
@@ -44,7 +45,7 @@ class GaussianLoss:
     def decay(self, a: float, t: float, slack: float) -> arb:
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
 
-    def hockey_stick(self, y: arb) -> arb:
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
         s = BALL.number(self.ratio).sqrt()
         return _above(y / s - s / 2) - y.exp() * _above(y / s + s / 2)
@@ -52,8 +53,8 @@ class GaussianLoss:
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
 
-    def lost(self, reverse: bool) -> arb:
-        return arb(0)
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
 
 
 def _above(x: arb) -> arb:

@@ -53,11 +53,11 @@ class Part(Protocol):
     def decay(self, a: float, t: float, slack: float) -> arb:
         """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
 
-    def hockey_stick(self, y: arb) -> arb:
-        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y), one run in closed form."""
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
 
     def largest(self, reverse: bool) -> arb:
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
-    def lost(self, reverse: bool) -> arb:
+    def lost(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""

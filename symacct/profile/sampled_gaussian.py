@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import acb, acb_mat, arb
@@ -71,7 +72,7 @@ class SampledGaussian:
 
     @property
     def _log_gamma(self) -> float:
-        return math.log(self.gamma)  # type: ignore[arg-type]
+        return math.log(self.gamma)
 
     def log_decay(self, a: float, t: float) -> float:
         """The least over the angles of log B_η(t), by a plain sum."""
@@ -149,22 +150,27 @@ class SampledGaussian:
         fallen = float(self.steer(np.array([a]))[0][0]) - log_bound
         return Frame(self, a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
-    def hockey_stick(self, y: arb) -> arb:
-        """(1−γ)Φ̄(x) + γΦ̄(x−1) − e^y Φ̄(x), where the loss is y: x = ½ + σ² log((e^y−1+γ)/γ)."""
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)
+
+        (1−(1−γ)e^y)Φ(x) − γe^y Φ(x−1), x where it is −y.
+        """
         gamma, variance = BALL.number(self.gamma), BALL.number(self.variance)
-        at = y.expm1() + gamma
-        if not at > 0:
-            return -y.expm1() if at <= 0 else arb(0, 1)
+        ratio = (-y if reverse else y).expm1() + gamma
+        if not ratio > 0:
+            return _certain(y, reverse) if ratio <= 0 else arb("0.5 +/- 0.5")
         sigma = variance.sqrt()
-        x = variance * (at / gamma).log() + arb(0.5)
-        return gamma * _above((x - 1) / sigma) - (y.expm1() + gamma) * _above(x / sigma)
+        x = variance * (ratio / gamma).log() + arb(0.5)
+        if reverse:
+            return y.exp() * (ratio * _above(-x / sigma) - gamma * _above((1 - x) / sigma))
+        return gamma * _above((x - 1) / sigma) - ratio * _above(x / sigma)
 
     def largest(self, reverse: bool) -> arb:
         """∞, and −log(1−γ) from the side of Q."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
 
-    def lost(self, reverse: bool) -> arb:
-        return arb(0)
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
 
 
 class Frame:
@@ -180,7 +186,7 @@ class Frame:
         self.negative = a < 0
 
     def nodes(self, rule: Rule) -> tuple[list[acb], list[acb]]:
-        """log R and κ Q R^a at each node; those that cannot matter are kept for the error's sake."""
+        """log R and κ Q R^a at each node."""
         step, angle = arb(rule.step), arb(rule.eta) / self.variance
         weighed = acb(0, angle).exp() * (
             self.gamma * ((2 * step * rule.first - 1) * self.half).exp()
@@ -300,6 +306,11 @@ def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
         half, rest = found[n // 2], found[n - n // 2]
         found.append([x * y for x, y in zip(half, rest, strict=True)])
     return found[:count]
+
+
+def _certain(y: arb, reverse: bool) -> arb:
+    """H where every loss is above y, or, of (Q, P), none."""
+    return arb(0) if reverse else -y.expm1()
 
 
 def _above(x: arb) -> arb:

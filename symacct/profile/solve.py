@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
-from symacct.errors import PrecisionError
+from symacct import sizes
+from symacct.arithmetic import BALL
+from symacct.errors import DomainError, PrecisionError
+from symacct.forking import cached_property
+from symacct.profile.closed import closed_form
 from symacct.profile.contour import Contour
 from symacct.profile.part import Line, Part
 from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, saddle, shape
@@ -19,10 +23,13 @@ from symacct.sums.refine import ball
 _ATTEMPTS = 8
 _NEWTON_STEPS = 40
 _WIDENINGS = 12
+_HALVINGS = 60
 _STEER_DIGITS = 2.0
-_KEPT = 8  # contours; a second question often finds its nodes in the first
+_KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
+_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 Runs = tuple[tuple[Part, int], ...]
+Value = Callable[[arb], arb]
 
 
 @dataclass
@@ -33,6 +40,11 @@ class Direction:
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
 
+    @cached_property
+    def closed(self) -> Value | None:
+        """D(y) where it has a closed form or is a finite sum."""
+        return closed_form(self.runs, self.reverse)
+
     @property
     def largest(self) -> arb:
         """The largest finite loss."""
@@ -41,12 +53,36 @@ class Direction:
     @property
     def lost(self) -> arb:
         """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
-        kept = sum((k * (-part.lost(self.reverse)).log1p() for part, k in self.runs), arb(0))
-        return -kept.expm1()
+        exact = self._exactly_lost
+        return self._lost_in_balls() if exact is None else ball(exact)
+
+    def _lost_in_balls(self) -> arb:
+        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        kept = [k * (1 - BALL.number(lost)).log() for lost, k in losing if lost != 0]
+        return -sum(kept, arb(0)).expm1()
+
+    @cached_property
+    def _exactly_lost(self) -> Fraction | None:
+        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        losing = [(lost, k) for lost, k in losing if lost != 0]
+        if any(lost == 1 for lost, _ in losing):
+            return Fraction(1)
+        if sum(k for _, k in losing) > _EXACT_RUNS:
+            return None
+        if not all(isinstance(lost, Fraction) for lost, _ in losing):
+            return None
+        return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
     def order(self, y: Callable[[], arb]) -> float:
-        """1 + c for the c at which e^{−cy}M(c) is about least: the order a Rényi bound would use."""
-        return 1 + saddle(self.runs, self.reverse, _middle(y)) if self.runs else math.inf
+        """1 + c, the order at which e^{−cy}M(c) is about least, or of the nodes that were summed."""
+        if self.contours:
+            return 1 + self.contours[0].plan.c
+        middle = _middle(y)
+        return 1 + saddle(self.runs, self.reverse, middle) if self._is_inside(middle) else math.inf
+
+    def _is_inside(self, y: float) -> bool:
+        """Is y below the largest loss, as far as float64 tells?"""
+        return bool(self.runs) and y < float(self.largest.mid()) * (1 - 1e-12)
 
     # --- δ(ε)
 
@@ -55,113 +91,181 @@ class Direction:
 
         Raises PrecisionError where they can't be had.
         """
-        at, log_delta, wanted = _middle(y), None, digits
-        for _ in range(_ATTEMPTS):
-            value = self._delta(y, at, log_delta, wanted)
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                value = self._at_an_end(y())
+                if value is None and self.closed is not None:
+                    value = self.closed(y())
+            if value is None:
+                return self._by_contour(y, digits)
             if value.is_exact() or _digits(value) >= digits:
+                return value
+        raise _undecided(f"δ at ε = {_middle(y):.6g}", digits)
+
+    def _at_an_end(self, y: arb) -> arb | None:
+        """D(y) where no finite loss is above y."""
+        return self.lost if not self.runs or y >= self.largest else None
+
+    def _by_contour(self, y: Callable[[], arb], digits: float) -> arb:
+        at = _middle(y)
+        for known in self._known(digits):
+            value = self._summed(known, y)
+            if _digits(value) >= digits:
+                return value
+        log_delta, wanted = renyi_log_delta(self.runs, self.reverse, at), digits
+        for _ in range(_ATTEMPTS):
+            value = self._summed(self._contour(at, log_delta, wanted), y)
+            if _digits(value) >= digits:
                 return value
             if value > 0:
                 log_delta = float(value.log().mid())
             wanted += 2 + max(0.0, digits - max(_digits(value), 0.0))
         raise _undecided(f"δ at ε = {at:.6g}", digits)
 
-    def _delta(
-        self, y: Callable[[], arb], at: float, log_delta: float | None, digits: float
-    ) -> arb:
-        with ctx.workprec(_bits(digits) + _extra_bits(log_delta)):
-            if (exact := self._closed(y())) is not None:
-                return exact
-        for known in self.contours:
-            with ctx.workprec(known.plan.bits):
-                value = self.lost + known.delta(y())
-            if _digits(value) >= digits:
-                return value
-        if log_delta is None:
-            log_delta = renyi_log_delta(self.runs, self.reverse, at)
-        contour = self._contour(at, log_delta, digits)
+    def _known(self, digits: float) -> list[Contour]:
+        """The contours that were made for so many digits."""
+        return [known for known in self.contours if known.plan.need > digits * math.log(10)]
+
+    def _summed(self, contour: Contour, y: Callable[[], arb]) -> arb:
         with ctx.workprec(contour.plan.bits):
             return self.lost + contour.delta(y())
 
-    def _closed(self, y: arb) -> arb | None:
-        """D(y) where it has a closed form: no run, one run, or more than any loss."""
-        if not self.runs:
-            return arb(0)
-        if y >= self.largest:
-            return self.lost
-        if self._is_closed:
-            part = self.runs[0][0]
-            if not self.reverse:
-                return part.hockey_stick(y)
-            return y.exp() * part.hockey_stick(-y) - y.expm1()
-        return None
-
     def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
         found = shape(self.runs, self.reverse, at)
-        made = Contour(self.runs, plan(found, at, log_delta, digits), self.reverse)
+        made = Contour(self.runs, plan(found, at, log_delta, digits), self.reverse, at)
         self.contours.insert(0, made)
-        del self.contours[_KEPT:]
+        while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
+            del self.contours[-1]
         return made
 
     # --- ε(δ)
 
-    def epsilon(self, delta: Fraction, digits: float) -> arb:
-        """The ε >= 0 with D(ε) = δ, proved by values on both sides; 0 where D(0) <= δ."""
-        if self.is_within(arb, delta):
-            return arb(0)
-        at = self.steer_epsilon(delta)
-        wanted = digits + 2
-        for _ in range(_ATTEMPTS):
-            found = self._enclosed(at, delta, wanted)
-            if found is not None and (_digits(found) >= digits or found == 0):
-                return found
-            wanted += 4
-        raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
+    def refuse_lost(self, delta: Fraction) -> None:
+        """DomainError where no finite ε goes with δ."""
+        with ctx.workprec(64):
+            lost, largest = self.lost, self.largest
+            if delta == 0 and lost == 0 and not largest.is_finite() and self.runs:
+                raise DomainError(
+                    "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+                )
+        if self._exactly_lost is None or self._exactly_lost > delta:
+            for bits in _precisions(20):
+                with ctx.workprec(bits):
+                    if self.lost > ball(delta):
+                        raise DomainError(
+                            f"delta: found {float(delta):.6g}, needed at least "
+                            f"{float(self.lost.upper()):.6g}, the probability of what only one of "
+                            "two neighbouring datasets can give"
+                        )
+                    if self.lost < ball(delta):
+                        return
 
-    def is_within(self, y: Callable[[], arb], delta: Fraction) -> bool:
-        """Is D(y) <= δ? PrecisionError where balls can't decide it."""
-        at, log_delta = _middle(y), math.log(delta) if delta else None
+    def epsilon(self, delta: Fraction, digits: float) -> arb:
+        """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
+        within = self.is_within(arb, delta)
+        if within is None:
+            raise _undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
+        if within:
+            return arb(0)
+        if delta == self._exactly_lost:
+            return self._largest_to(digits)
+        found = self._by_closed_form(delta, digits) if self.closed else self._root(delta, digits)
+        if found is None:
+            raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
+        return found
+
+    def is_within(self, y: Callable[[], arb], delta: Fraction) -> bool | None:
+        """Is D(y) <= δ? None where balls can't decide it."""
         for wanted in (3.0, 12.0, 40.0):
-            value = self._delta(y, at, log_delta, wanted)
+            value = self._roughly(y, wanted)
             with ctx.workprec(_bits(wanted) + 64):
                 if value <= ball(delta) or value > ball(delta):
                     return bool(value <= ball(delta))
-        raise _undecided(f"whether the profile at {at:.6g} is at most δ = {float(delta):.6g}", 40)
+        return None
 
-    def _enclosed(self, at: float, delta: Fraction, digits: float) -> arb | None:
-        """An enclosure of the root next to `at`: D is above δ on its left end, below on its right."""
-        log_delta = math.log(delta)
-        closed = self._is_closed
-        contour = None if closed else self._near(at, log_delta, digits)
-        with ctx.workprec(_bits(digits) + 64 if contour is None else contour.plan.bits):
+    def _roughly(self, y: Callable[[], arb], digits: float) -> arb:
+        """D(y), with no complaint where the digits are not there."""
+        with ctx.workprec(_bits(digits) + 64):
+            value = self._at_an_end(y())
+            if value is None and self.closed is not None:
+                value = self.closed(y())
+        return self._by_contour(y, digits) if value is None else value
+
+    def _largest_to(self, digits: float) -> arb:
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                if _digits(value := self.largest) >= digits or value.is_exact():
+                    return value
+        raise _undecided("the largest loss", digits)
+
+    def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
+        """The root between points at which balls decide, at growing precision."""
+        assert self.closed is not None  # noqa: S101  # asked by `epsilon`
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                bracket = self._bracket(self.closed, ball(delta))
+                found = bracket and enclosed(self.closed, ball(delta), bracket)
+            if found is not None and _digits(found) >= digits:
+                return found
+        return None
+
+    def _bracket(self, value: Value, goal: arb) -> tuple[arb, arb] | None:
+        """0 <= low < high with D(low) > δ > D(high), a part in a thousand apart where possible."""
+        low, high = arb(0), arb(1)
+        while not value(high) < goal:
+            if not value(high) > goal or high > 2**40:
+                return None
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = ((low + high) / 2).mid()
+            if low > 0 and (high - low) < low / 1000:
+                break
+            if value(middle) > goal:
+                low = middle
+            elif value(middle) < goal:
+                high = middle
+            else:
+                break
+        return low, high
+
+    def _root(self, delta: Fraction, digits: float) -> arb | None:
+        """By contours: one that is known, or a new one next to about where the root is."""
+        for known in self._known(digits):
+            found = self._on(known, delta, arb(known.at))
+            if found is not None and _digits(found) >= digits:
+                return found
+        log_delta, at = math.log(delta), self.steer_epsilon(delta)
+        for extra in range(0, 4 * _ATTEMPTS, 4):
+            contour = self._contour(at, log_delta, digits + 2 + extra)
+            found = self._on(contour, delta, arb(at))
+            if found is not None and _digits(found) >= digits:
+                return found
+        return None
+
+    def _on(self, contour: Contour, delta: Fraction, start: arb) -> arb | None:
+        """An enclosure of the root by one contour, or None."""
+        with ctx.workprec(contour.plan.bits):
             lost, goal = self.lost, ball(delta)
-            value = self._closed if contour is None else lambda y: lost + contour.delta(y)
-            y, width = _root(value, goal, arb(at))
+
+            def value(y: arb) -> arb:
+                return lost + contour.delta(y)
+
+            y, width = _near_root(value, goal, start)
+            if not width < y / 8:
+                return None
             for _ in range(_WIDENINGS):
                 low, high = y - width, y + width
                 if value(low) > goal and value(high) < goal:
                     return low.max(arb(0)).union(high)
                 width *= 8
+                if not width < y / 8:
+                    break
         return None
-
-    @property
-    def _is_closed(self) -> bool:
-        return not self.runs or (len(self.runs) == 1 and self.runs[0][1] == 1)
-
-    def _near(self, at: float, log_delta: float, digits: float) -> Contour:
-        """A contour that may give D next to `at` to so many digits: a known one, or a new one."""
-        for known in self.contours:
-            with ctx.workprec(known.plan.bits):
-                value = known.delta(arb(at))
-            if _digits(value) >= digits:
-                return known
-        return self._contour(at, log_delta, digits)
 
     # --- about where the root is, in float64
 
     def steer_epsilon(self, delta: Fraction) -> float:
         """About the ε with D(ε) = δ > D(largest)."""
-        if self._is_closed:
-            return self._by_bisection(delta)
         log_delta = math.log(delta)
         y = renyi_epsilon(self.runs, self.reverse, log_delta)
         for _ in range(_ATTEMPTS):
@@ -194,22 +298,36 @@ class Direction:
                 break
         return y
 
-    def _by_bisection(self, delta: Fraction) -> float:
-        """The root of a closed form, by doubling and halving."""
-        with ctx.workprec(128):
-            goal, low, high = ball(delta), arb(0), arb(1)
-            while self._closed(high).mid() > goal:
-                low, high = high, 2 * high
-            for _ in range(80):
-                middle = ((low + high) / 2).mid()
-                if self._closed(middle).mid() > goal:
-                    low = middle
-                else:
-                    high = middle
-            return float(high)
+
+def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
+    """Where a nonincreasing function crosses `goal`: both ends are proved, secants bring them near.
+
+    value(low) > goal > value(high); halved where a secant leaves the bracket or does not shrink it.
+    """
+    low, high = bracket
+    for _ in range(4 * _HALVINGS):
+        before = high - low
+        y, width = _near_root(value, goal, ((low + high) / 2).mid())
+        for _ in range(_WIDENINGS):
+            left, right = (y - width).mid(), (y + width).mid()
+            if left > low and value(left) > goal:
+                low = left
+            if right < high and right > low and value(right) < goal:
+                high = right
+            if high - low <= 4 * width:
+                break
+            width *= 8
+        middle = ((low + high) / 2).mid()
+        if value(middle) > goal:
+            low = middle
+        elif value(middle) < goal:
+            high = middle
+        if not high - low < before * 3 / 4:
+            break
+    return low.union(high)
 
 
-def _root(value: Callable[[arb], arb], goal: arb, start: arb) -> tuple[arb, arb]:
+def _near_root(value: Value, goal: arb, start: arb) -> tuple[arb, arb]:
     """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
 
     def height(y: arb) -> arb:
@@ -219,7 +337,7 @@ def _root(value: Callable[[arb], arb], goal: arb, start: arb) -> tuple[arb, arb]
     old, new = height(before), height(y)
     slope = arb(-1)
     for _ in range(_NEWTON_STEPS):
-        if not (new - old).mid() != 0 or not (y - before) != 0:
+        if (new - old).mid() == 0 or y == before:
             break
         slope = ((new - old) / (y - before)).mid()
         step = (new / slope).mid()
@@ -227,9 +345,8 @@ def _root(value: Callable[[arb], arb], goal: arb, start: arb) -> tuple[arb, arb]
             break
         before, y, old = y, (y - step).mid(), new
         new = height(y)
-        if not abs(step) > abs(new.rad() / slope) * 2 or abs(step) <= abs(y) * arb(2) ** (
-            -ctx.prec + 8
-        ):
+        small = abs(y) * arb(2) ** (8 - ctx.prec)
+        if not abs(step) > abs(new.rad() / slope) * 2 or abs(step) <= small:
             break
     return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
 
@@ -243,14 +360,17 @@ def _bits(digits: float) -> int:
     return math.ceil(digits * 3.33) + 64
 
 
-def _extra_bits(log_delta: float | None) -> int:
-    """Bits that a closed form may lose to cancellation where δ is small."""
-    return 0 if log_delta is None else math.ceil(max(0.0, -log_delta) * 3)
+def _precisions(digits: float) -> Iterator[int]:
+    """Bits at which to try, doubled up to the limit."""
+    bits = _bits(digits)
+    while bits <= sizes.current().bits:
+        yield bits
+        bits *= 2
 
 
 def _digits(x: arb) -> float:
     """The significant digits that both ends share."""
-    return x.rel_accuracy_bits() / 3.3219281 if x.is_finite() else -math.inf
+    return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
 
 
 def _undecided(what: str, digits: float) -> PrecisionError:

@@ -45,7 +45,7 @@ def statements(
 
 def _named(name: str) -> Theorem | Conversion:
     """The conversion or the registered theorem of that name."""
-    known = {conversion.name: conversion for conversion in conversions()}
+    known = {c.name: c for c in conversions() if isinstance(c, Conversion)}
     if name in known:
         return known[name]
     try:
