@@ -506,7 +506,7 @@ class _Search:
                 f"the best order, {best.alpha}, is at the edge of the grid given "
                 f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
                 OrderGridWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return best
 
@@ -598,7 +598,7 @@ class _Search:
                 f"the best order, {best}, is next to the largest that was tried; "
                 "symacct.limits(search_order=..., search_sum=...) allows larger ones",
                 OrderGridWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _is_whole_optimum(self, whole: int) -> bool:

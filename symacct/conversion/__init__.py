@@ -1,7 +1,14 @@
 """RDP ⇒ (ε, δ), a file per paper; importing this registers the conversions."""
 
 from symacct.conversion import asoodeh21, bbghs20, mir17, zhu22
-from symacct.conversion.conversion import Conversion, WholeProfile, conversions, named, proved
+from symacct.conversion.conversion import (
+    Conversion,
+    WholeProfile,
+    conversions,
+    named,
+    of_one_order,
+    proved,
+)
 
 __all__ = [
     "Conversion",
@@ -11,6 +18,7 @@ __all__ = [
     "conversions",
     "mir17",
     "named",
+    "of_one_order",
     "proved",
     "zhu22",
 ]

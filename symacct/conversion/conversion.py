@@ -75,6 +75,11 @@ def conversions() -> list[Conversion | WholeProfile]:
     return list(_conversions.values())
 
 
+def of_one_order() -> list[Conversion]:
+    """The registered conversions but for the exact profile, which reads no curve."""
+    return [one for one in conversions() if isinstance(one, Conversion)]
+
+
 def proved(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`, for a guarantee; SoundnessError for one that is not proved."""
     found = named(name)

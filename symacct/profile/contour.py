@@ -95,7 +95,7 @@ class Contour:
     def _log_right_alias(self) -> arb:
         """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1), C(λ) = λ^λ/(1+λ)^{1+λ}.
 
-        e^{−λy} times it bounds m > 0: as (1−e^{−u})₊ <= C(λ)e^{λu}, D(y+u) <= C(λ) M(λ) e^{−λ(y+u)}.
+        e^{−λy} times it bounds m > 0: (1−e^{−u})₊ <= C(λ)e^{λu}, so D(y+u) <= C(λ)M(λ)e^{−λ(y+u)}.
         """
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):

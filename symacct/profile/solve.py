@@ -74,7 +74,7 @@ class Direction:
         return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
     def order(self, y: Callable[[], arb]) -> float:
-        """1 + c, the order at which e^{−cy}M(c) is about least, or of the nodes that were summed."""
+        """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
         if self.contours:
             return 1 + self.contours[0].plan.c
         middle = _middle(y)

@@ -9,7 +9,7 @@ from typing import Any
 from symacct import theory as register
 from symacct.claims import ADD_REMOVE, EITHER, FINITE_ORDERS, REPLACE_ONE, Kind, Orders, Source
 from symacct.claims import kind as named_kind
-from symacct.conversion import conversions
+from symacct.conversion import of_one_order
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
 from symacct.explore.attacks.claims import CLAIMS
@@ -45,7 +45,7 @@ def statements(
 
 def _named(name: str) -> Theorem | Conversion:
     """The conversion or the registered theorem of that name."""
-    known = {c.name: c for c in conversions() if isinstance(c, Conversion)}
+    known = {conversion.name: conversion for conversion in of_one_order()}
     if name in known:
         return known[name]
     try:
