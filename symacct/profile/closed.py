@@ -13,9 +13,11 @@ from flint import arb
 
 from symacct import sizes
 from symacct.profile.atoms import Atoms, binary_profile, counted
+from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
+_FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -26,6 +28,9 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
         return lambda y: arb(0)
     if len(runs) == 1 and runs[0][1] == 1:
         return partial(runs[0][0].hockey_stick, reverse=reverse)
+    (part, count), *others = runs
+    if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
+        return partial(few_runs, part.shift, count)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
 

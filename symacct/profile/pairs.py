@@ -17,7 +17,7 @@ from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError
 from symacct.exact import Exact, expression
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian, PureDP, RandomizedResponse
+from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.mechanisms.mixtures import noise
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -25,6 +25,7 @@ from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample
 from symacct.profile.atoms import Atoms
 from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
 
 
@@ -52,6 +53,11 @@ def products(node: Node) -> list[Product]:
 @products.register
 def _(node: Gaussian) -> list[Product]:
     return _one(GaussianLoss(_square(node.sensitivity) / _square(node.sigma)))
+
+
+@products.register
+def _(node: Laplace) -> list[Product]:
+    return _one(LaplaceLoss(node.sensitivity / node.b))
 
 
 @products.register
