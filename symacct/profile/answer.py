@@ -14,7 +14,7 @@ from symacct.conversion import named
 from symacct.enclosure import Guarantee, from_ball
 from symacct.errors import DomainError, OrderError
 from symacct.expr import Node
-from symacct.profile.pairs import products
+from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
 
 _FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
@@ -31,7 +31,7 @@ class Profile:
             Direction(product.runs, reverse)
             for product in found
             for reverse in (False, True)
-            if not (reverse and all(part.symmetric for part, _ in product.runs))
+            if not (reverse and _is_enough(product))
         ]
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
@@ -83,6 +83,11 @@ class Profile:
         return Guarantee(
             epsilon, delta, order, conversion, self.claim.kind, self.claim, optimal=True
         )
+
+
+def _is_enough(product: Product) -> bool:
+    """Is one direction all?"""
+    return product.one_way or all(part.symmetric for part, _ in product.runs)
 
 
 def refuse_pinned(orders: Any, by: str | None) -> None:

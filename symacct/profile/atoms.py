@@ -13,6 +13,8 @@ from flint import acb, arb, fmpz
 
 from symacct import sizes
 from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import decide
+from symacct.errors import PrecisionError, echo
 from symacct.exact import Exact
 from symacct.forking import cached_property
 from symacct.profile.part import Floats, Line
@@ -71,6 +73,20 @@ class Atoms:
     def sampled(self, gamma: Exact) -> Atoms:
         """The same with P mixed once more."""
         return Atoms(self.masses, self.gamma * gamma)
+
+    def glued(self, gamma: Exact) -> Atoms:
+        """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
+
+        What is left of both laws, equally much, is one outcome that says nothing.
+        """
+        found = []
+        for p, q in self.laws:
+            if is_positive(p - q):
+                found.append(((1 - gamma) * q + gamma * p, q))
+            elif is_positive(q - p):
+                found.append((p, (1 - gamma) * p + gamma * q))
+        rest = 1 - sum((p for p, _ in found), Fraction(0))
+        return Atoms((*found, (rest, rest)))
 
     def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
         """(p, q) for the losses that are finite, exchanged if `reverse`."""
@@ -137,6 +153,16 @@ class Atoms:
     def lost_in_balls(self, reverse: bool) -> arb:
         """P(L = ∞) at flint's current precision."""
         return BALL.number(self.lost(reverse))
+
+
+def is_positive(x: Exact) -> bool:
+    """Is an exact number above 0? PrecisionError where balls can't decide it."""
+    if isinstance(x, Fraction) or x == 0:
+        return bool(x > 0)
+    found = decide(lambda ball: True if ball > 0 else False if ball < 0 else None, x)
+    if found is None:
+        raise PrecisionError(f"found {echo(x)}, which cannot be told from 0; needed another number")
+    return found
 
 
 def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:

@@ -73,7 +73,7 @@ class Contour:
         product: list[acb] = []
         for part, count in self.runs:
             values = part.transform(line, plan.need)
-            raised = values if count == 1 else [value**count for value in values]
+            raised = values if count == 1 else [_power(value, count) for value in values]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
 
@@ -122,6 +122,15 @@ class Contour:
         with ctx.workprec(_BOUND_BITS):
             decays = (k * part.decay(a, t, 1 / (64 * k)) for part, k in self.runs)
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+def _power(x: acb, count: int) -> acb:
+    """x^count; of a ball that may be 0, what its modulus bounds."""
+    power = x**count
+    if power.is_finite():
+        return power
+    radius = arb(0, (x.abs_upper() ** count).upper())
+    return acb(radius, radius)
 
 
 def powers(x: acb, count: int) -> list[acb]:

@@ -73,7 +73,7 @@ class LaplaceLoss:
         if t < near:
             first = 0.5 * math.log1p(-4 * (t / math.pi) ** 2 * variance)
             return log_moment + max(first, heights[0])
-        return log_moment + float(heights[min(np.searchsorted(times, t), len(heights) - 1)])
+        return log_moment + float(heights[min(int(np.searchsorted(times, t)), len(heights) - 1)])
 
     def values(self, line: Line) -> Floats:
         weight, loss = self.floats()
@@ -174,6 +174,10 @@ class Sample:
         self.error = arb(64) / 15 * self.shift / 2 * bound / (1 - arb(ellipse) ** -2)
         self.error *= arb(ellipse) ** (-2 * count)
 
+    def total(self, terms: list[arb], grown: arb = arb(1)) -> arb:  # noqa: B008  # immutable
+        """Their sum, for an integrand that is `grown` times as large at most."""
+        return sum(terms, arb(0, (self.error * grown).upper()))
+
     def _points(self, count: int) -> list[tuple[arb, arb]]:
         half = self.shift / 2
         return [(half * (1 + u), half * w) for u, w in _legendre(count, ctx.prec)]
@@ -233,12 +237,11 @@ class Frame:
             sample = Sample(part, a, 0.0, _VARIANCE_NEED)
             self.low, self.high = sample.losses[:2]
             self.atoms = sample.weights[0] + sample.weights[1]
-            slack = arb(0, sample.error.upper())
-            zero, one, two = (
-                sum((w * loss**m for w, loss in zip(sample.weights, sample.losses, strict=True)), 0)
-                + slack * sample.largest**m
-                for m in range(3)
-            )
+            zero = sample.total(sample.weights)
+            tilted = [w * loss for w, loss in zip(sample.weights, sample.losses, strict=True)]
+            one = sample.total(tilted, sample.largest)
+            again = [w * loss for w, loss in zip(tilted, sample.losses, strict=True)]
+            two = sample.total(again, sample.largest * sample.largest)
             self.moment = zero
             self.variance = (two / zero - (one / zero) ** 2).max(self._of_atoms(sample))
             self.ends = self._ends(sample)
