@@ -88,7 +88,10 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
 
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+    "--conversion",
+    default="improved",
+    show_default=True,
+    help="classic, improved or optimal, of one order; exact, the true profile.",
 )
 orders_of_search = click.option(
     "--orders", help="'integer', or a list such as 2,4,8.5,64; default all."

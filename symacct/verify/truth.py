@@ -16,7 +16,6 @@ from symacct.exact import Numeric, exact
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
-from symacct.operations.subsample import Sampling
 from symacct.verify import profiles, replaced
 from symacct.verify.bounds import Bound, Truth, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
@@ -27,7 +26,7 @@ _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
 _NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
-_SAMPLINGS: dict[str, type[Sampling]] = {
+_SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
     "poisson": PoissonSubsample,
     "without_replacement": SubsampleWithoutReplacement,
 }

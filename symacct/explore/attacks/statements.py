@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from symacct import theory, theory as register
+from symacct import theory
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
-from symacct.conversion import conversions
+from symacct.conversion import of_one_order
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
 from symacct.exact import Order
@@ -47,7 +47,7 @@ def statements(
 
 def _named(name: str) -> Theorem | Conversion:
     """The conversion or the registered theorem of that name."""
-    known = {conversion.name: conversion for conversion in conversions()}
+    known = {conversion.name: conversion for conversion in of_one_order()}
     if name in known:
         return known[name]
     try:

@@ -37,6 +37,7 @@ from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
 from symacct.theory import Theorem
+from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
 _LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
