@@ -8,7 +8,7 @@ from symacct.amplification.gaussian_ratio import not_gaussian
 from symacct.amplification.zw19 import log_moment
 from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.sources import BLOG
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 @theorem(
@@ -18,6 +18,7 @@ from symacct.theory import theorem
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
     adjacency=REPLACE_ONE,
+    applies=always,
     monotone=True,
     status="proved",
 )

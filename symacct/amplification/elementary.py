@@ -9,7 +9,7 @@ from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.sources import MIR17
-from symacct.theory import larger_order, theorem
+from symacct.theory import always, larger_order, theorem
 
 _STATED = Source("user", "a scaled curve, stated by the user")
 
@@ -21,6 +21,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -60,6 +61,7 @@ def is_lower(node: Node) -> str | None:
     source=_STATED,
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -75,6 +77,7 @@ def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
     source=MIR17.at("Proposition 2"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )

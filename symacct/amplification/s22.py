@@ -11,7 +11,7 @@ from typing import Any
 from symacct.amplification.zw19 import log_moment
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.sources import S22
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 @theorem(
@@ -23,6 +23,7 @@ from symacct.theory import theorem
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
     default=False,
+    applies=always,
     monotone=True,
     status="proved",
 )

@@ -12,7 +12,7 @@ from symacct.expr import Node
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
@@ -107,6 +107,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=ZW19.at("Theorem 5"),
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -159,6 +160,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
     "record's addition attains ε(∞)",
     tight=True,
+    applies=always,
     monotone=True,
     status="proved",
 )

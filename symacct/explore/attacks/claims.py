@@ -27,7 +27,7 @@ from symacct.explore.attacks.raised import RaisedResponse
 from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
-from symacct.theory import Theorem
+from symacct.theory import Theorem, always
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def claimed(
             source=Source("claim", place),
             orders=orders,
             adjacency=adjacency.get(about, EITHER),
+            applies=always,
             monotone=False,
             status="conjecture",
             bound=bound,

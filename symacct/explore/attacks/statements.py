@@ -15,7 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.explore.attacks.claims import CLAIMS
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
-from symacct.theory import Theorem
+from symacct.theory import Theorem, always
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]
@@ -82,6 +82,7 @@ def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> T
         source=Source("user", ""),
         orders=orders,
         adjacency=adjacency.get(about, EITHER),
+        applies=always,
         monotone=False,
         status="conjecture",
         bound=bound,
@@ -109,6 +110,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            applies=always,
             monotone=True,
             status=conversion.status,
             bound=bound,
