@@ -28,7 +28,7 @@ from symacct.export.citation import STATED, bibtex, each_work
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import kinds
 from symacct.sources import WORKS
-from symacct.theory import forget
+from symacct.theory import always, forget
 
 
 def parsed(text):
@@ -92,6 +92,7 @@ def test_a_theorem_of_the_user_s_own_is_cited_by_its_own_key():
         source=Source("me & you", "notebook {3}, p. 5 % of @all"),
         orders=FINITE_ORDERS,
         adjacency=ADD_REMOVE,
+        applies=always,
         monotone=True,
         status="proved",
         default=False,

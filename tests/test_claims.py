@@ -41,7 +41,7 @@ from symacct.claims import (
     infer,
     kind,
 )
-from symacct.theory import named
+from symacct.theory import always, named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER
@@ -66,7 +66,7 @@ def test_what_is_neither_bound_is_no_premise_and_no_curve(other):
     for kinds in ([Kind.NEITHER], [Kind.NEITHER, other], [other, Kind.NEITHER]):
         with pytest.raises(SoundnessError, match="no bound"):
             combine(kinds, "test")
-    for given in (Kind.NEITHER, "neither", "Upper", None, [], 5):
+    for given in (Kind.NEITHER, "neither", "Upper", [], 5):
         with pytest.raises(DomainError, match="kind: found"):
             Curve("alpha", kind=given, adjacency="either")
 
@@ -264,6 +264,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
             source=Source("test", "half of it"),
             orders=Orders(2, whole=True, infinite=False),
             adjacency=REPLACE,
+            applies=always,
             monotone=True,
             status="proved",
         )
@@ -282,6 +283,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
                 source=Source("test", ""),
                 orders=Orders(),
                 adjacency=EITHER,
+                applies=always,
                 monotone=True,
                 status="proved",
             )(half)
@@ -291,7 +293,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
 
 POISSON = PoissonSubsample(Gaussian(5), "1/9")
 WITHOUT = SubsampleWithoutReplacement(Gaussian(5), "1/9")
-UNKNOWN = PoissonSubsample(PureDP(1) + Curve("alpha", adjacency="either"), "1/9")
+UNKNOWN = PoissonSubsample(PureDP(1) + Curve("alpha", kind="upper", adjacency="either"), "1/9")
 WHOLE = "holds at integer orders >= 2, got"
 
 

@@ -25,7 +25,16 @@ from symacct.mechanisms import Mechanism
 
 CURVE = ("curve", "excess", "at_one", "at_infinity")
 DECIDING = ("kind", "one_pair", "swap_symmetric", "convex", "source")
-OF_A_THEOREM = ("operation", "kind", "source", "orders", "adjacency", "monotone", "status")
+OF_A_THEOREM = (
+    "operation",
+    "kind",
+    "source",
+    "orders",
+    "adjacency",
+    "applies",
+    "monotone",
+    "status",
+)
 
 
 def below(cls):

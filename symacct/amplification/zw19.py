@@ -13,7 +13,7 @@ from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
@@ -101,6 +101,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     default=False,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -145,6 +146,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
     "record's addition attains ε(∞)",
     tight=True,
+    applies=always,
     monotone=True,
     status="proved",
 )

@@ -17,7 +17,7 @@ from symacct.explore.attacks.claims import CLAIMS, conjectured
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
 from symacct.rdp_curve import RDPCurve
-from symacct.theory import Bound, Theorem
+from symacct.theory import Bound, Theorem, always
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]
@@ -101,6 +101,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            applies=always,
             monotone=True,
             status=conversion.status,
             bound=bound,

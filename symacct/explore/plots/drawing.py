@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from symacct.claims import Kind
 from symacct.errors import DomainError, GapWarning, echo
@@ -105,9 +105,7 @@ class Drawing:
         self.axes.legend(
             fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False
         )
-        figure = self.axes.get_figure(root=True)
-        assert figure is not None  # noqa: S101  # the axes were made on one
-        return figure
+        return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
 def _plain(label: str) -> str:
