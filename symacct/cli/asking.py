@@ -18,6 +18,7 @@ from symacct.cli.frame import (
     kind_label,
     orders_of_search,
     orders_option,
+    print_facts,
     print_json,
 )
 from symacct.enclosure import Guarantee
@@ -103,17 +104,16 @@ def delta(
 def print_guarantee(
     g: Guarantee, letters: tuple[str, str], stated: Fraction, as_json: bool
 ) -> None:
-    if as_json:
-        print_json(g.as_dict())
-        return
-    table = Table(show_header=False)
-    table.add_row(letters[0], f"{g.asked.rounded()}  (rounded up)")
-    table.add_row("given", f"{letters[1]} = {given(stated)}")
-    table.add_row("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}")
-    table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")
-    table.add_row("conversion", g.conversion)
-    table.add_row("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve")
-    table.add_row("sources", "; ".join(map(str, g.claim.sources)))
-    table.add_row("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}")
-    table.add_row("curve", kind_label(g.claim))
-    console().print(table)
+    print_facts(
+        as_json,
+        g.as_dict(),
+        (letters[0], f"{g.asked.rounded()}  (rounded up)"),
+        ("given", f"{letters[1]} = {given(stated)}"),
+        ("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}"),
+        ("best order", "proved" if g.optimal else "sound, not proved the best"),
+        ("conversion", g.conversion),
+        ("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve"),
+        ("sources", "; ".join(map(str, g.claim.sources))),
+        ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
+        ("curve", kind_label(g.claim)),
+    )

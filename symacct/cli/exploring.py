@@ -14,6 +14,7 @@ from rich.table import Table
 
 import symacct
 from symacct.cli.frame import (
+    AXIS_HELP,
     EPILOG,
     axis,
     by_option,
@@ -23,6 +24,7 @@ from symacct.cli.frame import (
     main,
     orders_of_search,
     orders_option,
+    print_facts,
     print_json,
 )
 from symacct.explore.calibration import calibrate, number
@@ -44,8 +46,7 @@ _SHOWN = 40  # rows of a table on the terminal
     required=True,
     multiple=True,
     metavar="NAME=VALUES",
-    help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
-    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
+    help=AXIS_HELP,
 )
 @click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
@@ -224,18 +225,17 @@ def calibrate_command(
     opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
     m = symacct.parse(expr, [opened])
     found = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
-    if as_json:
-        print_json(found.as_dict())
-        return
     guarantee = found.guarantee
-    table = Table(show_header=False)
-    table.add_row(f"{symbol}, meets the target", number(found.meets))
-    table.add_row(f"{symbol}, does not", number(found.fails))
-    table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
-    table.add_row("δ", given(guarantee.delta))
-    table.add_row("order α", f"{float(guarantee.alpha):.12g}")
-    table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
-    console().print(table)
+    print_facts(
+        as_json,
+        found.as_dict(),
+        (f"{symbol}, meets the target", number(found.meets)),
+        (f"{symbol}, does not", number(found.fails)),
+        ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
+        ("δ", given(guarantee.delta)),
+        ("order α", f"{float(guarantee.alpha):.12g}"),
+        ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
+    )
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:

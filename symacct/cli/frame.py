@@ -11,6 +11,8 @@ from typing import IO, Any
 
 import click
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 import symacct
 from symacct.claims import Claim, Kind
@@ -76,16 +78,23 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
     """A subcommand of EXPR, with the options that all of them have."""
 
     def wrap(function: Callable[..., None]) -> click.Command:
-        run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
         run = click.option(
             "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
-        )(run)
+        )(json_option(function))
         run = click.argument("expr")(run)
         return main.command(name, epilog=EPILOG)(run)
 
     return wrap
 
 
+AXIS_HELP = (
+    "Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
+    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+symbol_option = click.option(
+    "--symbol", "symbols", multiple=True, help="A parameter left open; repeatable."
+)
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
     "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
@@ -117,6 +126,17 @@ def console() -> Console:
 
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> None:
+    """The document as JSON, or the facts as a table; brackets in a formula are no markup."""
+    if as_json:
+        print_json(document)
+        return
+    table = Table(show_header=False)
+    for name, value in facts:
+        table.add_row(name, Text(str(value)))
+    console().print(table)
 
 
 def orders_option(text: str | None) -> str | list[str] | None:
