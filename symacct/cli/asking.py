@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
+from typing import Any
 
 import click
 from rich.table import Table
@@ -13,11 +14,9 @@ from symacct.accountant import ENGINES, Accountant
 from symacct.cli.frame import (
     by_option,
     console,
-    conversion_option,
     expression_command,
+    how_options,
     kind_label,
-    orders_of_search,
-    orders_option,
     print_facts,
     print_json,
 )
@@ -63,41 +62,19 @@ def rdp(
 
 @expression_command("epsilon")
 @click.option("--delta", required=True, help="δ in [0, 1).")
-@conversion_option
-@orders_of_search
-@by_option
-def epsilon(
-    expr: str,
-    delta: str,
-    conversion: str,
-    orders: str | None,
-    by: str | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+@how_options
+def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ."""
-    m = symacct.parse(expr)
-    guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
+    guarantee = symacct.parse(expr).epsilon(delta, digits, **how)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json)
 
 
 @expression_command("delta")
 @click.option("--epsilon", required=True, help="ε >= 0.")
-@conversion_option
-@orders_of_search
-@by_option
-def delta(
-    expr: str,
-    epsilon: str,
-    conversion: str,
-    orders: str | None,
-    by: str | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+@how_options
+def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε."""
-    m = symacct.parse(expr)
-    guarantee = m.delta(epsilon, digits, conversion, orders_option(orders), by)
+    guarantee = symacct.parse(expr).delta(epsilon, digits, **how)
     print_guarantee(guarantee, ("δ", "ε"), guarantee.epsilon, as_json)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 import sympy
@@ -21,8 +22,8 @@ from symacct.cli.frame import (
     console,
     conversion_option,
     expression_command,
+    how_options,
     main,
-    orders_of_search,
     orders_option,
     print_facts,
     print_json,
@@ -51,9 +52,7 @@ _SHOWN = 40  # rows of a table on the terminal
 @click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
 )
-@by_option
-@conversion_option
-@orders_of_search
+@how_options
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
@@ -61,9 +60,7 @@ def sweep_command(
     expr: str,
     over: tuple[str, ...],
     ask: str,
-    by: str | None,
-    conversion: str,
-    orders: str | None,
+    how: dict[str, Any],
     jobs: int,
     file: Path | None,
     table: Path | None,
@@ -80,16 +77,7 @@ def sweep_command(
     axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
         swept = sweep(
-            m,
-            axes,
-            ask,
-            digits=digits,
-            by=by,
-            conversion=conversion,
-            orders=orders_option(orders),
-            executor=executor,
-            file=file,
-            progress=True,
+            m, axes, ask, digits=digits, executor=executor, file=file, progress=True, **how
         )
     if table is not None:
         swept.to_csv(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import traceback
 from collections.abc import Callable, Iterator
@@ -99,9 +100,18 @@ by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
     "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
 )
-orders_of_search = click.option(
-    "--orders", help="'integer', or a list such as 2,4,8.5,64; default all."
-)
+
+
+def how_options(function: Callable[..., None]) -> Callable[..., None]:
+    """--conversion, --orders and --by, which the command is given together as `how`."""
+
+    @functools.wraps(function)
+    def run(conversion: str, orders: str | None, by: str | None, **rest: object) -> None:
+        how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
+        function(how=how, **rest)
+
+    listed = click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+    return conversion_option(listed(by_option(run)))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
