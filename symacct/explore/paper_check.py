@@ -31,7 +31,7 @@ import sympy
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
-from symacct.enclosure import Enclosure, Guarantee, to_fraction
+from symacct.enclosure import Enclosure, to_fraction
 from symacct.errors import ParseError, SymacctError, echo
 from symacct.exact import INFINITY, exact, order
 from symacct.export.formula import formula
@@ -293,19 +293,8 @@ def _asking(entry: Entry) -> Callable[[int], Enclosure]:
     if entry.ask == "rdp":
         return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
     ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
-
-    def guarantee(digits: int) -> Enclosure:
-        answer: Guarantee = ask(
-            m,
-            entry.given,
-            conversion=entry.conversion,
-            orders=entry.orders,
-            by=entry.by,
-            digits=digits,
-        )
-        return answer.asked
-
-    return guarantee
+    how = (entry.conversion, entry.orders, entry.by)
+    return lambda digits: ask(m, entry.given, *how, digits).asked
 
 
 def _ends(value: Enclosure) -> tuple[Fraction | float, Fraction | float]:
