@@ -103,13 +103,14 @@ class Judge:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
-        truth = self.oracle.truth(ask)
+        value, truth = answer.value, self.oracle.truth(ask)
+        assert value is not None  # noqa: S101  # what is no error is a value
         if truth is None:
-            return self._without_truth(ask, answer)
-        if answer.finite is None:
-            return self._not_finite(ask, answer, truth)
+            return self._without_truth(ask, answer, value)
+        if isinstance(value, float):
+            return self._not_finite(ask, answer, value, truth)
         self.judged += 1
-        return self._number(ask, answer, answer.finite, truth)
+        return self._number(ask, answer, value, truth)
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -125,18 +126,15 @@ class Judge:
             below = self._below_every_conversion(found.ask, value)
         return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
 
-    def _without_truth(self, ask: Ask, answer: Answer) -> Finding | None:
-        value = answer.value
-        if answer.finite is None and not math.isinf(value):  # type: ignore[arg-type]
-            return Finding("nan", ask, answer)
-        if answer.finite is not None and answer.finite < 0:
-            return Finding("negative", ask, answer, below=True)
-        return None
+    def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
+        if isinstance(value, float):
+            return Finding("nan", ask, answer) if math.isnan(value) else None
+        return Finding("negative", ask, answer, below=True) if value < 0 else None
 
-    def _not_finite(self, ask: Ask, answer: Answer, truth: Truth) -> Finding | None:
-        if math.isnan(answer.value):  # type: ignore[arg-type]
+    def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
+        if math.isnan(value):
             return Finding("nan", ask, answer, truth)
-        if answer.value < 0:  # type: ignore[operator]
+        if value < 0:
             return Finding("negative", ask, answer, truth, below=True)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
@@ -197,7 +195,8 @@ class Judge:
     def _above(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
         if value <= truth.upper * (1 + ALLOWANCE):
             return None
-        if self._as_claimed(ask, answer, value):
+        bounds = self._claimed(ask, answer)
+        if bounds is not None and matching.same(value, bounds):
             return None  # what is loose is the theorem, not the computation
         wrong = self._not_as_claimed(ask, answer, value, truth)
         if wrong is not None:
@@ -207,18 +206,16 @@ class Judge:
         )
         return Finding("loose", ask, answer, truth, beyond_rounding=beyond)
 
-    def _as_claimed(self, ask: Ask, answer: Answer, value: Fraction) -> bool:
-        """Is the value that of the theorem which the peer names?"""
-        bounds = answer.claims and matching.claimed(self.oracle, ask, answer.claims)
-        return bool(bounds) and matching.same(value, bounds)  # type: ignore[arg-type]
+    def _claimed(self, ask: Ask, answer: Answer) -> tuple[Bound, Bound] | None:
+        """The value of the theorem that the peer names, if it names one that speaks."""
+        name = answer.claims
+        return None if name is None else matching.claimed(self.oracle, ask, name)
 
     def _not_as_claimed(
         self, ask: Ask, answer: Answer, value: Fraction, truth: Truth
     ) -> Finding | None:
         """The finding where the peer names a theorem, and the value is not that theorem's."""
-        if answer.claims is None:
-            return None
-        bounds = matching.claimed(self.oracle, ask, answer.claims)
+        bounds = self._claimed(ask, answer)
         if bounds is None or matching.same(value, bounds):
             return None
         low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
