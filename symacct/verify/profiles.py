@@ -73,7 +73,7 @@ def _single(part: Part, adjacency: str) -> Profile | None:
     if base is None or part.sampling == "none":
         return base
     # Replacing a record by one that contributes nothing is a removal, without replacement too.
-    return _sampled(base, Fraction(part.gamma))  # type: ignore[arg-type]
+    return _sampled(base, part.rate)
 
 
 def _base(mechanism: str, parameters: dict[str, str]) -> Profile | None:

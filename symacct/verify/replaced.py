@@ -31,8 +31,7 @@ def renyi_lower(part: Part, ask: Ask) -> Fraction:
     alpha = Fraction(ask.at)
     if alpha > _MAX_ORDER:
         return Fraction(0)
-    sigma, gamma = Fraction(dict(part.parameters)["sigma"]), Fraction(part.gamma)  # type: ignore[arg-type]
-    return part.count * _one_run(sigma, gamma, alpha)
+    return part.count * _one_run(Fraction(dict(part.parameters)["sigma"]), part.rate, alpha)
 
 
 @functools.lru_cache(maxsize=1024)

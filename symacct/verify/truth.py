@@ -166,8 +166,9 @@ def node(ask: Ask) -> Node:
 def parts_of(m: Node) -> tuple[Part, ...] | None:
     """The parts of a node that an ask can name; None for any other."""
     terms = m.terms.items() if isinstance(m, Compose) else [(m, 1)]
-    parts = tuple(_part_of(run, count) for run, count in terms)
-    return None if None in parts else parts  # type: ignore[return-value]
+    found = [_part_of(run, count) for run, count in terms]
+    parts = tuple(part for part in found if part is not None)
+    return parts if len(parts) == len(found) else None
 
 
 def _part_of(m: Node, count: object) -> Part | None:
