@@ -15,7 +15,7 @@ from operator import add, mul
 from typing import Any
 
 import sympy
-from flint import acb, ctx
+from flint import acb, arb, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.arithmetic.expression import evaluate
@@ -82,7 +82,7 @@ class ComplexBalls:
 
     analytic: bool = False
 
-    def number(self, value: Any) -> acb:
+    def number(self, value: int | arb) -> acb:
         return acb(value)
 
     def whole_power(self, z: acb, n: int) -> acb:
