@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, mul
 from types import MappingProxyType
@@ -63,7 +63,7 @@ def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> 
 
 
 _FOLDS = {sympy.Add: add, sympy.Mul: mul}
-_FUNCTIONS = {
+_FUNCTIONS: dict[object, Callable[..., Number]] = {
     sympy.exp: lambda ctx, x: ctx.exp(x),
     sympy.log: lambda ctx, x: ctx.log(x),
     sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),

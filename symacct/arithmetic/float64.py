@@ -147,7 +147,8 @@ class LogNumber:
         return _rounded(1.0, top + np.log(whole), error)
 
     def _is_zero(self) -> Array:
-        return (self.sign == 0) & (self.error == 0)
+        zero: Array = (self.sign == 0) & (self.error == 0)
+        return zero
 
 
 def _rounded(sign: Floats, log: Floats, error: Floats) -> LogNumber:
@@ -175,7 +176,8 @@ def _log_int(x: int) -> float:
 def _log1mexp(x: Array) -> Array:
     """log(1 − e^x), x <= 0"""
     with np.errstate(divide="ignore"):
-        return np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+        log: Array = np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+    return log
 
 
 def _add(a: LogNumber, b: LogNumber) -> LogNumber:

@@ -75,7 +75,8 @@ class MpmathArithmetic(PlainGaps):
     def _twice_the_digits(self, x: Number) -> AbstractContextManager[None]:
         """What is of the second order in x loses as many digits as x is small."""
         spare = max(0, -2 * self.mp.mag(x)) if x and self.mp.isfinite(x) else 0
-        return self.mp.workprec(2 * self.bits + spare)
+        doubled: AbstractContextManager[None] = self.mp.workprec(2 * self.bits + spare)
+        return doubled
 
     def sqrt(self, x: Number) -> Number:
         return self.mp.sqrt(x)

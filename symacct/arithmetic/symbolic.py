@@ -57,13 +57,13 @@ class _Extremum:
         return (self.plain if all(v.is_Number for v in values) else type(self))(*values)
 
 
-class Min(_Extremum, sympy.Min):
+class Min(_Extremum, sympy.Min):  # type: ignore[misc, unused-ignore]
     """min(…), left as it is written."""
 
     plain = sympy.Min
 
 
-class Max(_Extremum, sympy.Max):
+class Max(_Extremum, sympy.Max):  # type: ignore[misc, unused-ignore]
     """max(…), left as it is written."""
 
     plain = sympy.Max

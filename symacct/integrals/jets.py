@@ -134,6 +134,12 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol = X) -> Evaluator:
     return lambda x: combine(*(argument(x) for argument in arguments))
 
 
+def real_value(function: Evaluator, place: arb) -> arb:
+    """The function at a real place."""
+    found: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
+    return found
+
+
 def constants(expression: sympy.Expr) -> acb:
     """The value of an expression without symbols."""
     return acb(evaluate(BALL, expression))
