@@ -32,7 +32,7 @@ from symacct.integrals.exponents import (
     over_logarithm,
 )
 from symacct.integrals.germs import Germ, Germs
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, real_value
 from symacct.sums.refine import ball
 
 Cut = Fraction | float
@@ -140,7 +140,7 @@ class Side:
     def value(self, exponent: sympy.Expr, start: arb) -> arb:
         """The exponent at y = start."""
         distance = start if self.is_infinite else 1 / start
-        return in_distance(exponent)(Jet(ComplexBalls(), acb(distance), acb(1))).value.real
+        return real_value(in_distance(exponent), distance)
 
     def at_end(self, expression: sympy.Expr) -> Evaluator:
         """The expression in T as a function of y."""

@@ -80,7 +80,7 @@ def _(
     v: LogNumber,
     terms: Terms,
     first: int = 2,
-) -> LogNumber:
+) -> Number:
     """The same recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
     orders = np.asarray(alpha, dtype=np.float64)
     sizes.check("order", int(orders.max()), "order alpha")

@@ -53,11 +53,11 @@ class Terms:
     def __call__(self, l: Number) -> Number:
         return self.form(l, self.excess(l))
 
-    def at(self, l: int, log_moment: arb) -> arb:
+    def at(self, l: int, log_moment: arb) -> Number:
         """The term where K_l is known."""
         return self.form(l, log_moment.expm1())
 
-    def log_moment(self, l: int) -> arb:
+    def log_moment(self, l: int) -> Number:
         """K_l."""
         return (l - 1) * self.eps(l)
 

@@ -52,11 +52,12 @@ def at_rates(curve: Majorant, alpha: int, rates: Rates, value: Callable[[Rates],
     u, v = rates
     if alpha < curve.first or u.is_zero():
         return arb(0)
-    if u > 0 and v > 0:
-        top = curve.moment(alpha)
-        return value(rates) if top.is_finite() else u**alpha * curve.terms.at(alpha, top)
-    if v.is_zero():
-        return u**alpha * curve.terms.at(alpha, curve.moment(alpha))
+    positive = u > 0 and v > 0
+    if positive and curve.moment(alpha).is_finite():
+        return value(rates)
+    if positive or v.is_zero():
+        last: arb = curve.terms.at(alpha, curve.moment(alpha))
+        return u**alpha * last
     if u < 0 or v < 0 or not (u.is_finite() and v.is_finite()):
         raise ValueError("the rates must be finite and nonnegative")
     # The sum does not decrease in u or v, so a ball that reaches zero is bracketed by its ends.
