@@ -8,7 +8,7 @@ register(
         name="exact",
         source=ZDW22.at(
             "dominating pairs and their composition; the sum over complex orders and its error: "
-            "docs/proofs.md, section 14"
+            "docs/proofs.md, section 16"
         ),
         status="proved",
     )

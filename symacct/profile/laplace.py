@@ -3,7 +3,7 @@
 Under Q the noise is below 0 with probability ½ and above s with e^{−s}/2: two atoms of the loss;
 between them R(x) = 1−γ+γe^{2x−s} rises. With 0 <= x <= s
 
-F(z) = ½R(0)^z + ½e^{−s}R(s)^z + ∫ ½e^{−x}R(x)^z dx (docs/proofs.md, section 14).
+F(z) = ½R(0)^z + ½e^{−s}R(s)^z + ∫ ½e^{−x}R(x)^z dx (docs/proofs.md, section 16).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The sampled Gaussian's pair: P = (1−γ)N(0, σ²) + γN(1, σ²) against Q = N(0, σ²).
 
 F(z) = E_Q[R^z], R(x) = 1−γ+γe^w, w = (2x−1)/(2σ²). R has zeros only at Im w = π mod 2π, so the
-line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs.md, §10).
+line of integration may be moved to any Im x = η, 0 <= η < πσ² (docs/proofs.md, section 16).
 """
 
 from __future__ import annotations

