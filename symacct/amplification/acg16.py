@@ -11,10 +11,12 @@ from flint import fmpz
 
 from symacct.amplification.gaussian_ratio import is_symbolic, noise_ratio, not_gaussian
 from symacct.amplification.margins import failing, number, require_orders
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.operations.subsample import PoissonSubsample
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import ACG16
 from symacct.theory import theorem
 
@@ -34,7 +36,7 @@ def in_the_regime(node: Node) -> str | None:
     return None if failed is None else f"it needs {failed}, got q = {q}, σ/Δ = {sigma}"
 
 
-def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
+def order_conditions(q: Exact, sigma: Exact, alpha: Order) -> Iterator[Any]:
     """λ = α − 1 <= σ² log(1/(qσ)), as a margin."""
     if q != 0:
         yield (
@@ -58,7 +60,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
     monotone=True,
     status="proved",
 )
-def explicit_form(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def explicit_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1)ε′(α) <= q²α(α−1)/((1−q)σ²) + Σ_{t=3}^{α} C(α,t) [ (2q)^t (t−1)!!/(2(1−q)^{t−1}σ^t)
     + q^t/((1−q)^t σ^{2t}) + (2q)^t e^{(t²−t)/(2σ²)} (σ^t (t−1)!! + t^t)/(2(1−q)^{t−1}σ^{2t}) ]"""
     ratio = noise_ratio(eps.node)

@@ -8,11 +8,13 @@ from typing import Any
 
 from symacct.amplification.gaussian_ratio import noise_ratio
 from symacct.amplification.margins import are_rational, failing, number, require_orders
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import REPLACE_ONE, Kind, Orders
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import BDRS18
 from symacct.theory import theorem
 
@@ -74,7 +76,7 @@ def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
     monotone=True,
     status="proved",
 )
-def truncated_bound(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def truncated_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= 13 s²ρα for α < log(1/s)/(4ρ)"""
     known = truncated(eps.node)
     assert known is not None  # noqa: S101  # `applies` has looked

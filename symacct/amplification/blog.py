@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.amplification.gaussian_ratio import not_gaussian
 from symacct.amplification.zw19 import log_moment
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
+from symacct.exact import Order
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import BLOG
 from symacct.theory import always, theorem
 
@@ -23,7 +24,7 @@ from symacct.theory import always, theorem
     monotone=True,
     status="proved",
 )
-def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def moment_subsampling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log(1 + γ(e^{(α−1)ε(α)} − 1))/(α−1), and γ ε(1) at α = 1"""
     if isinstance(alpha, int) and alpha == 1:
         return gamma * eps(1)
@@ -47,7 +48,9 @@ def moment_subsampling(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     status="refuted",
     monotone=True,
 )
-def sampled_gaussian_conjecture(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def sampled_gaussian_conjecture(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
+) -> Number:
     """ε′(α) <= log( Σ_{l=0}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{l(l−1)Δ²/(2σ²)} )/(α−1): refuted"""
     # Three normal laws in the plane whose means are at mutual distance Δ exceed it as γ → 0:
     # with x = e^{Δ²/(2σ²)}, 2x² − 2x against x² − 1 at α = 2. See docs/theorems.md.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.scale import Scale
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17
 from symacct.theory import always, larger_order, theorem
 
@@ -28,7 +30,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     monotone=True,
     status="proved",
 )
-def composition(ctx: Any, eps: Any, alpha: Any, terms: Mapping[Any, int]) -> Any:
+def composition(ctx: Arithmetic, eps: RDPCurve, alpha: Order, terms: Mapping[Any, int]) -> Number:
     """ε(α) = Σ n_i ε_i(α)"""
     total = ctx.number(0)
     for curve, count in zip(eps, terms.values(), strict=True):
@@ -68,7 +70,7 @@ def is_lower(node: Node) -> str | None:
     monotone=True,
     status="proved",
 )
-def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
+def scaling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, c: Any) -> Number:
     """ε′(α) = c ε(α)"""
     return c * eps(alpha)
 
@@ -84,7 +86,7 @@ def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def group_privacy(ctx: Any, eps: Any, alpha: Any, c: int) -> Any:
+def group_privacy(ctx: Arithmetic, eps: RDPCurve, alpha: Order, c: int) -> Number:
     """ε′(α) <= 3^c ε(2^c α) for α >= 2, its value at 2 below (ε is nondecreasing), 2^c ε(∞) at ∞"""
     if isinstance(alpha, float) and alpha == INFINITY:
         return 2**c * eps(INFINITY)

@@ -21,7 +21,7 @@ from typing import Any
 from flint import arb
 
 from symacct.amplification.zw19 import log_sum
-from symacct.arithmetic import BALL, BallArithmetic, Number, SymbolicArithmetic
+from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.errors import echo
@@ -31,6 +31,7 @@ from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import VEH14, WBK19
 from symacct.sums.binomial import Terms
 from symacct.theory import theorem
@@ -80,7 +81,7 @@ def is_infinite_pair(node: Node) -> str | None:
     monotone=True,
     status="proved",
 )
-def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P)"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
@@ -98,7 +99,7 @@ def sampled_either_way(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     monotone=True,
     status="proved",
 )
-def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def replaced_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
     datasets [x,…,x,x′] and [x,…,x], samples of which give q unless x′ is in them"""
     return largest_divergence(ctx, eps, alpha, gamma)
@@ -117,13 +118,13 @@ def replaced_record(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     monotone=True,
     status="proved",
 )
-def replaced_record_of_laws(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def replaced_record_of_laws(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P):
     as for finitely many outcomes, by certified integrals and sums"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
-def largest_divergence(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """The largest divergence at α; what does not depend on the order is remembered."""
     if gamma == 0 or gamma == 1:
         return eps(alpha) if gamma == 1 else ctx.number(0)
@@ -154,7 +155,9 @@ def _roles(pair: DistributionPair) -> tuple[bool, ...]:
     return (False,) if pair.swap_symmetric else (False, True)
 
 
-def _log_moment(ctx: BallArithmetic, eps: Any, role: bool, gamma: Exact) -> Callable[[int], Any]:
+def _log_moment(
+    ctx: BallArithmetic, eps: RDPCurve, role: bool, gamma: Exact
+) -> Callable[[int], Any]:
     """L(n) = log E_q[(m/q)^n] at whole n >= 1, by the moments of the pair:
 
     E_q[(m/q)^n] − 1 = Σ_{l>=2} C(n,l)(1−γ)^{n−l}γ^l (e^{(l−1)D_l(p‖q)} − 1).
@@ -170,7 +173,7 @@ def _log_moment(ctx: BallArithmetic, eps: Any, role: bool, gamma: Exact) -> Call
     return at
 
 
-def _moments(ctx: BallArithmetic, eps: Any, reverse: bool) -> Terms:
+def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
     """e^{(l−1)D_l} − 1 of one direction of the pair."""
     known = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
@@ -198,7 +201,7 @@ class _DirectionCurve:
 
 
 def _that_count(
-    ctx: Any, eps: Any, directions: list[MixtureDirection], alpha: Any
+    ctx: Arithmetic, eps: RDPCurve, directions: list[MixtureDirection], alpha: Order
 ) -> list[MixtureDirection]:
     """Those of which one is the largest: from order 2 on, the ones from the mixture.
 
@@ -233,7 +236,7 @@ def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any
 
 
 @singledispatch
-def _largest_of(ctx: Any, directions: list[MixtureDirection], alpha: Any) -> Any:
+def _largest_of(ctx: Arithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
     """The largest of some divergences that take time: balls of few bits say which need not."""
     if len(directions) > 1:
         with precision(_FEW_BITS):
@@ -246,7 +249,7 @@ def _largest_of(ctx: Any, directions: list[MixtureDirection], alpha: Any) -> Any
 
 
 @_largest_of.register
-def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Any) -> Any:
+def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
     return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 
 

@@ -13,7 +13,7 @@ from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.errors import OrderError, PrecisionError, echo
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 
 # A margin is a number whose sign decides: the condition holds where it is >= 0 (or > 0).
 Margin = Callable[[], Any]
@@ -40,7 +40,7 @@ def failing(conditions: Iterable[tuple[str, Margin, bool]]) -> str | None:
     )
 
 
-def require_orders(name: str, alpha: Any, conditions: Callable[[Any], Iterable[Any]]) -> None:
+def require_orders(name: str, alpha: Order, conditions: Callable[[Any], Iterable[Any]]) -> None:
     """OrderError naming the condition that fails at α, one order or an array of them.
 
     A symbolic order is taken to satisfy them: the formula stands under its assumptions.

@@ -8,10 +8,12 @@ from typing import Any
 
 from symacct.amplification.gaussian_ratio import is_symbolic, noise_ratio, not_gaussian
 from symacct.amplification.margins import failing, number, require_orders
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, Kind, Orders
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.operations.subsample import PoissonSubsample
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
@@ -31,7 +33,7 @@ def in_the_regime(node: Node) -> str | None:
     return None if failed is None else f"it needs {failed}, got q = {q}, σ/Δ = {sigma}"
 
 
-def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
+def order_conditions(q: Exact, sigma: Exact, alpha: Order) -> Iterator[Any]:
     """The two conditions that tie α to q and σ, as margins."""
     if q == 0:
         return
@@ -68,7 +70,7 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Any) -> Iterator[Any]:
     monotone=True,
     status="proved",
 )
-def closed_form(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def closed_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= 2q²αΔ²/σ²"""
     sigma = noise_ratio(eps.node)
     if isinstance(sigma, Fraction) and isinstance(gamma, Fraction):

@@ -11,14 +11,16 @@ from typing import Any
 
 from symacct.amplification.finite_pairs import is_pair, largest_divergence
 from symacct.amplification.sampled_pairs import excess, relative_entropy
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian, Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import MTZ19
 from symacct.theory import theorem
 
@@ -71,7 +73,7 @@ def as_noise(mechanism: Node) -> Node:
     monotone=True,
     status="proved",
 )
-def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_{z~N(0,σ²)}[ (1−γ+γe^{(2Δz−Δ²)/(2σ²)})^α ]/(α−1), any real α > 1"""
     return from_pair(ctx, eps, alpha, gamma)
 
@@ -93,7 +95,7 @@ def sampled_gaussian(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     monotone=True,
     status="proved",
 )
-def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,
     of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged"""
     if isinstance(as_noise(eps.node), DistributionPair):
@@ -101,7 +103,7 @@ def sampled_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     return from_pair(ctx, eps, alpha, gamma)
 
 
-def from_pair(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """log E_Q[m^α]/(α−1), and E_Q[m log m] at α = 1, of the mechanism's worst pair."""
     if gamma == 0:
         return ctx.number(0)

@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from symacct.amplification.zw19 import log_moment
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.exact import Order
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import S22
 from symacct.theory import always, theorem
 
@@ -27,18 +30,18 @@ from symacct.theory import always, theorem
     monotone=True,
     status="proved",
 )
-def every_mechanism(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def every_mechanism(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
 
 
-def weight_of_forward(ctx: Any, alpha: Any, gamma: Any) -> Any:
+def weight_of_forward(ctx: Arithmetic, alpha: Order, gamma: Number) -> Number:
     """c = 3(1−γ)/(3 + 2γ(α−2)), the share of E_Q[(1−γ+γP/Q)^α] in the bound on A₂; α >= 2."""
     return 3 * (1 - gamma) / (3 + 2 * gamma * (ctx.number(alpha) - 2))
 
 
-def pointwise_gap(ctx: Any, alpha: Any, gamma: Any, ratio: Any) -> Any:
+def pointwise_gap(ctx: Arithmetic, alpha: Order, gamma: Number, ratio: Any) -> Number:
     """c m^α + (1−c) r (1−γ+γ/r)^α + κ(r−1) − m^{1−α} >= 0 for r > 0, m = 1−γ+γr, α >= 2 real.
 
     κ makes the slope at r = 1 vanish; its mean is 0, since E_Q[P/Q] = 1.

@@ -15,12 +15,14 @@ import numpy as np
 import sympy
 
 from symacct.arithmetic import (
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     MpmathArithmetic,
+    Number,
     SymbolicArithmetic,
 )
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
@@ -29,7 +31,7 @@ from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.response import ResponsePair
 
 
-def excess(ctx: Any, mechanism: Mechanism, alpha: Any, gamma: Exact) -> Any:
+def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) -> Number:
     """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1."""
     if not isinstance(mechanism, ResponsePair):
         return _expectation(ctx, mechanism, gamma, alpha)
@@ -39,7 +41,7 @@ def excess(ctx: Any, mechanism: Mechanism, alpha: Any, gamma: Exact) -> Any:
     return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.expm1(order * log_m))
 
 
-def relative_entropy(ctx: Any, mechanism: Mechanism, gamma: Exact) -> Any:
+def relative_entropy(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact) -> Number:
     """E_Q[m log m], the Kullback–Leibler divergence of the mixture from Q."""
     if not isinstance(mechanism, ResponsePair):
         return _expectation(ctx, mechanism, gamma, None)
@@ -48,7 +50,7 @@ def relative_entropy(ctx: Any, mechanism: Mechanism, gamma: Exact) -> Any:
     return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.exp(log_m) * log_m)
 
 
-def _gap(ctx: Any, gamma: Exact, lam: Any) -> Callable[[Any], Any]:
+def _gap(ctx: Arithmetic, gamma: Exact, lam: Any) -> Callable[[Order], Number]:
     """log(P/Q) ↦ (1+u)^α − 1 − αu, or (1+u) log(1+u) − u where λ is None: never below 0."""
     rate = ctx.number(gamma)
     if lam is None:
@@ -57,8 +59,8 @@ def _gap(ctx: Any, gamma: Exact, lam: Any) -> Callable[[Any], Any]:
 
 
 def _over_answers(
-    ctx: Any, mechanism: ResponsePair, gamma: Exact, value: Callable[[Any], Any]
-) -> Any:
+    ctx: Arithmetic, mechanism: ResponsePair, gamma: Exact, value: Callable[[Order], Number]
+) -> Number:
     """(1−p)·value(log m₁) + p·value(log m₂), m₁ = 1−γ+γp/(1−p), m₂ = 1−γ+γ(1−p)/p."""
     p, log_odds = mechanism.truth_probability(ctx), mechanism.log_odds(ctx)
     rate = ctx.number(gamma)
@@ -74,13 +76,13 @@ def shape_ratio(mechanism: Mechanism) -> Any:
 
 
 @singledispatch
-def _expectation(ctx: Any, mechanism: Mechanism, gamma: Any, alpha: Any) -> Any:
+def _expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
     """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
 @_expectation.register
-def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) -> Any:
+def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     scale = Fraction(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian):
         if alpha is None:
@@ -92,7 +94,7 @@ def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) ->
 
 
 @_expectation.register
-def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Any, alpha: Any) -> Any:
+def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
     z = sympy.Dummy("z", real=True)
     scale, gamma = ctx.number(shape_ratio(mechanism)), ctx.number(gamma)
 
@@ -111,7 +113,7 @@ def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Any, alpha: Any) -> 
 
 
 @_expectation.register
-def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) -> Any:
+def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     """mpmath's own quadrature of the convex integrand, which is nonnegative: nothing cancels."""
     mp = ctx.mp
     scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
@@ -134,13 +136,13 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) 
 
 
 @_expectation.register
-def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Any) -> Any:
+def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     if isinstance(alpha, np.ndarray):
         return one_by_one(ctx, lambda one: _expectation(ctx, mechanism, gamma, one))(alpha)
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
-def by_quadrature(ctx: Any, mechanism: Mechanism, gamma: Exact, alpha: Any) -> Any:
+def by_quadrature(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order) -> Number:
     """The expectation of the gap by a fixed rule, in an arithmetic that has rules."""
     scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
     gap = _gap(ctx, gamma, None if alpha is None else order - 1)
@@ -148,7 +150,9 @@ def by_quadrature(ctx: Any, mechanism: Mechanism, gamma: Exact, alpha: Any) -> A
     return rule(ctx, scale, order, gap)
 
 
-def _over_gaussian(ctx: Any, sigma: Any, order: Any, gap: Callable[[Any], Any]) -> Any:
+def _over_gaussian(
+    ctx: Arithmetic, sigma: Any, order: Any, gap: Callable[[Order], Number]
+) -> Number:
     """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
 
     With T nats of precision, R = √(2T); the integrand is analytic up to |Im z| < πσ², so the
@@ -167,7 +171,9 @@ def _over_gaussian(ctx: Any, sigma: Any, order: Any, gap: Callable[[Any], Any]) 
     return total / (per_sigma * ctx.sqrt(2 * ctx.pi()))
 
 
-def _over_laplace(ctx: Any, scale: Any, order: Any, gap: Callable[[Any], Any]) -> Any:
+def _over_laplace(
+    ctx: Arithmetic, scale: Any, order: Any, gap: Callable[[Order], Number]
+) -> Number:
     """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
     s = 1 / scale
     pieces = s * (order + 1) // 3 + 1

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from symacct.amplification.zw19 import general_bound, has_swap_symmetric_pair, tight_bound
-from symacct.arithmetic import SymbolicArithmetic
+from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import ZW19
 from symacct.theory import theorem
 
@@ -56,7 +57,9 @@ def tight_and_nondecreasing(node: Node) -> str | None:
     monotone=True,
     status="proved",
 )
-def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
+def tau_terms(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
+) -> Number:
     """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
     − Σ_{l=2}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)})
     + Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) )/(α−1), E = ε(α−τ);
@@ -89,7 +92,9 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) 
     monotone=True,
     status="proved",
 )
-def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, sides: int) -> Any:
+def tau_terms_general(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
+) -> Number:
     """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
     − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
     + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
@@ -112,7 +117,7 @@ def tau_terms_general(ctx: Any, eps: Any, alpha: Any, gamma: Any, tau: int, side
     return ctx.log1p(excess) / (ctx.number(alpha) - 1)
 
 
-def middle_excess(ctx: Any, alpha: Any, gamma: Any, top: Any) -> Any:
+def middle_excess(ctx: Arithmetic, alpha: Order, gamma: Number, top: Any) -> Number:
     """(1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α − 1: A(α) − 1 if every ε(l) were E."""
     if ctx.rounds:  # the same by terms that are not negative
         lam, endless = ctx.number(alpha) - 1, -ctx.number(INFINITY)
@@ -123,12 +128,12 @@ def middle_excess(ctx: Any, alpha: Any, gamma: Any, top: Any) -> Any:
     return ctx.exp(-top) * (powers - keep**alpha) + keep**alpha - 1
 
 
-def _is_whole_sum(tau: int, alpha: Any) -> bool:
+def _is_whole_sum(tau: int, alpha: Order) -> bool:
     """No τ, or τ terms at each end are all there is (a symbolic order is taken to be larger)."""
     return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
 
 
-def _runs(alpha: Any, tau: int, sides: int, first: int) -> list[Run]:
+def _runs(alpha: Order, tau: int, sides: int, first: int) -> list[Run]:
     """The orders first … τ and, on two sides, α−τ+1 … α: those whose terms stay as they are."""
     runs = [(first, max(tau - first + 1, 0))]
     if sides == 2:
@@ -138,7 +143,9 @@ def _runs(alpha: Any, tau: int, sides: int, first: int) -> list[Run]:
     return runs
 
 
-def replaced_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, top: Any, runs: list[Run]) -> Any:
+def replaced_terms(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, top: Any, runs: list[Run]
+) -> Number:
     """Σ b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) over the orders of the runs, E = `top`."""
     total = ctx.number(0)
     for first, count in runs:
@@ -149,7 +156,7 @@ def replaced_terms(ctx: Any, eps: Any, alpha: Any, gamma: Any, top: Any, runs: l
 
 
 @singledispatch
-def weights(ctx: Any, alpha: int, gamma: Any, first: int) -> Iterator[Any]:
+def weights(ctx: Arithmetic, alpha: int, gamma: Number, first: int) -> Iterator[Any]:
     """b_first, b_{first+1}, …: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ)."""
     keep = 1 - gamma
     if ctx.is_zero(keep):
@@ -161,11 +168,11 @@ def weights(ctx: Any, alpha: int, gamma: Any, first: int) -> Iterator[Any]:
 
 
 @weights.register
-def _(ctx: SymbolicArithmetic, alpha: Any, gamma: Any, first: Any) -> Iterator[Any]:
+def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, first: Any) -> Iterator[Any]:
     """Each as it is written."""
     return (_weight(ctx, alpha, gamma, first + step) for step in itertools.count())
 
 
-def _weight(ctx: Any, alpha: Any, gamma: Any, l: Any) -> Any:
+def _weight(ctx: Arithmetic, alpha: Order, gamma: Number, l: Any) -> Number:
     """b_l = C(α,l)(1−γ)^{α−l}γ^l."""
     return ctx.binomial(alpha, l) * gamma**l * (1 - gamma) ** (alpha - l)

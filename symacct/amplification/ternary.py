@@ -9,20 +9,23 @@ from typing import Any
 from symacct import sizes
 from symacct.arithmetic import (
     BALL,
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     MpmathArithmetic,
+    Number,
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
 from symacct.errors import PrecisionError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
+from symacct.rdp_curve import RDPCurve
 from symacct.sums.differences import GUARD_BITS, differences_at
 
-Differences = Callable[[Any], Any]
+Differences = Callable[[Order], Number]
 
 
-def loss_spread(ctx: Any, eps: Any) -> Callable[[Any], Any]:
+def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:
     """j ↦ min{2, (e^{ε(∞)} − 1)^j}, which is 2 where ε(∞) = ∞ (WBK19 Lemmas 18 and 19)."""
     pure = eps(INFINITY)
     if ctx.is_infinite(pure):
@@ -31,7 +34,9 @@ def loss_spread(ctx: Any, eps: Any) -> Callable[[Any], Any]:
     return lambda j: ctx.minimum(ctx.number(2), excess**j)
 
 
-def ternary_power(ctx: Any, eps: Any, spread: Any, difference: Differences, j: Any) -> Any:
+def ternary_power(
+    ctx: Arithmetic, eps: RDPCurve, spread: Any, difference: Differences, j: Any
+) -> Number:
     """ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} }."""
     half = j // 2
     product = difference(2 * half) * difference(2 * (j - half))
@@ -39,13 +44,13 @@ def ternary_power(ctx: Any, eps: Any, spread: Any, difference: Differences, j: A
 
 
 @singledispatch
-def differences(ctx: Any, eps: Any, orders: Iterable[int]) -> Differences:
+def differences(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given."""
     raise TypeError(f"no differences for {type(ctx).__name__}")
 
 
 @differences.register
-def _(ctx: SymbolicArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+def _(ctx: SymbolicArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     """The sum itself, at even orders: the terms i = 0 and 1 are 1 and −l."""
 
     def difference(l: Any) -> Any:
@@ -58,7 +63,7 @@ def _(ctx: SymbolicArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
 
 
 @differences.register
-def _(ctx: BallArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     """Balls nearly as narrow as the working precision, from oracle values at the one needed."""
     bits = ctx.bits
     known = eps.remember("differences")
@@ -76,7 +81,7 @@ def _(ctx: BallArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
 
 
 @differences.register
-def _(ctx: MpmathArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+def _(ctx: MpmathArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     """Plain alternating sums, at precisions that are doubled until two agree."""
     known = eps.remember("differences")
     for l in orders:
@@ -86,7 +91,7 @@ def _(ctx: MpmathArithmetic, eps: Any, orders: Iterable[int]) -> Differences:
 
 
 @differences.register
-def _(ctx: Float64Arithmetic, eps: Any, orders: Iterable[int]) -> Differences:
+def _(ctx: Float64Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     """float64 cannot form these differences: certified ones, rounded."""
     with precision(ctx.bits + GUARD_BITS):
         balls = differences(BALL, eps.using(BALL), orders)
@@ -94,7 +99,7 @@ def _(ctx: Float64Arithmetic, eps: Any, orders: Iterable[int]) -> Differences:
     return known.__getitem__
 
 
-def _agreeing(ctx: MpmathArithmetic, eps: Any, l: int) -> Any:
+def _agreeing(ctx: MpmathArithmetic, eps: RDPCurve, l: int) -> Number:
     coarse: Any = None
     bits = ctx.bits + GUARD_BITS
     while bits <= sizes.current().bits:

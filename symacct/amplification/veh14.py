@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.amplification.zw19 import sampled_pure
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import VEH14
 from symacct.theory import always, floor_order, theorem
 
@@ -24,7 +24,7 @@ from symacct.theory import always, floor_order, theorem
     monotone=True,
     status="proved",
 )
-def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def never_worse_than_base(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ε(α)"""
     return eps(alpha)
 
@@ -40,7 +40,7 @@ def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def never_worse_than_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
     return sampled_pure(ctx, eps(INFINITY), gamma)
 
@@ -57,7 +57,7 @@ def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def at_next_lower_order(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε(α) >= ε(⌊α⌋)"""
     return eps(floor_order(alpha))
 
@@ -73,6 +73,6 @@ def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def post_processing(ctx: Any, eps: Any, alpha: Any) -> Any:
+def post_processing(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
     """ε′(α) <= ε(α)"""
     return eps(alpha)

@@ -14,7 +14,7 @@ from flint import arb
 from symacct import sizes
 from symacct.amplification.ternary import differences, loss_spread, ternary_power
 from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
-from symacct.arithmetic import BallArithmetic, SymbolicArithmetic
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
 from symacct.claims import (
     ALL_ORDERS,
     EITHER,
@@ -26,11 +26,12 @@ from symacct.claims import (
 )
 from symacct.convexity import Point, chord_at, lower_hull
 from symacct.errors import PrecisionError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.mechanisms.mechanism import one_by_one
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import WBK19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import always, floor_order, larger_order, theorem
@@ -39,7 +40,7 @@ _FIRST_HEAD = 64  # orders whose differences are formed before asking whether th
 _MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
 
 
-def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
+def renyi_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, first: int) -> Number:
     """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
     spread = loss_spread(ctx, eps)
     terms = Terms(eps, lambda j, excess: (1 + excess) * spread(j), factor=2, shift=None)
@@ -57,7 +58,7 @@ def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     monotone=True,
     status="proved",
 )
-def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + γ²C(α,2) min{4(e^{ε(2)}−1), e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
     + Σ_{j=3}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} )/(α−1)"""
     second = ctx.minimum(4 * ctx.expm1(eps(2)), ctx.exp(eps(2)) * loss_spread(ctx, eps)(2))
@@ -90,7 +91,7 @@ def has_dominating_pair(node: Node) -> str | None:
     monotone=False,
     status="proved",
 )
-def difference_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
     ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} },
     B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}"""
@@ -98,14 +99,14 @@ def difference_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 
 @singledispatch
-def ternary_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def ternary_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
     largest = alpha if isinstance(alpha, int) else int(np.max(alpha))
     return ternary_head(ctx, eps, alpha, gamma, largest)
 
 
 @ternary_sum.register
-def _(ctx: SymbolicArithmetic, eps: Any, alpha: Any, gamma: Any) -> Any:
+def _(ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     spread, difference = loss_spread(ctx, eps), differences(ctx, eps, ())
 
     def term(j: Any) -> Any:
@@ -116,7 +117,7 @@ def _(ctx: SymbolicArithmetic, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 
 @ternary_sum.register
-def _(ctx: BallArithmetic, eps: Any, alpha: int, gamma: Any) -> Any:
+def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number) -> Number:
     """The first terms with differences; past them Theorem 9's branch, where it is known to be
 
     the smaller one, or adds nothing that shows at this precision.
@@ -144,7 +145,7 @@ def _(ctx: BallArithmetic, eps: Any, alpha: int, gamma: Any) -> Any:
         last = min(alpha, 2 * last)
 
 
-def ternary_head(ctx: Any, eps: Any, alpha: Any, gamma: Any, last: int) -> Any:
+def ternary_head(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, last: int) -> Number:
     """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at the even orders up to last + 1."""
     powers = ternary_powers(ctx, eps, last)
     orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
@@ -155,7 +156,7 @@ def ternary_head(ctx: Any, eps: Any, alpha: Any, gamma: Any, last: int) -> Any:
     return total
 
 
-def ternary_powers(ctx: Any, eps: Any, last: int) -> dict[int, Any]:
+def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int) -> dict[int, Any]:
     """ζ(j)^j for 2 <= j <= last at least, remembered: it depends neither on α nor on γ."""
     known: dict[int, Any] = eps.remember("ternary powers")
     missing = [j for j in range(2, last + 1) if j not in known]
@@ -183,7 +184,7 @@ def positive_part(count: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= α/(α−1) log(1−γ)
     + log( 1 + αγ/(1−γ) + Σ_{j=2}^{α} C(α,j)(γ/(1−γ))^j e^{(j−1)ε(j)} )/(α−1)"""
     # (1−γ)^α times the second logarithm's argument is A(α) of ZW19 Theorem 6, γ = 1 included.
@@ -202,7 +203,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
     return sampled_pure(ctx, eps(INFINITY), gamma)
 
@@ -219,7 +220,7 @@ def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def interpolation(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """K(λ) <= (1−λ+⌊λ⌋) K(⌊λ⌋) + (λ−⌊λ⌋) K(⌊λ⌋+1), K(0) = 0; hence ε(α) <= ε(2) for α < 2"""
     if type(alpha) is int and alpha > 1:
         return eps(alpha)
@@ -244,7 +245,7 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
+def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> Number:
     """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
     if isinstance(alpha, np.ndarray):
         return one_by_one(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
@@ -258,7 +259,7 @@ def projection(ctx: Any, eps: Any, alpha: Any, max_order: int) -> Any:
     return chord_at(hull, alpha - 1, ctx.number) / ctx.number(alpha - 1)
 
 
-def _hull_around(ctx: Any, eps: Any, alpha: Any, max_order: int) -> list[Point]:
+def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> list[Point]:
     """The corners of P35's hull; those around α alone where K is convex, all points being corners
 
     then. The whole one is remembered.
@@ -273,7 +274,7 @@ def _hull_around(ctx: Any, eps: Any, alpha: Any, max_order: int) -> list[Point]:
     return corners
 
 
-def _hull(ctx: Any, eps: Any, orders: Iterable[int]) -> list[Point]:
+def _hull(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> list[Point]:
     """The lower hull of (0, 0) and (l−1, (l−1)ε(l)) at these orders, where ε is finite."""
     points = ((l - 1, (l - 1) * eps(l)) for l in orders)
     finite = [point for point in points if not ctx.is_infinite(point[1])]

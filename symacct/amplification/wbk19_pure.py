@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.amplification.tau_terms import is_nondecreasing
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import WBK19
 from symacct.theory import theorem
 
@@ -25,7 +25,7 @@ from symacct.theory import theorem
     monotone=True,
     status="proved",
 )
-def pure_remark(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def pure_remark(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= α/(α−1) log(1 + γ e^{ε(α)} (e^{ε(∞)} − 1))"""
     if ctx.is_zero(gamma):
         return ctx.number(0)

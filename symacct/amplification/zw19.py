@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from symacct.arithmetic import BallArithmetic
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
@@ -37,12 +38,12 @@ def has_one_pair(node: Node) -> str | None:
     return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
 
 
-def moments(ctx: Any, eps: Any) -> Terms:
+def moments(ctx: Arithmetic, eps: RDPCurve) -> Terms:
     """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
     return Terms(eps)
 
 
-def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """log A(α), A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}.
 
     Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
@@ -51,13 +52,13 @@ def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 
 @singledispatch
-def log_sum(ctx: Any, terms: Terms, alpha: Any, gamma: Any) -> Any:
+def log_sum(ctx: Arithmetic, terms: Terms, alpha: Order, gamma: Number) -> Number:
     """log A(α) from the terms e^{K_l} − 1."""
     return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
 
 
 @log_sum.register
-def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
+def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     """From the last term where that is proved to be all, so that K may be as large as it likes.
 
     γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
@@ -87,7 +88,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def tight_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) = log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
@@ -105,7 +106,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}
     + 3 Σ_{l=3}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)} )/(α−1)"""
     keep = 1 - gamma
@@ -130,7 +131,7 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
@@ -150,12 +151,12 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     monotone=True,
     status="proved",
 )
-def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
     return sampled_pure(ctx, eps(INFINITY), gamma)
 
 
-def sampled_pure(ctx: Any, epsilon: Any, gamma: Any) -> Any:
+def sampled_pure(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
     """log(1 + γ(e^ε − 1)), where γ = 0 wins over ε = ∞."""
     if ctx.is_zero(gamma):
         return ctx.number(0)

@@ -14,9 +14,10 @@ from typing import Any
 import sympy
 from flint import fmpq, fmpq_mat
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.signs import log_sign
 from symacct.arithmetic.special import digamma, log_gamma
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.mechanisms.direction import Direction
 
 
@@ -25,7 +26,7 @@ def converges(value: Any) -> bool:
     return isinstance(value, sympy.Expr) or bool(value > 0)
 
 
-def blend(alpha: Any, first: Any, second: Any) -> Any:
+def blend(alpha: Order, first: Any, second: Any) -> Any:
     """α·first + (1−α)·second, exactly."""
     if isinstance(alpha, sympy.Expr):
         first, second = (sympy.Rational(v.numerator, v.denominator) for v in (first, second))
@@ -43,13 +44,13 @@ class RateDirection(Direction):
     base: Fraction
     power: Fraction
 
-    def _log_ratio(self, ctx: Any) -> Any:
+    def _log_ratio(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.power) * ctx.log1p(ctx.number(self.base - 1))
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         log_ratio = self._log_ratio(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             if not self._converges(alpha):
                 return ctx.number(INFINITY)
             lam = ctx.number(alpha) - 1
@@ -57,17 +58,17 @@ class RateDirection(Direction):
 
         return rdp
 
-    def _converges(self, alpha: Any) -> bool:
+    def _converges(self, alpha: Order) -> bool:
         if isinstance(alpha, sympy.Expr):
             return True
         edge = Fraction(alpha) / (Fraction(alpha) - 1)
         return log_sign(self.power, self.base, Fraction(-1), edge) < 0
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         log_ratio = self._log_ratio(ctx)
         return ctx.expm1(log_ratio) - log_ratio
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         if log_sign(self.power, self.base, Fraction(0), Fraction(1)) > 0:
             return ctx.number(INFINITY)
         return -self._log_ratio(ctx)
@@ -90,25 +91,25 @@ class NaturalDirection(Direction):
     first: tuple[Fraction, ...]
     second: tuple[Fraction, ...]
 
-    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
         """Z(η)."""
         raise NotImplementedError
 
-    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
         """E[T], the gradient of Z."""
         raise NotImplementedError
 
-    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
         """The supremum of slopes · T, for slopes that are not all 0."""
         raise NotImplementedError
 
-    def _numbers(self, ctx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _numbers(self, ctx: Arithmetic) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         return tuple(map(ctx.number, self.first)), tuple(map(ctx.number, self.second))
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         one, other = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             eta = [blend(alpha, a, b) for a, b in zip(self.first, self.second, strict=True)]
             if not all(map(converges, eta)):
                 return ctx.number(INFINITY)
@@ -117,14 +118,14 @@ class NaturalDirection(Direction):
 
         return rdp
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         first, second = self._numbers(ctx)
         total = self.normalizer(ctx, second) - self.normalizer(ctx, first)
         for a, b, mean in zip(first, second, self.means(ctx, first), strict=True):
             total = total + (a - b) * mean
         return total
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         slopes = tuple(a - b for a, b in zip(self.first, self.second, strict=True))
         if not any(slopes):
             return ctx.number(0)
@@ -138,15 +139,15 @@ class NaturalDirection(Direction):
 class GammaDirection(NaturalDirection):
     """Gamma laws of shape k and rate β, η = (k, β), T = (log x, −x), Z = log Γ(k) − k log β."""
 
-    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
         shape, rate = eta
         return log_gamma(ctx, shape) - shape * ctx.log(rate)
 
-    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
         shape, rate = eta
         return digamma(ctx, shape) - ctx.log(rate), -(shape / rate)
 
-    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
         """s log x − tx is largest at x = s/t; at 0 where s = 0 <= t."""
         s, t = slopes
         if s < 0 or t < 0 or (t == 0 and s > 0):
@@ -157,15 +158,15 @@ class GammaDirection(NaturalDirection):
 class BetaDirection(NaturalDirection):
     """Beta laws, η = (a, b), T = (log x, log(1−x)), Z = log B(a, b)."""
 
-    def normalizer(self, ctx: Any, eta: tuple[Any, ...]) -> Any:
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
         a, b = eta
         return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
-    def means(self, ctx: Any, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
         a, b = eta
         return digamma(ctx, a) - digamma(ctx, a + b), digamma(ctx, b) - digamma(ctx, a + b)
 
-    def peak(self, ctx: Any, slopes: tuple[Fraction, ...]) -> Any:
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
         """s log x + t log(1−x) is largest at x = s/(s+t)."""
         if min(slopes) < 0:
             return ctx.number(INFINITY)
@@ -181,21 +182,21 @@ class LaplaceDirection(Direction):
 
     shift: Fraction
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         s = ctx.number(self.shift)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             alpha = ctx.number(alpha)
             rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
             return ctx.log1p(rise / (2 * alpha - 1)) / (alpha - 1)
 
         return rdp
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         s = ctx.number(self.shift)
         return s + ctx.expm1(-s)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.shift)
 
 
@@ -206,27 +207,27 @@ class PoissonDirection(Direction):
     first: Fraction
     second: Fraction
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate, rise, log_ratio = self._constants(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
             # λ₁^α λ₂^{1−α} − λ₁ = λ₁(e^{(α−1) log(λ₁/λ₂)} − 1).
             return rate * ctx.expm1(lam * log_ratio) / lam - rise
 
         return rdp
 
-    def _constants(self, ctx: Any) -> tuple[Any, Any, Any]:
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any]:
         """λ₁, λ₁ − λ₂ and log(λ₁/λ₂)."""
         rise = self.first - self.second
         log_ratio = ctx.log1p(ctx.number(rise / self.second))
         return ctx.number(self.first), ctx.number(rise), log_ratio
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         rate, rise, log_ratio = self._constants(ctx)
         return rate * log_ratio - rise
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """The log-ratio k log(λ₁/λ₂) + λ₂ − λ₁ is largest at k = 0 unless it grows."""
         if self.first > self.second:
             return ctx.number(INFINITY)
@@ -243,10 +244,10 @@ class GeometricDirection(Direction):
     first: Fraction
     second: Fraction
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         gain, log_p, log_x, log_y = self._constants(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             if not self._converges(alpha):
                 return ctx.number(INFINITY)
             lam = ctx.number(alpha) - 1
@@ -255,24 +256,24 @@ class GeometricDirection(Direction):
 
         return rdp
 
-    def _constants(self, ctx: Any) -> tuple[Any, Any, Any, Any]:
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
         """log(p₁/p₂), log p₁, log x₁, log x₂."""
         p, q = self.first, self.second
         gain = ctx.log1p(ctx.number((p - q) / q))
         logs = [ctx.log(ctx.number(value)) for value in (p, 1 - p, 1 - q)]
         return gain, logs[0], logs[1], logs[2]
 
-    def _converges(self, alpha: Any) -> bool:
+    def _converges(self, alpha: Order) -> bool:
         if isinstance(alpha, sympy.Expr):
             return True
         a = Fraction(alpha)
         return log_sign(a, 1 - self.first, 1 - a, 1 - self.second) < 0
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         gain, _, log_x, log_y = self._constants(ctx)
         return gain + ctx.number((1 - self.first) / self.first) * (log_x - log_y)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """The log-ratio is a line in the outcome, largest at 0 unless it grows."""
         if self.first < self.second:
             return ctx.number(INFINITY)
@@ -298,11 +299,11 @@ class NormalDirection(Direction):
     first: tuple[tuple[Fraction, ...], ...]
     second: tuple[tuple[Fraction, ...], ...]
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         one, other = matrix(self.first), matrix(self.second)
         gain = self._gain(ctx, one, other)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             order = ctx.number(alpha)
             between = blend_matrices(alpha, one, other)
             if between is None:
@@ -325,11 +326,11 @@ class NormalDirection(Direction):
             between.det() / one.det()
         )
 
-    def _gain(self, ctx: Any, one: Any, other: Any) -> Any:
+    def _gain(self, ctx: Arithmetic, one: Any, other: Any) -> Number:
         """log(|Σ₂|/|Σ₁|)."""
         return ctx.log1p(ctx.number(rational(other.det() / one.det()) - 1))
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         """½( tr(Σ₂⁻¹Σ₁) − d + δᵀΣ₂⁻¹δ + log(|Σ₂|/|Σ₁|) )"""
         one, other, delta = matrix(self.first), matrix(self.second), column(self.shift)
         product, form = other.solve(one), (delta.transpose() * other.solve(delta))[0, 0]
@@ -337,7 +338,7 @@ class NormalDirection(Direction):
         exact = rational(trace - len(self.shift) + form)
         return (ctx.number(exact) + self._gain(ctx, one, other)) / 2
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """½( δᵀw + log(|Σ₂|/|Σ₁|) ), (Σ₂ − Σ₁)w = δ; ∞ unless Σ₁ ⪯ Σ₂ and there is such a w."""
         one, other = matrix(self.first), matrix(self.second)
         form = form_of_pseudoinverse(other - one, self.shift)
@@ -362,7 +363,7 @@ def rational(value: fmpq) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def blend_matrices(alpha: Any, one: fmpq_mat, other: fmpq_mat) -> Any:
+def blend_matrices(alpha: Order, one: fmpq_mat, other: fmpq_mat) -> Any:
     """αΣ₂ + (1−α)Σ₁ where it is positive definite, else None; SymPy's for a symbolic order."""
     if isinstance(alpha, sympy.Expr):
         first, second = (

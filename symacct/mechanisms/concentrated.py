@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import above_one, nonnegative
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import BDRS18, BS16
 
@@ -39,14 +40,14 @@ class ZCDP(Mechanism):
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         xi, rho = ctx.number(self.xi), ctx.number(self.rho)
         return lambda alpha: xi + rho * ctx.number(alpha)
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.xi) + ctx.number(self.rho)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.xi if self.rho == 0 else INFINITY)
 
 
@@ -76,21 +77,21 @@ class TCDP(Mechanism):
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rho = ctx.number(self.rho)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             return ctx.number(INFINITY) if self._beyond(alpha) else rho * ctx.number(alpha)
 
         return one_by_one(ctx, rdp)
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.rho)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
 
-    def _beyond(self, alpha: Any) -> bool:
+    def _beyond(self, alpha: Order) -> bool:
         """Is α >= ω? A symbolic order or ω is taken to lie below."""
         try:
             return bool(alpha >= self.omega)

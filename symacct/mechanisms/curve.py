@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
@@ -20,7 +21,7 @@ from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
 from symacct.errors import AdjacencyError, DomainError, OrderError, echo
-from symacct.exact import INFINITY, exact, expression, is_infinite
+from symacct.exact import INFINITY, Order, exact, expression, is_infinite
 from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
@@ -108,17 +109,17 @@ class Curve(Mechanism):
         """Was the curve given as a function of alpha alone?"""
         return not self.is_formula and _arity(self.f) == 1
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         if self.is_formula:
             return lambda alpha: self._formula_at(ctx, ctx.number(alpha))
         if self.is_mpmath_callable:
             return lambda alpha: _trusted(ctx, self.f, alpha)
         return lambda alpha: _in_arithmetic(ctx, self.f(ctx, ctx.number(alpha)), alpha)
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return self.curve(ctx)(1)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         stated = self._fields["at_infinity"]
         if stated is not None:
             return ctx.number(stated)
@@ -129,7 +130,7 @@ class Curve(Mechanism):
             f"{self.kind} needs one there; pass at_infinity=..."
         )
 
-    def _formula_at(self, ctx: Any, alpha: Any) -> Any:
+    def _formula_at(self, ctx: Arithmetic, alpha: Order) -> Number:
         if isinstance(ctx, SymbolicArithmetic):
             return expression(replaced(self.f, {ALPHA: exact(alpha, "order alpha")}))
         return evaluate(ctx, self.f, {ALPHA: alpha})
@@ -154,7 +155,7 @@ def _form(f: Any) -> Any:
     return f
 
 
-def _in_arithmetic(ctx: Any, value: Any, alpha: Any) -> Any:
+def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
     """What a function of (ctx, alpha) gave back; whole numbers and fractions are brought in."""
     if isinstance(value, float) and not isinstance(ctx, Float64Arithmetic):
         raise DomainError(
@@ -174,7 +175,7 @@ def _arity(f: Any) -> int:
     return sum(p.kind in positional and p.default is p.empty for p in parameters)
 
 
-def _trusted(ctx: Any, f: Callable[[Any], Any], alpha: Any) -> Any:
+def _trusted(ctx: Arithmetic, f: Callable[[Order], Number], alpha: Order) -> Number:
     """The value of a plain mpmath callable, at the precision of `ctx` and without a certificate.
 
     Such a function computes in mpmath's global context, so that one is set, and put back.

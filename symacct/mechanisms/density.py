@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 from flint import arb
 
-from symacct.arithmetic import SymbolicArithmetic
+from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.domains import listed
 from symacct.errors import DomainError, PrecisionError, echo
@@ -60,7 +60,7 @@ class Density(Law):
         """log f and where it is cut."""
         return Kernel(log_of(self.__dict__["formula"]), self.cuts)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         """That of the integral itself; a formula has the mass that was stated."""
         from symacct.mechanisms.mixtures import log_mass
 

@@ -8,22 +8,22 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-from symacct.arithmetic import BALL
-from symacct.exact import INFINITY, Exact
+from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.exact import INFINITY, Exact, Order
 
 
 class Direction:
     """P against Q: the Rényi divergence at every order, in any arithmetic."""
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """The function α ↦ D_α(P‖Q) for 1 < α < ∞; ∞ where the integral diverges."""
         raise NotImplementedError
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         """The Kullback–Leibler divergence E_P[log(P/Q)]."""
         raise NotImplementedError
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """The essential supremum of log(P/Q)."""
         raise NotImplementedError
 
@@ -31,7 +31,7 @@ class Direction:
         """E_Q[(P/Q)^l] for whole l >= 2, where it is known to be a rational number."""
         return None
 
-    def at(self, ctx: Any, alpha: Any) -> Any:
+    def at(self, ctx: Arithmetic, alpha: Order) -> Number:
         """D_α(P‖Q) at any order α ∈ [1, ∞]."""
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return self.at_one(ctx) if alpha == 1 else self.at_infinity(ctx)
@@ -47,35 +47,35 @@ class FiniteDirection(Direction):
 
     masses: Sequence[tuple[Exact, Exact]]
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         excess = self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
-    def excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ Σ p ((p/q)^{α−1} − 1): as Σ p = 1, what Σ p (p/q)^{α−1} exceeds 1."""
         if not self._is_dominated():
             return lambda alpha: ctx.number(INFINITY)
         parts = [(ctx.number(p), log) for p, log in self._logs(ctx) if p != 0]
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha - 1)
             return sum((p * ctx.expm1(lam * log) for p, log in parts), ctx.number(0))
 
         return excess
 
-    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """α ↦ Σ q ((1+u)^α − 1 − αu), u = p/q − 1: as Σ qu = 0, the same."""
         if not self._is_dominated():
             return lambda alpha: ctx.number(INFINITY)
         one, mean = ctx.number(1), expected(ctx, self)
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
             return mean(lambda x: ctx.power_gap(one, x, lam))
 
         return excess
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         """Σ p log(p/q), or Σ q ((1+u) log(1+u) − u)."""
         if not self._is_dominated():
             return ctx.number(INFINITY)
@@ -84,7 +84,7 @@ class FiniteDirection(Direction):
         logs = self._logs(ctx)
         return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         if not self._is_dominated():
             return ctx.number(INFINITY)
         return ctx.maximum(*(log for p, log in self._logs(ctx) if p != 0))
@@ -93,12 +93,12 @@ class FiniteDirection(Direction):
         """Is q > 0 wherever p > 0?"""
         return all(p == 0 or q != 0 for p, q in self.masses)
 
-    def _logs(self, ctx: Any) -> list[tuple[Exact, Any]]:
+    def _logs(self, ctx: Arithmetic) -> list[tuple[Exact, Any]]:
         """(p, log(p/q)) for every outcome of Q; where p = q the logarithm is exactly 0."""
         return [(p, log_ratio(ctx, p, q)) for p, q in self.masses if q != 0]
 
 
-def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
+def log_ratio(ctx: Arithmetic, p: Exact, q: Exact) -> Number:
     """log(p/q), −∞ where p = 0; in balls p/q − 1 is exact where it is small."""
     if p == 0:
         return -ctx.number(INFINITY)
@@ -108,11 +108,11 @@ def log_ratio(ctx: Any, p: Exact, q: Exact) -> Any:
     return ctx.log1p(ctx.number((p - q) / q))
 
 
-Mean = Callable[[Callable[[Any], Any]], Any]
+Mean = Callable[[Callable[[Order], Number]], Any]
 
 
 @singledispatch
-def expected(ctx: Any, direction: FiniteDirection) -> Mean:
+def expected(ctx: Arithmetic, direction: FiniteDirection) -> Mean:
     """gap ↦ Σ q gap(log(p/q)); an outcome with p = q has no gap."""
     outcomes = [
         (ctx.number(q), log_ratio(ctx, p, q)) for p, q in direction.masses if p != q and q != 0
@@ -126,13 +126,13 @@ class RoundedDirection(Direction):
 
     of: Direction
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         return lambda alpha: ctx.from_balls(lambda: self.of.at(BALL, alpha))
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.from_balls(lambda: self.of.at_one(BALL))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.from_balls(lambda: self.of.at_infinity(BALL))
 
 
@@ -142,14 +142,14 @@ class ConstantDirection(Direction):
 
     ratio: Fraction | float
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         value = self.at_infinity(ctx)
         return lambda alpha: value
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return self.at_infinity(ctx)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         if self.ratio == INFINITY:
             return ctx.number(INFINITY)
         return ctx.log(ctx.number(self.ratio))

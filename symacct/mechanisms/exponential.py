@@ -7,11 +7,12 @@ from typing import Any
 
 import sympy
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, positive
 from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, exact, expression, is_infinite
+from symacct.exact import INFINITY, Exact, Order, exact, expression, is_infinite
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import WBK19
@@ -66,10 +67,10 @@ class ExponentialFamily(Mechanism):
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         per_order, flat = self._branches(ctx)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             if self._beyond(alpha):
                 return ctx.number(INFINITY)
             if ctx.is_infinite(per_order):
@@ -78,7 +79,7 @@ class ExponentialFamily(Mechanism):
 
         return one_by_one(ctx, rdp)
 
-    def _branches(self, ctx: Any) -> tuple[Any, Any]:
+    def _branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """LΔ²/2 and 2BΔ."""
         delta = ctx.number(self.sensitivity)
         infinite = ctx.number(INFINITY)
@@ -86,7 +87,7 @@ class ExponentialFamily(Mechanism):
         flat = infinite if self.B == INFINITY else 2 * ctx.number(self.B) * delta
         return smooth, flat
 
-    def _beyond(self, alpha: Any) -> bool:
+    def _beyond(self, alpha: Order) -> bool:
         """Is α > κ/Δ + 1? A symbolic order or parameter is taken to lie within."""
         if self.kappa == INFINITY:
             return False
@@ -95,10 +96,10 @@ class ExponentialFamily(Mechanism):
         except (TypeError, ValueError):
             return False
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.minimum(*self._branches(ctx))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """2BΔ, the limit, where no order is beyond κ/Δ + 1; 0 where L = 0."""
         if self.kappa != INFINITY:
             return ctx.number(INFINITY)

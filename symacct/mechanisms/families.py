@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import sympy
 
 from symacct import sizes
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.special import log_gamma
 from symacct.domains import listed, nonnegative, positive, probability
 from symacct.errors import DomainError, echo
@@ -64,7 +65,7 @@ class Law:
         """The density on the line up to its constant; None where there is none."""
         return None
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         """The logarithm of the integral of e^kernel."""
         raise NotImplementedError
 
@@ -140,7 +141,7 @@ class Exponential(Law):
     def kernel(self) -> Kernel:
         return _kernel(-_of(self.rate) * X, 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return -ctx.log(ctx.number(self.rate))
 
     def against(self, other: Any) -> Direction:
@@ -161,7 +162,7 @@ class Weibull(Law):
     def kernel(self) -> Kernel:
         return _kernel((_of(self.shape) - 1) * _LOG - (X / _of(self.scale)) ** _of(self.shape), 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         shape, scale = ctx.number(self.shape), ctx.number(self.scale)
         return shape * ctx.log(scale) - ctx.log(shape)
 
@@ -186,7 +187,7 @@ class Rayleigh(Law):
     def kernel(self) -> Kernel:
         return _kernel(_LOG - X**2 / (2 * _of(self.sigma) ** 2), 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return 2 * ctx.log(ctx.number(self.sigma))
 
     def against(self, other: Any) -> Direction:
@@ -207,7 +208,7 @@ class Pareto(Law):
     def kernel(self) -> Kernel:
         return _kernel(-(_of(self.shape) + 1) * _LOG, self.start)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         shape = ctx.number(self.shape)
         return -(shape * ctx.log(ctx.number(self.start))) - ctx.log(shape)
 
@@ -233,7 +234,7 @@ class Gamma(Law):
     def kernel(self) -> Kernel:
         return _kernel((_of(self.shape) - 1) * _LOG - _of(self.rate) * X, 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         shape = ctx.number(self.shape)
         return log_gamma(ctx, shape) - shape * ctx.log(ctx.number(self.rate))
 
@@ -255,7 +256,7 @@ class Chi(Law):
     def kernel(self) -> Kernel:
         return _kernel((_of(self.degrees) - 1) * _LOG - X**2 / (2 * _of(self.sigma) ** 2), 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         half = ctx.number(self.degrees / 2)
         scale = half * ctx.log(ctx.number(2 * self.sigma**2)) - ctx.log(ctx.number(2))
         return log_gamma(ctx, half) + scale
@@ -278,7 +279,7 @@ class HalfNormal(Law):
     def kernel(self) -> Kernel:
         return _kernel(-(X**2) / (2 * _of(self.sigma) ** 2), 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.pi() * ctx.number(self.sigma**2 / 2)) / 2
 
     def against(self, other: Any) -> Direction:
@@ -300,7 +301,7 @@ class Beta(Law):
     def kernel(self) -> Kernel:
         return _kernel((_of(self.a) - 1) * _LOG + (_of(self.b) - 1) * sympy.log(1 - X), 0, 1)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         a, b = ctx.number(self.a), ctx.number(self.b)
         return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
@@ -329,7 +330,7 @@ class Uniform(Law):
     def kernel(self) -> Kernel:
         return _kernel(sympy.Integer(0), self.low, self.high)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.number(self.high - self.low))
 
     def masses_against(self, other: Law) -> tuple[tuple[Fraction, Fraction], ...] | None:
@@ -404,7 +405,7 @@ class Normal(Law):
     def kernel(self) -> Kernel:
         return _kernel(-((X - _of(self.mean)) ** 2) / (2 * _of(self.variance)))
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Any) -> bool:
@@ -428,7 +429,7 @@ class LogNormal(Law):
     def kernel(self) -> Kernel:
         return _kernel(-_LOG - (_LOG - _of(self.mean)) ** 2 / (2 * _of(self.variance)), 0)
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Any) -> bool:
@@ -495,7 +496,7 @@ class Laplace(Law):
     def kernel(self) -> Kernel:
         return _kernel(-sympy.Abs(X - _of(self.mean)) / _of(self.scale))
 
-    def log_total(self, ctx: Any) -> Any:
+    def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.number(2 * self.scale))
 
     def is_swapped_with(self, other: Any) -> bool:

@@ -8,11 +8,12 @@ from itertools import permutations
 from typing import Any
 
 from symacct import sizes
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import whole
 from symacct.errors import DomainError
-from symacct.exact import exact
+from symacct.exact import Order, exact
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mechanism import Mechanism
@@ -88,14 +89,14 @@ class FiniteMechanism(Mechanism):
     def one_pair(self) -> bool:  # type: ignore[override]
         return self.swap_symmetric
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         curves = [FiniteDirection(masses).curve(ctx) for masses in self.pairs]
         return lambda alpha: ctx.maximum(*(curve(alpha) for curve in curves))
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(*(FiniteDirection(masses).at_one(ctx) for masses in self.pairs))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(*(FiniteDirection(masses).at_infinity(ctx) for masses in self.pairs))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import MIR17
 
@@ -36,14 +37,14 @@ class Gaussian(Mechanism):
             sensitivity=positive(sensitivity, "Gaussian, sensitivity"),
         )
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate = self.at_one(ctx)
         return lambda alpha: ctx.number(alpha) * rate
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
 
 

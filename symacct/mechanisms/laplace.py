@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import MIR17
 
@@ -36,14 +37,14 @@ class Laplace(Mechanism):
             sensitivity=positive(sensitivity, "Laplace, sensitivity"),
         )
 
-    def shift(self, ctx: Any) -> Any:
+    def shift(self, ctx: Arithmetic) -> Number:
         """s = Δ/b."""
         return ctx.number(self.sensitivity) / ctx.number(self.b)
 
-    def excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         s = self.shift(ctx)
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             alpha = ctx.number(alpha)
             # The weights α/(2α−1) and (α−1)/(2α−1) sum to 1: expm1 keeps what exceeds 1.
             rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
@@ -51,11 +52,11 @@ class Laplace(Mechanism):
 
         return excess
 
-    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """( α(e^{λs} − 1 − λs) + λ(e^{−αs} − 1 + αs) )/(2α−1): what cancels is αλs."""
         s = self.shift(ctx)
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             alpha = ctx.number(alpha)
             lam = alpha - 1
             rise = alpha * ctx.exp_gap(lam * s) + lam * ctx.exp_gap(-(alpha * s))
@@ -63,8 +64,8 @@ class Laplace(Mechanism):
 
         return excess
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.exp_gap(-self.shift(ctx))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return self.shift(ctx)

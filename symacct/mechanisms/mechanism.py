@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from symacct.arithmetic import LogNumber
+from symacct.arithmetic import Arithmetic, LogNumber, Number
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
-from symacct.exact import order
+from symacct.exact import Order, order
 from symacct.expr import Node
 
 _CURVE = {"curve", "excess", "at_one", "at_infinity"}
@@ -45,7 +45,7 @@ class Mechanism(Node):
             f"class {cls.__name__}", {k: v for k, v in _REMEDIES.items() if k in needed}, stated
         )
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
 
         It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
@@ -56,23 +56,23 @@ class Mechanism(Node):
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
         return lambda alpha: ctx.log1p(excess(alpha)) / (ctx.number(alpha) - 1)
 
-    def excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The function α ↦ e^{(α−1)ε(α)} − 1, where it is the simpler one."""
         return None
 
-    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The same where nothing cancels, for arithmetics that round; `excess` unless given."""
         return self.excess(ctx)
 
-    def excess_in(self, ctx: Any) -> Callable[[Any], Any] | None:
+    def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The form of the excess that this arithmetic needs."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         """ε(1), the Kullback–Leibler bound."""
         raise NotImplementedError
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """ε(∞), the pure-DP bound."""
         raise NotImplementedError
 
@@ -85,10 +85,10 @@ class Mechanism(Node):
         return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
-def one_by_one(ctx: Any, curve: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def one_by_one(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
     """A curve that decides something exactly at each order, made to take arrays of orders too."""
 
-    def each(alpha: Any) -> Any:
+    def each(alpha: Order) -> Any:
         if isinstance(alpha, np.ndarray):
             parts = [(k, curve(order(one))) for k, one in enumerate(alpha)]
             return LogNumber.from_parts(alpha.shape, parts)

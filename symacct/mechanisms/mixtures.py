@@ -17,14 +17,16 @@ import sympy
 
 from symacct.arithmetic import (
     BALL,
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     MpmathArithmetic,
+    Number,
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, expression
+from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
 from symacct.integrals.expectations import (
@@ -77,7 +79,7 @@ class Overlap:
         first, second = self.P.log_progression, self.Q.log_progression
         return None if first is None or second is None else Series((first, second))
 
-    def log_totals(self, ctx: Any) -> tuple[Any, Any]:
+    def log_totals(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """The logarithms of the integrals of both kernels."""
         return self.P.log_total(ctx), self.Q.log_total(ctx)
 
@@ -96,20 +98,20 @@ class MixtureDirection(Direction):
     gamma: Exact = Fraction(1)
     reverse: bool = False
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         if self.overlap.is_equal:
             return lambda alpha: ctx.number(0)
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             power = 1 - alpha if self.reverse else alpha
             return ctx.log1p(_ask(ctx, self, power)) / ctx.number(alpha - 1)
 
         return rdp
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(0) if self.overlap.is_equal else _ask(ctx, self, None)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         """log(1−γ+γe^s), s the supremum of log(P/Q); that of the pair itself where γ = 1."""
         if self.gamma != 1 or self.reverse:
             raise NotImplementedError("order ∞ is answered by the pair itself")
@@ -195,25 +197,25 @@ def why_not_mixed(P: Law, Q: Law) -> str | None:  # noqa: N803
 
 
 @singledispatch
-def _ask(ctx: Any, direction: MixtureDirection, power: Any) -> Any:
+def _ask(ctx: Arithmetic, direction: MixtureDirection, power: Any) -> Number:
     """The excess of the moment, or the Kullback–Leibler divergence where power is None."""
     raise _no_integrals(ctx)
 
 
 @_ask.register
-def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Any:
+def _(ctx: BallArithmetic, direction: MixtureDirection, power: Any) -> Number:
     power = None if power is None else Fraction(power)
     return direction.overlap.in_balls(direction.question(power))
 
 
 @_ask.register
-def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Any:
+def _(ctx: Float64Arithmetic, direction: MixtureDirection, power: Any) -> Number:
     power = None if power is None else Fraction(power)
     return ctx.from_balls(lambda: direction.overlap.in_balls(direction.question(power)))
 
 
 @_ask.register
-def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Any:
+def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Number:
     overlap = direction.overlap
     question = direction.question(None if power is None else Fraction(power))
     if overlap.series is not None:
@@ -226,7 +228,7 @@ def _(ctx: MpmathArithmetic, direction: MixtureDirection, power: Any) -> Any:
 
 
 @_ask.register
-def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Any:
+def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Number:
     P: Any = direction.overlap.P  # noqa: N806
     Q: Any = direction.overlap.Q  # noqa: N806
     gamma = expression(direction.gamma)
@@ -251,13 +253,13 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Any:
 
 
 @singledispatch
-def _largest(ctx: Any, overlap: Overlap) -> Any:
+def _largest(ctx: Arithmetic, overlap: Overlap) -> Number:
     """sup log(P/Q)."""
     raise _no_integrals(ctx)
 
 
 @_largest.register
-def _(ctx: BallArithmetic, overlap: Overlap) -> Any:
+def _(ctx: BallArithmetic, overlap: Overlap) -> Number:
     bits = ctx.bits
     with precision(2 * bits):
         largest = largest_log_ratio(overlap.sides, bits)
@@ -268,12 +270,12 @@ def _(ctx: BallArithmetic, overlap: Overlap) -> Any:
 
 
 @_largest.register
-def _(ctx: Float64Arithmetic, overlap: Overlap) -> Any:
+def _(ctx: Float64Arithmetic, overlap: Overlap) -> Number:
     return ctx.from_balls(lambda: _largest(BALL, overlap))
 
 
 @_largest.register
-def _(ctx: MpmathArithmetic, overlap: Overlap) -> Any:
+def _(ctx: MpmathArithmetic, overlap: Overlap) -> Number:
     """A number read off the certified one: the search is the same in every arithmetic."""
     with precision(ctx.bits):
         value = _largest(BALL, overlap)
@@ -284,13 +286,13 @@ def _(ctx: MpmathArithmetic, overlap: Overlap) -> Any:
 
 
 @_largest.register
-def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Any:
+def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
     raise DomainError(
         "formula: found order ∞ of a pair of densities, which has no formula; ask for its value"
     )
 
 
-def log_mass(ctx: Any, kernel: Kernel) -> Any:
+def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
     """log ∫ e^log of a density given by its formula."""
     if isinstance(ctx, BallArithmetic):
         return _log_mass(kernel, ctx.bits)
@@ -308,7 +310,7 @@ def _span(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
     return X, low, high
 
 
-def _no_integrals(ctx: Any) -> DomainError:
+def _no_integrals(ctx: Arithmetic) -> DomainError:
     return DomainError(
         f"a pair of laws: found the arithmetic {type(ctx).__name__}, in which nothing is "
         "integrated; ask for the value, or for the formula"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from symacct.arithmetic import Float64Arithmetic
+from symacct.arithmetic import Arithmetic, Float64Arithmetic, Number
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import listed, rate
 from symacct.doors import flag
 from symacct.errors import DomainError, echo
-from symacct.exact import exact, order
+from symacct.exact import Order, exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.mechanisms.families import Law
@@ -98,29 +98,29 @@ class DistributionPair(Mechanism):
             return between(self.Q, self.P) if reverse else between(self.P, self.Q)
         return FiniteDirection([(q, p) for p, q in masses] if reverse else masses)
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         curves = [one.curve(ctx) for one in self._directions(ctx)]
 
-        def rdp(alpha: Any) -> Any:
+        def rdp(alpha: Order) -> Any:
             return ctx.maximum(*(curve(alpha) for curve in curves))
 
         # Whether the integral of two laws converges is decided exactly, order by order.
         return one_by_one(ctx, rdp) if self.masses is None else rdp
 
-    def stable_excess(self, ctx: Any) -> Callable[[Any], Any] | None:
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         if self.masses is None:
             return None
         directions: list[Any] = self._directions(ctx)
         curves = [one.stable_excess(ctx) for one in directions]
         return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(*(one.at_one(ctx) for one in self._directions(ctx)))
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions(ctx)))
 
-    def _directions(self, ctx: Any) -> list[Direction]:
+    def _directions(self, ctx: Arithmetic) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
         both = (False,) if self.swap_symmetric else (False, True)
         found = [self.direction(reverse) for reverse in both]
@@ -128,7 +128,7 @@ class DistributionPair(Mechanism):
             return [RoundedDirection(one) for one in found]
         return found
 
-    def divergence(self, alpha: Any, digits: int = 30, reverse: bool = False) -> Any:
+    def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Any:
         """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].
 
         >>> pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
@@ -153,7 +153,7 @@ class DistributionPair(Mechanism):
         """The pair (Q, P)."""
         return type(self)(self.Q, self.P, self.adjacency)
 
-    def sampled(self, gamma: Any) -> DistributionPair:
+    def sampled(self, gamma: Number) -> DistributionPair:
         """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair
 
         where P is the law with the record. DomainError for a pair that is not finite.
@@ -172,7 +172,7 @@ class DistributionPair(Mechanism):
         return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)
 
 
-def mixture(masses: Iterable[tuple[Any, Any]], gamma: Any) -> list[tuple[Any, Any]]:
+def mixture(masses: Iterable[tuple[Any, Any]], gamma: Number) -> list[tuple[Any, Any]]:
     """((1−γ)q + γp, q) for every outcome; γ may be a SymPy expression."""
     return [(q + gamma * (p - q), q) for p, q in masses]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import KOV15, MIR17
 
@@ -21,48 +22,48 @@ class ResponsePair(Mechanism):
     one_pair = True
     swap_symmetric = True  # swapping the two answers swaps the two laws
 
-    def truth_probability(self, ctx: Any) -> Any:
+    def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p of the first answer under the first law."""
         raise NotImplementedError
 
-    def log_odds(self, ctx: Any) -> Any:
+    def log_odds(self, ctx: Arithmetic) -> Number:
         """t = log(p/(1−p)), of either sign."""
         raise NotImplementedError
 
-    def lie_probability(self, ctx: Any) -> Any:
+    def lie_probability(self, ctx: Arithmetic) -> Number:
         """1 − p."""
         return 1 - self.truth_probability(ctx)
 
-    def excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         p, t = self.truth_probability(ctx), self.log_odds(ctx)
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
             # p^α(1−p)^{1−α} = p e^{λt}; the weights p and 1−p sum to 1.
             return p * ctx.expm1(lam * t) + (1 - p) * ctx.expm1(-lam * t)
 
         return excess
 
-    def stable_excess(self, ctx: Any) -> Callable[[Any], Any]:
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         one = ctx.number(1)
 
-        def excess(alpha: Any) -> Any:
+        def excess(alpha: Order) -> Any:
             lam = ctx.number(alpha) - 1
             return self.over_answers(ctx, lambda x: ctx.power_gap(one, x, lam))
 
         return excess
 
-    def over_answers(self, ctx: Any, gap: Callable[[Any], Any]) -> Any:
+    def over_answers(self, ctx: Arithmetic, gap: Callable[[Order], Number]) -> Number:
         """(1−p) gap(t) + p gap(−t): an expectation under the second law."""
         t = self.log_odds(ctx)
         return self.lie_probability(ctx) * gap(t) + self.truth_probability(ctx) * gap(-t)
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         if ctx.rounds:
             return self.over_answers(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x))
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
 
-    def at_infinity(self, ctx: Any) -> Any:
+    def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.maximum(self.log_odds(ctx), -self.log_odds(ctx))
 
 
@@ -83,11 +84,11 @@ class RandomizedResponse(ResponsePair):
     def __new__(cls, p: Any) -> RandomizedResponse:
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
 
-    def truth_probability(self, ctx: Any) -> Any:
+    def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p with which one law gives the first answer."""
         return ctx.number(self.p)
 
-    def log_odds(self, ctx: Any) -> Any:
+    def log_odds(self, ctx: Arithmetic) -> Number:
         """log(p/(1−p)), of either sign."""
         if isinstance(self.p, Fraction):
             return ctx.log(ctx.number(self.p / (1 - self.p)))
@@ -120,14 +121,14 @@ class PureDP(ResponsePair):
     def stated_adjacency(self) -> Adjacency:
         return self.adjacency
 
-    def truth_probability(self, ctx: Any) -> Any:
+    def truth_probability(self, ctx: Arithmetic) -> Number:
         """p = e^{ε₀}/(1+e^{ε₀})."""
         return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))
 
-    def lie_probability(self, ctx: Any) -> Any:
+    def lie_probability(self, ctx: Arithmetic) -> Number:
         """1 − p = 1/(1+e^{ε₀})."""
         return 1 / (1 + ctx.exp(ctx.number(self._fields["epsilon"])))
 
-    def log_odds(self, ctx: Any) -> Any:
+    def log_odds(self, ctx: Arithmetic) -> Number:
         """log(p/(1−p)) = ε₀."""
         return ctx.number(self._fields["epsilon"])

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 
 from symacct import sizes
-from symacct.arithmetic import BALL, Float64Arithmetic, LogNumber, MpmathArithmetic
+from symacct.arithmetic import (
+    BALL,
+    Arithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+)
 from symacct.arithmetic.ball import precision
-from symacct.exact import order
+from symacct.exact import Order, order
+from symacct.rdp_curve import RDPCurve
 from symacct.sums.differences import GUARD_BITS, is_resolved
 
 #: (arithmetic, the mechanism's curve in it, α) → a number >= 0.
@@ -19,20 +27,20 @@ Formula = Callable[[Any, Any, Any], Any]
 
 
 @singledispatch
-def carefully(ctx: Any, formula: Formula, eps: Any, alpha: Any) -> Any:
+def carefully(ctx: Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order) -> Number:
     """The formula itself: a ball says how many digits it lost, and an expression loses none."""
     return formula(ctx, eps, alpha)
 
 
 @carefully.register
-def _(ctx: MpmathArithmetic, formula: Formula, eps: Any, alpha: Any) -> Any:
+def _(ctx: MpmathArithmetic, formula: Formula, eps: RDPCurve, alpha: Order) -> Number:
     """With digits to spare: a value that is the square of what it is made of loses half of them."""
     finer = MpmathArithmetic(4 * ctx.bits)
     return ctx.mp.mpf(1) * ctx.mp.make_mpf(formula(finer, eps.using(finer), alpha)._mpf_)
 
 
 @carefully.register
-def _(ctx: Float64Arithmetic, formula: Formula, eps: Any, alpha: Any) -> LogNumber:
+def _(ctx: Float64Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order) -> LogNumber:
     """float64 has no digits to lose: certified values, rounded."""
     if isinstance(alpha, np.ndarray):
         found = [_rounded(formula, eps, order(one)) for one in alpha.ravel()]
@@ -40,7 +48,7 @@ def _(ctx: Float64Arithmetic, formula: Formula, eps: Any, alpha: Any) -> LogNumb
     return LogNumber(*_rounded(formula, eps, alpha))
 
 
-def _rounded(formula: Formula, eps: Any, alpha: Any) -> tuple[float, float]:
+def _rounded(formula: Formula, eps: RDPCurve, alpha: Order) -> tuple[float, float]:
     """Sign and logarithm of the value in balls."""
     limit, bits = sizes.current().bits, Float64Arithmetic.bits + GUARD_BITS
     while True:

@@ -10,14 +10,21 @@ import sympy
 
 from symacct.amplification.sampled_pairs import shape_ratio
 from symacct.amplification.triples.careful import carefully
-from symacct.arithmetic import BallArithmetic, MpmathArithmetic, SymbolicArithmetic
+from symacct.arithmetic import (
+    Arithmetic,
+    BallArithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -53,12 +60,12 @@ def has_dominating_pair(node: Node) -> str | None:
     takes_exact=True,
     status="proved",
 )
-def above_one(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
     if gamma == 0:
         return ctx.number(0)
 
-    def expected(ctx: Any, eps: Any, alpha: Any) -> Any:
+    def expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
         return expectation(ctx, eps.node, None if alpha == 1 else alpha, gamma)
 
     value = carefully(ctx, expected, eps, alpha)
@@ -67,7 +74,7 @@ def above_one(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
 
 
-def psi(ctx: Any, alpha: Any, log_t: Any) -> Any:
+def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
     """(t^α − 1)(1 − t^{1−α}), and (t−1) log t where α is None."""
     if alpha is None:
         return ctx.expm1(log_t) * log_t
@@ -76,12 +83,12 @@ def psi(ctx: Any, alpha: Any, log_t: Any) -> Any:
 
 
 @singledispatch
-def expectation(ctx: Any, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
+def expectation(ctx: Arithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
     """E_Q[ψ(1−γ+γL); L > 1]"""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
-def of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> Any:
+def of_answers(ctx: Arithmetic, mechanism: ResponsePair, alpha: Order, gamma: Exact) -> Number:
     """ψ(u)/(e+1), u = 1−γ+γe"""
     pure = mechanism.at_infinity(ctx)
     log_u = ctx.log1p(ctx.number(gamma) * ctx.expm1(pure))
@@ -89,7 +96,7 @@ def of_answers(ctx: Any, mechanism: ResponsePair, alpha: Any, gamma: Exact) -> A
 
 
 @expectation.register
-def _(ctx: BallArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
+def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
     order, shift = None if alpha is None else Fraction(alpha), 1 / Fraction(shape_ratio(mechanism))
@@ -99,7 +106,7 @@ def _(ctx: BallArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
 
 
 @expectation.register
-def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any:
+def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
     mp, rate = ctx.mp, ctx.number(gamma)
@@ -120,7 +127,7 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Any, gamma: Fraction) -> Any
 
 
 @expectation.register
-def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Any, gamma: Exact) -> Any:
+def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
     z, rate = sympy.Dummy("z", real=True), ctx.number(gamma)

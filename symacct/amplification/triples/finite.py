@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 from typing import Any
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import FiniteMechanism, RandomizedResponse
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.finite import alike_once
 from symacct.operations.subsample import SAMPLINGS
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -43,7 +45,7 @@ def has_finitely_many_laws(node: Node) -> str | None:
     takes_exact=True,
     status="proved",
 )
-def record_replaced(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def record_replaced(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max D_α( (1−γ)q + γp ‖ (1−γ)q + γp′ ) over the laws p, p′ and q"""
     return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE")
 
@@ -63,12 +65,12 @@ def record_replaced(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     takes_exact=True,
     status="proved",
 )
-def record_added_or_removed(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def record_added_or_removed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp and the laws p and q"""
     return largest(ctx, eps, alpha, gamma, "TRIPLE-FINITE-ONE")
 
 
-def largest(ctx: Any, eps: Any, alpha: Any, gamma: Exact, name: str) -> Any:
+def largest(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, name: str) -> Number:
     """The largest D_α over the triples; what does not depend on the order is remembered."""
     if gamma == 0:
         return ctx.number(0)

@@ -11,20 +11,23 @@ import numpy as np
 from symacct.amplification.sampled_pairs import shape_ratio
 from symacct.amplification.triples.gaussian_poisson import is_gaussian
 from symacct.arithmetic import (
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     LogNumber,
     MpmathArithmetic,
+    Number,
 )
 from symacct.arithmetic.ball import precision
 from symacct.claims import REPLACE_ONE, Kind, Orders
 from symacct.errors import DomainError
-from symacct.exact import Exact, order
+from symacct.exact import Exact, Order, order
 from symacct.expr import Node
 from symacct.integrals.plane import Majorant, Triple, plan, rows_of, triple_excess
 from symacct.integrals.triangles import Triangles, largest_end
 from symacct.mechanisms import ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -62,7 +65,7 @@ def in_numbers(node: Node) -> str | None:
     applies=in_numbers,
     **_STATED,
 )
-def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G(B) = E[m^α n^{1−α}],
     m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ;
     s is one of 0, 10^{−40}, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
@@ -77,7 +80,7 @@ def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     applies=in_numbers,
     **_STATED,
 )
-def larger_end(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
     return _value(ctx, eps, alpha, gamma, False)
 
@@ -88,7 +91,7 @@ def _decided(triangles: Triangles) -> tuple[Triple, Fraction]:
         return largest_end(triangles)
 
 
-def _value(ctx: Any, eps: Any, alpha: Any, gamma: Exact, with_share: bool) -> Any:
+def _value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, with_share: bool) -> Number:
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
@@ -105,7 +108,7 @@ def _value(ctx: Any, eps: Any, alpha: Any, gamma: Exact, with_share: bool) -> An
 
 
 @singledispatch
-def excess(ctx: Any, triple: Triple) -> Any:
+def excess(ctx: Arithmetic, triple: Triple) -> Number:
     """E[m^α n^{1−α}] − 1 of one triangle."""
     raise DomainError(
         f"TRIPLE-GAUSSIAN: found {type(ctx).__name__}, needed balls or float64: which triangle is "
@@ -114,12 +117,12 @@ def excess(ctx: Any, triple: Triple) -> Any:
 
 
 @excess.register
-def _(ctx: BallArithmetic, triple: Triple) -> Any:
+def _(ctx: BallArithmetic, triple: Triple) -> Number:
     return triple_excess(triple)
 
 
 @excess.register
-def _(ctx: MpmathArithmetic, triple: Triple) -> Any:
+def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
     """The same nodes and weights, summed in mpmath with digits to spare."""
     with precision(ctx.bits):
         rule = plan(triple, ctx.bits)

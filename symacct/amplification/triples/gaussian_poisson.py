@@ -12,19 +12,22 @@ import sympy
 from symacct.amplification.pairs import has_rational_pair
 from symacct.amplification.sampled_pairs import shape_ratio
 from symacct.arithmetic import (
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     LogNumber,
     MpmathArithmetic,
+    Number,
     SymbolicArithmetic,
 )
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.opposite import opposite_kl
 from symacct.integrals.plane import Floats, Triple, triple_excess
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -51,7 +54,7 @@ def is_gaussian(node: Node) -> str | None:
     takes_exact=True,
     status="proved",
 )
-def at_opposite_ends(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def at_opposite_ends(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_{x~N(0,1)}[ (1−γ+γe^{δx−δ²/2})^α (1−γ+γe^{−δx−δ²/2})^{1−α} ]/(α−1),
     δ = Δ/σ, any real α > 1"""
     if gamma == 0:
@@ -65,39 +68,39 @@ def at_opposite_ends(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 
 
 @singledispatch
-def log_moment(ctx: Any, alpha: Any, gamma: Any, shift: Any) -> Any:
+def log_moment(ctx: Arithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
     """(α−1) ε′(α)"""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
 @singledispatch
-def relative_entropy(ctx: Any, gamma: Any, shift: Any) -> Any:
+def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
     """E[m log(m/n)]"""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
 @log_moment.register
-def _(ctx: BallArithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
     return triple_excess(Triple(Fraction(alpha), gamma, shift, -shift)).log1p()
 
 
 @relative_entropy.register
-def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Number:
     return opposite_kl(gamma, shift)
 
 
 @log_moment.register
-def _(ctx: SymbolicArithmetic, alpha: Any, gamma: Any, shift: Any) -> Any:
+def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, shift: Any) -> Number:
     order = ctx.number(alpha)
     return ctx.log(_integral(ctx, gamma, shift, lambda m, n: m**order * n ** (1 - order)))
 
 
 @relative_entropy.register
-def _(ctx: SymbolicArithmetic, gamma: Any, shift: Any) -> Any:
+def _(ctx: SymbolicArithmetic, gamma: Number, shift: Any) -> Number:
     return _integral(ctx, gamma, shift, lambda m, n: m * sympy.log(m / n))
 
 
-def _integral(ctx: SymbolicArithmetic, gamma: Any, shift: Any, value: Any) -> sympy.Expr:
+def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) -> sympy.Expr:
     x = sympy.Dummy("z", real=True)
     rate, delta = ctx.number(gamma), ctx.number(shift)
     m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
@@ -106,7 +109,7 @@ def _integral(ctx: SymbolicArithmetic, gamma: Any, shift: Any, value: Any) -> sy
 
 
 @log_moment.register
-def _(ctx: MpmathArithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: MpmathArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
     """By mpmath's own quadrature of the convex integrand, which is nonnegative."""
     order = ctx.number(alpha)
 
@@ -118,14 +121,16 @@ def _(ctx: MpmathArithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> An
 
 
 @relative_entropy.register
-def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: MpmathArithmetic, gamma: Fraction, shift: Fraction) -> Number:
     def gap(mp: Any, u: Any, w: Any) -> Any:
         return (1 + u) * (mp.log1p(u) - mp.log1p(w)) - u + w
 
     return _by_quadrature(ctx, gamma, shift, ctx.number(1), gap)
 
 
-def _by_quadrature(ctx: MpmathArithmetic, gamma: Any, shift: Any, order: Any, gap: Any) -> Any:
+def _by_quadrature(
+    ctx: MpmathArithmetic, gamma: Number, shift: Any, order: Any, gap: Any
+) -> Number:
     mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
         rate, delta = ctx.number(gamma), ctx.number(shift)
@@ -142,16 +147,16 @@ def _by_quadrature(ctx: MpmathArithmetic, gamma: Any, shift: Any, order: Any, ga
 
 
 @log_moment.register
-def _(ctx: Float64Arithmetic, alpha: Any, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
     logs = [_float_log_excess(one, gamma, shift) for one in np.atleast_1d(alpha)]
     return ctx.log1p(LogNumber(1.0, np.reshape(logs, np.shape(alpha))))
 
 
 @relative_entropy.register
-def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Any:
+def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
     return LogNumber(1.0, _float_log_excess(1, gamma, shift))
 
 
-def _float_log_excess(alpha: Any, gamma: Fraction, shift: Fraction) -> float:
+def _float_log_excess(alpha: Order, gamma: Fraction, shift: Fraction) -> float:
     delta = float(shift)
     return Floats(float(alpha), float(gamma), delta, -delta, 0.0).log_sum(min(0.1, 0.2 / delta))

@@ -6,11 +6,13 @@ from typing import Any
 
 from symacct.amplification.pairs import from_pair, has_rational_pair
 from symacct.amplification.zw19 import log_moment
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import Exact
+from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import Laplace, ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -45,13 +47,13 @@ def has_a_curve(node: Node) -> str | None:
 
 
 @theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=has_a_curve, takes_exact=True, **_STATED)
-def on_the_line(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), Q the noise and P the noise moved by Δ"""
     return from_pair(ctx, eps, alpha, gamma)
 
 
 @theorem("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line, **_STATED)
-def at_whole_orders(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) = log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)

@@ -11,12 +11,13 @@ from functools import singledispatch
 from typing import Any
 
 from symacct.amplification.triples.careful import carefully
-from symacct.arithmetic import SymbolicArithmetic
+from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.claims import ALL_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import PureDP
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
@@ -33,7 +34,7 @@ def is_no_class(node: Node) -> str | None:
     return "for all ε₀-DP mechanisms there is an exact theorem" if is_pure(node) is None else None
 
 
-def _states(name: str, operation: type[Node], place: str, reads: str) -> Callable[[Any], Any]:
+def _states(name: str, operation: type[Node], place: str, reads: str) -> Callable[[Order], Number]:
     """Register the bound as exact for all ε₀-DP mechanisms, and as an upper one for each."""
 
     def register(bound: Any) -> Any:
@@ -70,14 +71,14 @@ def _states(name: str, operation: type[Node], place: str, reads: str) -> Callabl
 
 
 @_states("TRIPLE-PURE", SubsampleWithoutReplacement, "Theorem 2", "replace-one")
-def of_fixed_size(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def of_fixed_size(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log max{ (u^α + e v^α)/(e+1), (u^α + u^{1−α} + e(1−γ) + γ)/(e+2) },
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
     return _value(ctx, eps, alpha, gamma, _FIXED_SIZE)
 
 
 @_states("TRIPLE-PURE-POISSON", PoissonSubsample, "Theorem 3", "add/remove")
-def of_poisson(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
+def of_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """(α−1) ε′(α) = log( (u^α v^{1−α} + v^α u^{1−α} + (e−1)v)/(e+1) ),
     e = e^{ε(∞)}, u = 1−γ+γe, v = 1−γ+γ/e"""
     return _value(ctx, eps, alpha, gamma, _POISSON)
@@ -86,7 +87,7 @@ def of_poisson(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
 class FixedSize:
     """The largest of the moment of two answers and that of three."""
 
-    def excess(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """max{ u^α − 1 + e(v^α − 1), (e+1)/(e+2) (u^α − 1)(1 − u^{1−α}) }/(e+1)"""
         e, log_u, log_v = numbers(ctx, eps, gamma)
         order = ctx.number(alpha)
@@ -95,7 +96,7 @@ class FixedSize:
         three = -(rise * ctx.expm1((1 - order) * log_u)) / (e + 2)
         return ctx.maximum(two, three)
 
-    def moment(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """The same, as it is printed."""
         e, u, v = printed(ctx, eps, gamma)
         order = ctx.number(alpha)
@@ -103,13 +104,15 @@ class FixedSize:
         three = (u**order + u ** (1 - order) + e * (1 - gamma) + gamma) / (e + 2)
         return ctx.maximum(two, three)
 
-    def relative_entropy(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def relative_entropy(
+        self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
+    ) -> Number:
         """max{ (u log u + e v log v)/(e+1), (u−1) log u/(e+2) }"""
         e, log_u, log_v = numbers(ctx, eps, gamma)
         two = (ctx.exp(log_u) * log_u + e * ctx.exp(log_v) * log_v) / (e + 1)
         return ctx.maximum(two, ctx.expm1(log_u) * log_u / (e + 2))
 
-    def largest_ratio(self, ctx: Any, eps: Any, gamma: Any) -> Any:
+    def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
         """log u"""
         return numbers(ctx, eps, gamma)[1]
 
@@ -117,27 +120,29 @@ class FixedSize:
 class Poisson:
     """The antithetic coupling: the one ratio is e where the other is 1/e."""
 
-    def excess(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """v (1 − t^{1−α})(t^α − 1)/(e+1), t = u/v"""
         e, log_u, log_v = numbers(ctx, eps, gamma)
         order, log_t = ctx.number(alpha), log_u - log_v
         rise = -(ctx.expm1((1 - order) * log_t) * ctx.expm1(order * log_t))
         return ctx.exp(log_v) * rise / (e + 1)
 
-    def moment(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """The same, as it is printed."""
         e, u, v = printed(ctx, eps, gamma)
         order = ctx.number(alpha)
         there, back = u**order * v ** (1 - order), v**order * u ** (1 - order)
         return (there + back + (e - 1) * v) / (e + 1)
 
-    def relative_entropy(self, ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+    def relative_entropy(
+        self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
+    ) -> Number:
         """(u − v) log(u/v)/(e+1)"""
         e, log_u, log_v = numbers(ctx, eps, gamma)
         log_t = log_u - log_v
         return ctx.exp(log_v) * ctx.expm1(log_t) * log_t / (e + 1)
 
-    def largest_ratio(self, ctx: Any, eps: Any, gamma: Any) -> Any:
+    def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
         """log(u/v)"""
         _, log_u, log_v = numbers(ctx, eps, gamma)
         return log_u - log_v
@@ -146,7 +151,7 @@ class Poisson:
 _FIXED_SIZE, _POISSON = FixedSize(), Poisson()
 
 
-def numbers(ctx: Any, eps: Any, gamma: Exact) -> tuple[Any, Any, Any]:
+def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
     """e, log u and log v, without cancellation for small γ or ε₀."""
     pure, rate = eps(INFINITY), ctx.number(gamma)
     log_u = ctx.log1p(rate * ctx.expm1(pure))
@@ -155,13 +160,13 @@ def numbers(ctx: Any, eps: Any, gamma: Exact) -> tuple[Any, Any, Any]:
     return ctx.exp(pure), log_u, log_v
 
 
-def printed(ctx: Any, eps: Any, gamma: Exact) -> tuple[Any, Any, Any]:
+def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
     """e, u and v."""
     e, rate = ctx.exp(eps(INFINITY)), ctx.number(gamma)
     return e, 1 - rate + rate * e, 1 - rate + rate / e
 
 
-def _value(ctx: Any, eps: Any, alpha: Any, gamma: Exact, worst: Any) -> Any:
+def _value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
     """ε′(α) of the worst triple."""
     if gamma == 0:
         return ctx.number(0)
@@ -175,11 +180,11 @@ def _value(ctx: Any, eps: Any, alpha: Any, gamma: Exact, worst: Any) -> Any:
 
 
 @singledispatch
-def _log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Exact, worst: Any) -> Any:
+def _log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
     """(α−1) ε′(α)"""
     return ctx.log1p(carefully(ctx, lambda *at: worst.excess(*at, gamma), eps, alpha))
 
 
 @_log_moment.register
-def _(ctx: SymbolicArithmetic, eps: Any, alpha: Any, gamma: Exact, worst: Any) -> Any:
+def _(ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
     return ctx.log(worst.moment(ctx, eps, alpha, ctx.number(gamma)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import INTEGER_ORDERS, REPLACE_ONE, Kind, Orders
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.operations.subsample import PoissonSubsample
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import always, theorem
 
@@ -25,7 +25,7 @@ from symacct.theory import always, theorem
     default=True,
     status="proved",
 )
-def through_neither(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def through_neither(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= ( log A(2α) + log A(2α−1) )/(2(α−1)),
     A(n) = (1−γ)^{n−1}(nγ−γ+1) + Σ_{l=2}^{n} C(n,l)(1−γ)^{n−l}γ^l e^{(l−1)ε(l)}"""
     there, back = (log_moment(ctx, eps, n, gamma) for n in (2 * alpha, 2 * alpha - 1))
@@ -45,7 +45,7 @@ def through_neither(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     default=True,
     status="proved",
 )
-def of_one_record(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def of_one_record(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)};
     ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1))"""
