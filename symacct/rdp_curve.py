@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from symacct.arithmetic.context import Arithmetic, Number
 from symacct.exact import Order
@@ -28,6 +28,9 @@ class RDPCurve(Protocol):
 
     def exponentials(self) -> Exponentials | None:
         """The same over a run of orders in balls; None where exponentials do not make it up."""
+
+    def remember(self, what: str) -> dict[Any, Any]:
+        """A table for what else is computed from this curve, kept as long as its values."""
 
     def using(self, ctx: Arithmetic) -> RDPCurve:
         """The same curve in another arithmetic, or in balls at the precision now current."""

@@ -9,7 +9,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
-from symacct.operations.compose import Compose
+from symacct.operations.compose import Compose, Count
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.scale import Scale
 from symacct.rdp_curve import RDPCurve
@@ -30,7 +30,9 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     monotone=True,
     status="proved",
 )
-def composition(ctx: Arithmetic, eps: RDPCurve, alpha: Order, terms: Mapping[Any, int]) -> Number:
+def composition(
+    ctx: Arithmetic, eps: tuple[RDPCurve, ...], alpha: Order, terms: Mapping[Node, Count]
+) -> Number:
     """ε(α) = Σ n_i ε_i(α)"""
     total = ctx.number(0)
     for curve, count in zip(eps, terms.values(), strict=True):

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, singledispatch
-from typing import Any
+from typing import Any, cast
 
 from flint import arb
 
@@ -128,10 +128,10 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     """The largest divergence at α; what does not depend on the order is remembered."""
     if gamma == 0 or gamma == 1:
         return eps(alpha) if gamma == 1 else ctx.number(0)
-    if alpha == INFINITY and eps.node.masses is None:
+    pair = pair_of(eps)
+    if alpha == INFINITY and pair.masses is None:
         # The largest log-ratio of a mixture is that of the pair; its smallest is nearer to 0.
         return ctx.log1p(ctx.number(gamma) * ctx.expm1(eps(INFINITY)))
-    pair = eps.node
     if pair.masses is None and has_closed_form(pair.P, pair.Q):
         if ctx.is_infinite(eps(alpha)):
             return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
@@ -140,7 +140,7 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
             return ctx.maximum(*logs) / (alpha - 1)
     known = eps.remember("sampled directions")
     if gamma not in known:
-        directions = _directions(eps.node, gamma)
+        directions = _directions(pair, gamma)
         known[gamma] = directions, [direction.curve(ctx) for direction in directions]
     directions, curves = known[gamma]
     if isinstance(alpha, int | float) and alpha in (1, INFINITY):
@@ -150,6 +150,11 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
+def pair_of(eps: RDPCurve) -> DistributionPair:
+    """The two laws whose curve is read."""
+    return cast(DistributionPair, eps.node)
+
+
 def _roles(pair: DistributionPair) -> tuple[bool, ...]:
     """Is Q the law with the record? Both, or one where a symmetry swaps them."""
     return (False,) if pair.swap_symmetric else (False, True)
@@ -157,7 +162,7 @@ def _roles(pair: DistributionPair) -> tuple[bool, ...]:
 
 def _log_moment(
     ctx: BallArithmetic, eps: RDPCurve, role: bool, gamma: Exact
-) -> Callable[[int], Any]:
+) -> Callable[[int], arb]:
     """L(n) = log E_q[(m/q)^n] at whole n >= 1, by the moments of the pair:
 
     E_q[(m/q)^n] − 1 = Σ_{l>=2} C(n,l)(1−γ)^{n−l}γ^l (e^{(l−1)D_l(p‖q)} − 1).
@@ -165,7 +170,7 @@ def _log_moment(
     terms, rate = _moments(ctx, eps, role), ctx.number(gamma)
     known = eps.remember(f"logarithms of sampled moments, {role}, {gamma}")
 
-    def at(n: int) -> Any:
+    def at(n: int) -> arb:
         if n not in known:
             known[n] = ctx.number(0) if n == 1 else log_sum(ctx, terms, n, rate)
         return known[n]
@@ -177,7 +182,7 @@ def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
     """e^{(l−1)D_l} − 1 of one direction of the pair."""
     known = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
-        known["terms"] = Terms(_DirectionCurve(ctx, eps.node.direction(reverse)))
+        known["terms"] = Terms(_DirectionCurve(ctx, pair_of(eps).direction(reverse)))
     return known["terms"]
 
 
@@ -211,7 +216,7 @@ def _that_count(
     if not isinstance(alpha, int | Fraction) or alpha < 2:
         return directions
     found = [direction for direction in directions if not direction.reverse]
-    pair = eps.node
+    pair = pair_of(eps)
     if (
         len(found) == 1
         or not isinstance(ctx, BallArithmetic)

@@ -20,9 +20,11 @@ from symacct.arithmetic import (
     Float64Arithmetic,
     MpmathArithmetic,
     Number,
+    RuledArithmetic,
     SymbolicArithmetic,
 )
 from symacct.exact import Exact, Order
+from symacct.expr import Node
 from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
@@ -69,7 +71,7 @@ def _over_answers(
     return (1 - p) * value(first) + p * value(second)
 
 
-def shape_ratio(mechanism: Mechanism) -> Any:
+def shape_ratio(mechanism: Node) -> Exact:
     """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
     noise, sensitivity = mechanism.fields().values()
     return noise / sensitivity
@@ -142,7 +144,7 @@ def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Orde
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 
-def by_quadrature(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order) -> Number:
+def by_quadrature(ctx: RuledArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Order) -> Number:
     """The expectation of the gap by a fixed rule, in an arithmetic that has rules."""
     scale, order = ctx.number(shape_ratio(mechanism)), ctx.number(1 if alpha is None else alpha)
     gap = _gap(ctx, gamma, None if alpha is None else order - 1)
@@ -151,7 +153,7 @@ def by_quadrature(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact, alpha: Or
 
 
 def _over_gaussian(
-    ctx: Arithmetic, sigma: Any, order: Any, gap: Callable[[Order], Number]
+    ctx: RuledArithmetic, sigma: Any, order: Any, gap: Callable[[Order], Number]
 ) -> Number:
     """E_{z~N(0,σ²)}[gap((2z−1)/(2σ²))], a sum over the grid −Rσ, −Rσ + σ/k, … α + Rσ.
 
@@ -172,7 +174,7 @@ def _over_gaussian(
 
 
 def _over_laplace(
-    ctx: Arithmetic, scale: Any, order: Any, gap: Callable[[Order], Number]
+    ctx: RuledArithmetic, scale: Any, order: Any, gap: Callable[[Order], Number]
 ) -> Number:
     """½ gap(−s) + ½ e^{−s} gap(s) + (s/2) ∫_0^1 e^{−sz} gap(s(2z−1)) dz, s = Δ/b."""
     s = 1 / scale

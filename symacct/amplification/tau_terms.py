@@ -27,7 +27,7 @@ from symacct.theory import theorem
 #: τ = 0 is no τ, so that nobody asks for it by name.
 OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
 
-Run = tuple[Any, int]  # the first of some orders in a row, and how many there are
+Run = tuple[Number, int]  # the first of some orders in a row, and how many there are
 
 
 def is_nondecreasing(node: Node) -> str | None:
@@ -135,7 +135,7 @@ def _is_whole_sum(tau: int, alpha: Order) -> bool:
 
 def _runs(alpha: Order, tau: int, sides: int, first: int) -> list[Run]:
     """The orders first … τ and, on two sides, α−τ+1 … α: those whose terms stay as they are."""
-    runs = [(first, max(tau - first + 1, 0))]
+    runs: list[Run] = [(first, max(tau - first + 1, 0))]
     if sides == 2:
         # A symbolic order is taken to be larger than what would be skipped.
         skipped = max(first - (alpha - tau + 1), 0) if isinstance(alpha, int) else 0
@@ -156,7 +156,7 @@ def replaced_terms(
 
 
 @singledispatch
-def weights(ctx: Arithmetic, alpha: int, gamma: Number, first: int) -> Iterator[Any]:
+def weights(ctx: Arithmetic, alpha: Order, gamma: Number, first: Number) -> Iterator[Number]:
     """b_first, b_{first+1}, …: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ)."""
     keep = 1 - gamma
     if ctx.is_zero(keep):

@@ -22,7 +22,7 @@ from symacct.exact import INFINITY, Order
 from symacct.rdp_curve import RDPCurve
 from symacct.sums.differences import GUARD_BITS, differences_at
 
-Differences = Callable[[Order], Number]
+Differences = Callable[[Number], Number]
 
 
 def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:

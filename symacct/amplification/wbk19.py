@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flint import arb
@@ -101,7 +101,7 @@ def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
 @singledispatch
 def ternary_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
-    largest = alpha if isinstance(alpha, int) else int(np.max(alpha))
+    largest = alpha if isinstance(alpha, int) else int(np.max(np.asarray(alpha)))
     return ternary_head(ctx, eps, alpha, gamma, largest)
 
 
@@ -256,7 +256,7 @@ def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> 
         return eps(alpha)
     if alpha == 1:
         return hull[1][1] / hull[1][0] if len(hull) > 1 else eps(1)
-    return chord_at(hull, alpha - 1, ctx.number) / ctx.number(alpha - 1)
+    return chord_at(hull, cast(Fraction, alpha) - 1, ctx.number) / ctx.number(alpha - 1)
 
 
 def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> list[Point]:

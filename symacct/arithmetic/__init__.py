@@ -1,7 +1,7 @@
 """The contexts that give a formula its meaning: balls, mpmath, float64, SymPy."""
 
 from symacct.arithmetic.ball import BALL, BallArithmetic
-from symacct.arithmetic.context import Arithmetic, Number
+from symacct.arithmetic.context import Arithmetic, Number, RuledArithmetic
 from symacct.arithmetic.float64 import FLOAT64, Float64Arithmetic, LogNumber
 from symacct.arithmetic.mp import MpmathArithmetic, UpwardMpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
@@ -15,6 +15,7 @@ __all__ = [
     "LogNumber",
     "MpmathArithmetic",
     "Number",
+    "RuledArithmetic",
     "SymbolicArithmetic",
     "UpwardMpmathArithmetic",
 ]

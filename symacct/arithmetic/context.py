@@ -71,6 +71,19 @@ class Arithmetic(Protocol):
         """Is x exactly ∞?"""
 
 
+class RuledArithmetic(Arithmetic, Protocol):
+    """An arithmetic with quadrature rules of a fixed number of terms."""
+
+    def grid_nats(self) -> Number:
+        """How many nats below a sum over a grid its errors must be."""
+
+    def long_sum(self, term: Callable[[Number], Number], last: Number) -> Number:
+        """Σ term(i) for 0 <= i <= last."""
+
+    def integral(self, value: Callable[[Number], Number], pieces: Number) -> Number:
+        """∫_0^1 value(z) dz of a function smooth on equally many pieces."""
+
+
 class PlainGaps:
     """The gaps as they are defined, for arithmetics in which cancellation does no harm."""
 

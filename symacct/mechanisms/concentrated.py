@@ -9,7 +9,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import above_one, nonnegative
-from symacct.exact import INFINITY, Exact, Order
+from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import BDRS18, BS16
 
@@ -30,7 +30,7 @@ class ZCDP(Mechanism):
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
     source = BS16.at("Definition 1.1")
 
-    def __new__(cls, rho: Any, xi: Any = 0, adjacency: Any = "either") -> ZCDP:
+    def __new__(cls, rho: Numeric, xi: Numeric = 0, adjacency: str | Adjacency = "either") -> ZCDP:
         return cls._intern(
             rho=nonnegative(rho, "ZCDP, rho"),
             xi=nonnegative(xi, "ZCDP, xi"),
@@ -67,7 +67,7 @@ class TCDP(Mechanism):
     convex = True  # K(λ) = λ(λ+1)ρ below ω − 1, ∞ from there on
     source = BDRS18.at("Definition 1")
 
-    def __new__(cls, rho: Any, omega: Any, adjacency: Any = "either") -> TCDP:
+    def __new__(cls, rho: Numeric, omega: Numeric, adjacency: str | Adjacency = "either") -> TCDP:
         return cls._intern(
             rho=nonnegative(rho, "TCDP, rho"),
             omega=above_one(omega, "TCDP, omega"),

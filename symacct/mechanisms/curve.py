@@ -21,7 +21,7 @@ from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
 from symacct.errors import AdjacencyError, DomainError, OrderError, echo
-from symacct.exact import INFINITY, Order, exact, expression, is_infinite
+from symacct.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
 from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
@@ -62,7 +62,11 @@ class Curve(Mechanism):
     one_pair = True  # what the kinds "exact" and "lower" say
 
     def __new__(
-        cls, f: Any, kind: Any = None, adjacency: Any = None, at_infinity: Any = None
+        cls,
+        f: Any,
+        kind: str | Kind | None = None,
+        adjacency: str | Adjacency | None = None,
+        at_infinity: Numeric | None = None,
     ) -> Curve:
         if adjacency is None:
             raise AdjacencyError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 import sympy
 from flint import arb
@@ -68,7 +68,7 @@ class Density(Law):
             return ctx.log(ctx.number(self.mass))
         return log_mass(ctx, self.kernel)
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return isinstance(other, Density) and _mirrors(self.kernel, other.kernel)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
-from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.exact import INFINITY, Exact, Order
 
 
@@ -127,13 +127,15 @@ class RoundedDirection(Direction):
     of: Direction
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        return lambda alpha: ctx.from_balls(lambda: self.of.at(BALL, alpha))
+        return lambda alpha: cast(Float64Arithmetic, ctx).from_balls(
+            lambda: self.of.at(BALL, alpha)
+        )
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.from_balls(lambda: self.of.at_one(BALL))
+        return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_one(BALL))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return ctx.from_balls(lambda: self.of.at_infinity(BALL))
+        return cast(Float64Arithmetic, ctx).from_balls(lambda: self.of.at_infinity(BALL))
 
 
 @dataclass(frozen=True)

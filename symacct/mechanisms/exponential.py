@@ -12,7 +12,7 @@ from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, positive
 from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, Order, exact, expression, is_infinite
+from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import WBK19
@@ -49,8 +49,8 @@ class ExponentialFamily(Mechanism):
         L: Any,  # noqa: N803
         B: Any = "inf",  # noqa: N803
         kappa: Any = "inf",
-        sensitivity: Any = 1,
-        adjacency: Any = "either",
+        sensitivity: Numeric = 1,
+        adjacency: str | Adjacency = "either",
     ) -> ExponentialFamily:
         delta = positive(sensitivity, "ExponentialFamily, sensitivity")
         reach = _or_infinite(kappa, "ExponentialFamily, kappa")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import sympy
 
@@ -54,7 +54,7 @@ class Law:
         """Those of its outcomes, where there are finitely many."""
         return None
 
-    def masses_against(self, other: Law) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:
         """(p, q) of this law and another for finitely many events that tell the two apart."""
         if self.probabilities is None or other.probabilities is None:
             return None
@@ -74,15 +74,15 @@ class Law:
         """The probabilities of 0, 1, 2, … where the law lives there."""
         return None
 
-    def why_no_closed_form(self, other: Any) -> str | None:
+    def why_no_closed_form(self, other: Self) -> str | None:
         """What a pair of this law and another of its family needs beyond that, if it lacks it."""
         return None
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         """Does an involution of the outcomes that preserves the measure swap the two laws?"""
         return False
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         """D_α of this law from another of its family."""
         raise NotImplementedError
 
@@ -144,7 +144,7 @@ class Exponential(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return -ctx.log(ctx.number(self.rate))
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return RateDirection(other.rate / self.rate, Fraction(1))
 
 
@@ -166,10 +166,10 @@ class Weibull(Law):
         shape, scale = ctx.number(self.shape), ctx.number(self.scale)
         return shape * ctx.log(scale) - ctx.log(shape)
 
-    def why_no_closed_form(self, other: Any) -> str | None:
+    def why_no_closed_form(self, other: Self) -> str | None:
         return None if self.shape == other.shape else "one shape for both"
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         # X^shape is exponential with the rate scale^{−shape}.
         return RateDirection(self.scale / other.scale, self.shape)
 
@@ -190,7 +190,7 @@ class Rayleigh(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return 2 * ctx.log(ctx.number(self.sigma))
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return RateDirection(self.sigma / other.sigma, Fraction(2))
 
 
@@ -212,10 +212,10 @@ class Pareto(Law):
         shape = ctx.number(self.shape)
         return -(shape * ctx.log(ctx.number(self.start))) - ctx.log(shape)
 
-    def why_no_closed_form(self, other: Any) -> str | None:
+    def why_no_closed_form(self, other: Self) -> str | None:
         return None if self.start == other.start else "one start for both"
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         # log(X/m) is exponential with the rate a.
         return RateDirection(other.shape / self.shape, Fraction(1))
 
@@ -238,7 +238,7 @@ class Gamma(Law):
         shape = ctx.number(self.shape)
         return log_gamma(ctx, shape) - shape * ctx.log(ctx.number(self.rate))
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return GammaDirection((self.shape, self.rate), (other.shape, other.rate))
 
 
@@ -261,7 +261,7 @@ class Chi(Law):
         scale = half * ctx.log(ctx.number(2 * self.sigma**2)) - ctx.log(ctx.number(2))
         return log_gamma(ctx, half) + scale
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         # X² is a gamma law of shape k/2 and rate 1/(2σ²).
         return GammaDirection(*((law.degrees / 2, 1 / (2 * law.sigma**2)) for law in (self, other)))
 
@@ -282,7 +282,7 @@ class HalfNormal(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.pi() * ctx.number(self.sigma**2 / 2)) / 2
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         # Its sign is independent of it: the pair N(0, σ₁²), N(0, σ₂²), in one dimension.
         return _normal_direction(Fraction(0), self.sigma**2, other.sigma**2)
 
@@ -305,10 +305,10 @@ class Beta(Law):
         a, b = ctx.number(self.a), ctx.number(self.b)
         return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return (self.a, self.b) == (other.b, other.a)  # by x ↦ 1 − x
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return BetaDirection((self.a, self.b), (other.a, other.b))
 
 
@@ -333,7 +333,7 @@ class Uniform(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.number(self.high - self.low))
 
-    def masses_against(self, other: Law) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    def masses_against(self, other: Self) -> tuple[tuple[Fraction, Fraction], ...] | None:
         """On the pieces of the line that the four ends cut out."""
         if not isinstance(other, Uniform):
             return None
@@ -348,10 +348,10 @@ class Uniform(Law):
         ]
         return tuple((p, q) for p, q in shares)
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return self.high - self.low == other.high - other.low  # by x ↦ low₁ + high₂ − x
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         if other.low <= self.low and self.high <= other.high:
             return ConstantDirection((other.high - other.low) / (self.high - self.low))
         return ConstantDirection(INFINITY)
@@ -370,7 +370,7 @@ class Poisson(Law):
     def log_progression(self) -> Progression:
         return Progression(-_of(self.rate), self.rate, factorial=True)
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return PoissonDirection(self.rate, other.rate)
 
 
@@ -387,7 +387,7 @@ class Geometric(Law):
     def log_progression(self) -> Progression:
         return Progression(sympy.log(_of(self.p)), 1 - self.p, factorial=False)
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return GeometricDirection(self.p, other.p)
 
 
@@ -408,10 +408,10 @@ class Normal(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return self.variance == other.variance  # by x ↦ μ₁ + μ₂ − x
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return _normal_direction(self.mean - other.mean, self.variance, other.variance)
 
 
@@ -432,10 +432,10 @@ class LogNormal(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return self.variance == other.variance
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return _normal_direction(self.mean - other.mean, self.variance, other.variance)
 
 
@@ -466,10 +466,10 @@ class MultivariateNormal(Law):
                 f"MultivariateNormal: found {echo(self)}, needed a positive definite covariance"
             )
 
-    def why_no_closed_form(self, other: Any) -> str | None:
+    def why_no_closed_form(self, other: Self) -> str | None:
         return None if len(self.mean) == len(other.mean) else "one dimension for both"
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return self.covariance == other.covariance  # by x ↦ μ₁ + μ₂ − x
 
     def squared_distance(self, other: MultivariateNormal) -> Fraction:
@@ -477,7 +477,7 @@ class MultivariateNormal(Law):
         delta = column(tuple(a - b for a, b in zip(self.mean, other.mean, strict=True)))
         return rational((delta.transpose() * matrix(self.covariance).solve(delta))[0, 0])
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         shift = tuple(a - b for a, b in zip(self.mean, other.mean, strict=True))
         return NormalDirection(shift, self.covariance, other.covariance)
 
@@ -499,13 +499,13 @@ class Laplace(Law):
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.number(2 * self.scale))
 
-    def is_swapped_with(self, other: Any) -> bool:
+    def is_swapped_with(self, other: Self) -> bool:
         return self.scale == other.scale  # by x ↦ μ₁ + μ₂ − x
 
-    def why_no_closed_form(self, other: Any) -> str | None:
+    def why_no_closed_form(self, other: Self) -> str | None:
         return None if self.scale == other.scale else "one scale for both"
 
-    def against(self, other: Any) -> Direction:
+    def against(self, other: Self) -> Direction:
         return LaplaceDirection(abs(self.mean - other.mean) / self.scale)
 
 

@@ -13,7 +13,7 @@ from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import whole
 from symacct.errors import DomainError
-from symacct.exact import Order, exact
+from symacct.exact import Numeric, Order, exact
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mechanism import Mechanism
@@ -42,12 +42,12 @@ class FiniteMechanism(Mechanism):
     kind = Kind.EXACT
     source = VEH14.at("Definition 2")
 
-    def __new__(cls, laws: Any, adjacency: Any = "either") -> FiniteMechanism:
+    def __new__(cls, laws: Any, adjacency: str | Adjacency = "either") -> FiniteMechanism:
         return cls._intern(laws=_laws(laws), adjacency=named_adjacency(adjacency))
 
     @classmethod
     def randomized_response(
-        cls, answers: Any, odds: Any, adjacency: Any = "either"
+        cls, answers: Numeric, odds: Numeric, adjacency: str | Adjacency = "either"
     ) -> FiniteMechanism:
         """One of k answers, the true one `odds` = e^{ε₀} times as likely as each other one.
 
@@ -59,7 +59,9 @@ class FiniteMechanism(Mechanism):
         return cls.exponential(scores, odds, adjacency)
 
     @classmethod
-    def exponential(cls, scores: Any, base: Any, adjacency: Any = "either") -> FiniteMechanism:
+    def exponential(
+        cls, scores: Any, base: Numeric, adjacency: str | Adjacency = "either"
+    ) -> FiniteMechanism:
         """The exponential mechanism, with a list of the answers' whole scores for each dataset:
 
         each answer has a probability in proportion to base^score, base = e^{ε₀/(2Δ)} rational.

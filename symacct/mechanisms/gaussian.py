@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive
-from symacct.exact import INFINITY, Exact, Order
+from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import MIR17
 
@@ -31,7 +30,7 @@ class Gaussian(Mechanism):
     one_pair = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
 
-    def __new__(cls, sigma: Any, sensitivity: Any = 1) -> Gaussian:
+    def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(
             sigma=positive(sigma, "Gaussian, sigma"),
             sensitivity=positive(sensitivity, "Gaussian, sensitivity"),
@@ -57,7 +56,7 @@ class ScalarGaussian(Gaussian):
     0.0400
     """
 
-    def __new__(cls, sigma: Any, sensitivity: Any = 1) -> ScalarGaussian:
+    def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> ScalarGaussian:
         return cls._intern(
             sigma=positive(sigma, "ScalarGaussian, sigma"),
             sensitivity=positive(sensitivity, "ScalarGaussian, sensitivity"),

@@ -46,7 +46,7 @@ class DistributionPair(Mechanism):
     adjacency: Adjacency
     kind = Kind.EXACT
 
-    def __new__(cls, P: Any, Q: Any, adjacency: Any = "either") -> DistributionPair:  # noqa: N803
+    def __new__(cls, P: Any, Q: Any, adjacency: str | Adjacency = "either") -> DistributionPair:  # noqa: N803
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:

@@ -10,7 +10,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
-from symacct.exact import Exact, Order
+from symacct.exact import Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import KOV15, MIR17
 
@@ -81,7 +81,7 @@ class RandomizedResponse(ResponsePair):
     p: Exact
     source = MIR17.at("Table II")
 
-    def __new__(cls, p: Any) -> RandomizedResponse:
+    def __new__(cls, p: Numeric) -> RandomizedResponse:
         return cls._intern(p=probability(p, "RandomizedResponse, p"))
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
@@ -112,7 +112,7 @@ class PureDP(ResponsePair):
     adjacency: Adjacency
     source = KOV15.at("every ε-DP mechanism is a post-processing of randomized response")
 
-    def __new__(cls, epsilon: Any, adjacency: Any = "either") -> PureDP:
+    def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PureDP:
         return cls._intern(
             epsilon=nonnegative(epsilon, "PureDP, epsilon"),
             adjacency=named_adjacency(adjacency),

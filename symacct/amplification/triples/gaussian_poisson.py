@@ -148,8 +148,8 @@ def _by_quadrature(
 
 @log_moment.register
 def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    logs = [_float_log_excess(one, gamma, shift) for one in np.atleast_1d(alpha)]
-    return ctx.log1p(LogNumber(1.0, np.reshape(logs, np.shape(alpha))))
+    logs = [_float_log_excess(one, gamma, shift) for one in np.atleast_1d(np.asarray(alpha))]
+    return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), np.shape(np.asarray(alpha)))))
 
 
 @relative_entropy.register

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import cast
 
 from symacct.amplification.bdrs18 import truncated
 from symacct.amplification.gaussian_ratio import noise_ratio
@@ -31,6 +32,7 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
+from symacct.rdp_curve import RDPCurve
 from symacct.regime import Inequality, Regime
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
@@ -87,11 +89,11 @@ def _(
 @ternary_sum.register
 def _(ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand) -> Traced:
     """Theorem 27's sum; in float64 up to the last order of the table of differences."""
-    spread, difference = loss_spread(ctx, eps), ctx.differences(eps)
+    spread, difference = loss_spread(ctx, cast(RDPCurve, eps)), ctx.differences(eps)
     end = ctx.minimum(alpha, ctx.max_order)
 
     def term(j: Traced) -> Traced:
-        return ternary_power(ctx, eps, spread, difference, j)
+        return ternary_power(ctx, cast(RDPCurve, eps), spread, difference, j)
 
     start = ctx.binomial(alpha, 2) * gamma**2
     total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))
