@@ -20,6 +20,7 @@ from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import Truth, decimal_text
 from symacct.verify.report import finding_as_dict
+from symacct.verify.verdict import VERDICTS
 
 _SHOWN = 25
 _TRUTH_DIGITS = 10
@@ -38,14 +39,21 @@ _QUICK_TIMEOUT = 2.5
 @click.option("--json", "json_file", metavar="FILE", help="Write the findings as JSON.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with plots.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(VERDICTS),
+    help="Exit with 1 at this verdict and all before it; else only below what is proved.",
+)
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
 @findings_alone_are_1()
-def verify_command(json_file: str | None, html_file: str | None, **asked: Any) -> None:
+def verify_command(
+    json_file: str | None, html_file: str | None, fail_on: str | None, **asked: Any
+) -> None:
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
-    a new environment (--install). Exit status 1 if a value is below what is proved, 3 if no
-    number could be held against a truth.
+    a new environment (--install). Exit status 1 if a value is below what is proved or at a verdict
+    that --fail-on names, 3 if no number could be held against a truth.
     """
     try:
         run = _Run(**asked)
@@ -62,7 +70,7 @@ def verify_command(json_file: str | None, html_file: str | None, **asked: Any) -
         _write(html_file, page.page(reports, absent) if html_file else "")
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
-    if any(report.unsound for report in reports):
+    if any(report.fails(fail_on) for report in reports):
         raise SystemExit(1)
     unjudged = [report.peer for report in reports if not report.judged]
     if unjudged:

@@ -56,6 +56,11 @@ class Report:
         """Is a value below what is proved? The command's exit status is then 1."""
         return any(cluster.shown.below for cluster in self.clusters)
 
+    def fails(self, verdict: str | None) -> bool:
+        """Is a value below what is proved, or has one this verdict or a worse one?"""
+        worse = () if verdict is None else VERDICTS[: VERDICTS.index(verdict) + 1]
+        return self.unsound or any(found in worse for found in self.counts)
+
     @property
     def counts(self) -> dict[str, int]:
         """How many answers there were of each verdict."""

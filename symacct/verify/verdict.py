@@ -13,6 +13,7 @@ from symacct.verify.bounds import Bound, Truth, approximately, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
 from symacct.verify.truth import Oracle
 
+#: The worst first.
 VERDICTS = (
     "unsound",
     "negative",

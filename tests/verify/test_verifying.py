@@ -74,9 +74,30 @@ def test_the_reproducing_line_shows_the_value(tmp_path):
 
 
 def test_exit_status_0_for_a_right_peer(tmp_path):
-    result = run("--command", command(tmp_path, "say({'value': value})"), "--quick")
+    words = command(tmp_path, "say({'value': value})")
+    result = run("--command", words, "--quick", "--fail-on", "loose")
     assert result.exit_code == 0, result.output
     assert "No finding." in result.output
+
+
+@pytest.mark.parametrize(("given", "status"), [([], 0), (["slow"], 0), (["loose"], 1)])
+def test_a_run_fails_at_the_verdict_named_and_all_worse_ones(tmp_path, given, status):
+    words = command(tmp_path, "say({'value': 2 * value})")
+    options = ["--fail-on", *given] if given else []
+    result = run("--command", words, "--quick", *options)
+    assert result.exit_code == status, result.output
+    assert "loose" in result.output
+
+
+def test_a_verdict_that_there_is_not_is_a_usage_error():
+    result = run("--command", "true", "--fail-on", "wrong")
+    assert (result.exit_code, "'wrong' is not one of 'unsound'" in result.output) == (2, True)
+
+
+def test_a_value_below_what_is_proved_fails_whatever_is_named(tmp_path):
+    words = command(tmp_path, "say({'value': value / 2})")
+    result = run("--command", words, "--quick", "--fail-on", "unsound")
+    assert result.exit_code == 1, result.output
 
 
 class Tags(HTMLParser):
