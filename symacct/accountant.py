@@ -35,11 +35,11 @@ from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, SoundnessError, echo
-from symacct.evaluation import KEY_LENGTH, Evaluation, Key, NodeCurve, goal_of
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
-from symacct.remembering import Remembered
+from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
 _END_BITS = 256  # of the ends of what float64 knows
