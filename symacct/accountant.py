@@ -27,9 +27,11 @@ from symacct.arithmetic import (
     Number,
     UpwardMpmathArithmetic,
 )
+from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder, EpsilonDelta
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
+from symacct.conversion.conversion import Conversion
 from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
@@ -39,6 +41,7 @@ from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.profile import Profile, refuse_pinned
 from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -306,18 +309,39 @@ class Accountant:
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
         digits = self.digits if digits is None else doors.digits(digits)
-        best = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, question.by))
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return replace(best.answer(orders), mechanism=m)
+                return replace(self._answer(question, orders, digits), mechanism=m)
             key = ("guarantees", sizes.current(), theory.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
             try:
                 found: Guarantee = answers[asked]
             except KeyError:
-                found = answers[asked] = best.answer(orders)
+                found = answers[asked] = self._answer(question, orders, digits)
             # What is remembered of a node must not keep it alive.
             return replace(found, mechanism=m)
+
+    def _answer(
+        self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
+    ) -> Guarantee:
+        if isinstance(question.conversion, Conversion):
+            by = question.by
+            search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+            return search.answer(orders)
+        refuse_pinned(orders, question.by)
+        with precision(first_bits(digits)):
+            profile = self._profile(question.m)
+            ask = profile.epsilon if question.asks_epsilon else profile.delta
+            return ask(question.value, digits)
+
+    def _profile(self, m: Node) -> Profile:
+        """The profile with what it has summed before."""
+        table = self._table(m, ("profile", sizes.current()), "answers")
+        try:
+            return table["profile"]
+        except KeyError:
+            found = table["profile"] = Profile(m)
+            return found
 
 
 def certified_number(

@@ -80,7 +80,8 @@ def _claim(sampled: Node) -> Claim:
 
 
 def _sampled_gaussian(m: object) -> Sampling:
-    if not isinstance(m, Sampling) or not isinstance(m.mechanism, Gaussian):
+    usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
+    if not isinstance(m, Sampling) or not usual or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two "

@@ -47,6 +47,8 @@ _REMEDIES = {
     "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
     "adjacency": "adjacency= such as ADD_REMOVE of symacct.claims",
     "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
+    "applies": "applies=always if it holds for every mechanism, else a function of the node that "
+    "gives back None, or the reason why it is not proved",
     "status": STATUS_REMEDY,
 }
 
@@ -78,7 +80,8 @@ class Theorem:
     #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = UNSTATED
     assumes: str = "nothing further"
-    applies: Condition = always
+    #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
+    applies: Condition = UNSTATED
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True

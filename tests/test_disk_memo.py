@@ -26,6 +26,7 @@ from symacct import (
     theory,
 )
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+from symacct.theory import always
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 1000 * STEP + 20 * Laplace(4)
@@ -143,6 +144,7 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
         source=Source("user", "mine"),
         orders=INTEGER_ORDERS,
         adjacency=ADD_REMOVE,
+        applies=always,
         monotone=True,
         status="proved",
     )

@@ -41,6 +41,7 @@ from symacct.cli import main
 from symacct.conversion import named as named_conversion
 from symacct.explore.comparison import compare
 from symacct.export.formula import formula
+from symacct.theory import always
 from tests import independent
 from tests.support import MP, holds
 
@@ -246,6 +247,7 @@ def test_what_is_not_proved_cannot_be_registered_as_a_default():
         "source": Source("user", ""),
         "orders": INTEGER_ORDERS,
         "adjacency": ADD_REMOVE,
+        "applies": always,
         "monotone": True,
     }
     with pytest.raises(SoundnessError, match="default=False"):

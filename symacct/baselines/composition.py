@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
+from symacct.baselines.result import Baseline, probability_or_zero, rational
 from symacct.claims import Kind
 from symacct.domains import whole
 from symacct.errors import AssumptionError, DomainError, echo
+from symacct.exact import Numeric
 from symacct.sources import DKM06, DRV10, KOV15, WBK19
+from symacct.sums.refine import ball
 
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)
 _GOLDEN_STEPS = 40
 
 
-def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
+def naive(epsilon: Numeric, delta: Numeric, k: Numeric, digits: int = 30) -> Baseline:
     """(kε, min(kδ, 1)): k runs of an (ε, δ)-DP mechanism (WBK19 Theorem 12).
 
     >>> print(naive("1/10", "1e-6", 20).epsilon)
@@ -29,34 +30,26 @@ def naive(epsilon: Any, delta: Any, k: Any, digits: int = 30) -> Baseline:
     """
     eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
     source = DKM06.at("WBK19, Theorem 12")
-    return Baseline(
-        "naive",
-        enclose(lambda: BALL.number(k * eps), source, digits, "naive ε", Kind.UPPER),
-        enclose(
-            lambda: BALL.number(min(k * d, Fraction(1))), source, digits, "naive δ", Kind.UPPER
-        ),
-        source,
-    )
+    return Baseline.of("naive", source, digits, Kind.UPPER, k * eps, min(k * d, Fraction(1)))
 
 
-def advanced(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Baseline:
+def advanced(
+    epsilon: Numeric, delta: Numeric, k: Numeric, slack: Numeric, digits: int = 30
+) -> Baseline:
     """(ε√(2k log(1/δ*)) + kε(e^ε−1), kδ+δ*) with δ* = `slack` > 0 (Dwork, Rothblum, Vadhan)."""
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), DRV10.at("advanced composition")
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:
-        e = BALL.number(eps)
-        return e * (2 * k * -BALL.number(free).log()).sqrt() + k * e * e.expm1()
+        e = ball(eps)
+        return e * (2 * k * -ball(free).log()).sqrt() + k * e * e.expm1()
 
-    return Baseline(
-        "advanced",
-        enclose(value, source, digits, "advanced ε", Kind.UPPER),
-        enclose(lambda: BALL.number(total), source, digits, "advanced δ", Kind.UPPER),
-        source,
-    )
+    return Baseline.of("advanced", source, digits, Kind.UPPER, value, total)
 
 
-def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Baseline:
+def strong(
+    epsilon: Numeric, delta: Numeric, k: Numeric, slack: Numeric, digits: int = 30
+) -> Baseline:
     """(ε√(2k log(1/δ*)) + 2kε², kδ+δ*) for ε <= 1, as WBK19 Theorem 13 prints it.
 
     Raises AssumptionError for ε > 1; e^ε − 1 <= 2ε holds up to ε = 1.25, so it is `advanced` made
@@ -68,18 +61,13 @@ def strong(epsilon: Any, delta: Any, k: Any, slack: Any, digits: int = 30) -> Ba
     total, free = _with_slack(delta, k, slack)
 
     def value() -> arb:
-        e = BALL.number(eps)
-        return e * (2 * k * -BALL.number(free).log()).sqrt() + 2 * k * e**2
+        e = ball(eps)
+        return e * (2 * k * -ball(free).log()).sqrt() + 2 * k * e**2
 
-    return Baseline(
-        "strong",
-        enclose(value, source, digits, "strong ε", Kind.UPPER),
-        enclose(lambda: BALL.number(total), source, digits, "strong δ", Kind.UPPER),
-        source,
-    )
+    return Baseline.of("strong", source, digits, Kind.UPPER, value, total)
 
 
-def kairouz(epsilon: Any, delta: Any, k: Any, i: Any, digits: int = 30) -> Baseline:
+def kairouz(epsilon: Numeric, delta: Numeric, k: Numeric, i: Numeric, digits: int = 30) -> Baseline:
     """((k−2i)ε, 1−(1−δ)^k(1−δ_i)), 0 <= i <= k/2, the i-th of the regions of k (ε, δ)-DP runs.
 
     δ_i = Σ_{l<i} C(k,l)(e^{(k−l)ε} − e^{(k−2i+l)ε})/(1+e^ε)^k (Kairouz, Oh, Viswanath).
@@ -90,18 +78,15 @@ def kairouz(epsilon: Any, delta: Any, k: Any, i: Any, digits: int = 30) -> Basel
         raise DomainError(f"kairouz, i: found {echo(i)}, needed 2i <= k = {k}")
 
     def total() -> arb:
-        runs = Runs(BALL.number(eps), k)
-        return -(k * (-BALL.number(d)).log1p() + (-runs.delta(i)).log1p()).expm1()
+        runs = Runs(ball(eps), k)
+        return -(k * (-ball(d)).log1p() + (-runs.delta(i)).log1p()).expm1()
 
-    return Baseline(
-        f"optimal, region {i}",
-        enclose(lambda: BALL.number((k - 2 * i) * eps), source, digits, "optimal ε", Kind.EXACT),
-        enclose(total, source, digits, "optimal δ", Kind.EXACT),
-        source,
-    )
+    return Baseline.of(f"optimal, region {i}", source, digits, Kind.EXACT, (k - 2 * i) * eps, total)
 
 
-def optimal(epsilon: Any, delta: Any, k: Any, total_delta: Any, digits: int = 30) -> Baseline:
+def optimal(
+    epsilon: Numeric, delta: Numeric, k: Numeric, total_delta: Numeric, digits: int = 30
+) -> Baseline:
     """The least ε′ such that k runs of any (ε, δ)-DP mechanism are (ε′, `total_delta`)-DP.
 
     Between the regions of `kairouz` too: e^{ε′} Σ_{l<=i} C(k,l)e^{lε}/(1+e^ε)^k =
@@ -110,22 +95,19 @@ def optimal(epsilon: Any, delta: Any, k: Any, total_delta: Any, digits: int = 30
     """
     eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
     allowed, source = probability_or_zero(total_delta, "total_delta"), KOV15.at("Theorem 3.3")
-    return Baseline(
-        "optimal",
-        enclose(
-            lambda: composed_epsilon(BALL.number(eps), BALL.number(d), k, BALL.number(allowed)),
-            source,
-            digits,
-            "optimal ε",
-            Kind.EXACT,
-        ),
-        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ", Kind.EXACT),
-        source,
-    )
+
+    def value() -> arb:
+        return composed_epsilon(ball(eps), ball(d), k, ball(allowed))
+
+    return Baseline.of("optimal", source, digits, Kind.EXACT, value, allowed)
 
 
 def best_over_rounds(
-    profile: Callable[[arb], arb], k: Any, total_delta: Any, gamma: Any = 1, digits: int = 10
+    profile: Callable[[arb], arb],
+    k: Numeric,
+    total_delta: Numeric,
+    gamma: Numeric = 1,
+    digits: int = 10,
 ) -> Baseline:
     """WBK19 Fig. 2's strong composition: `optimal` with the per-round δ chosen best for this k.
 
@@ -138,8 +120,7 @@ def best_over_rounds(
     if not callable(profile):
         raise DomainError(
             f"best_over_rounds, profile: found {echo(profile)}, needed a function δ₀ ↦ ε₀ in "
-            "balls, "
-            "such as gaussian_profile(sigma)"
+            "balls, such as gaussian_profile(sigma)"
         )
     if k == 0 or allowed == 0 or not 0 < rate <= 1:
         raise DomainError("best_over_rounds: needed k >= 1, total_delta > 0 and 0 < gamma <= 1")
@@ -149,16 +130,12 @@ def best_over_rounds(
 
     def value(share: Fraction) -> arb:
         first = min(share * per_round, Fraction(1))
-        eps = (BALL.number(rate) * profile(BALL.number(first)).expm1()).log1p()
-        return composed_epsilon(eps, BALL.number(rate * first), k, BALL.number(allowed))
+        eps = (ball(rate) * profile(ball(first)).expm1()).log1p()
+        return composed_epsilon(eps, ball(rate * first), k, ball(allowed))
 
     best = _best_share(value)
-    return Baseline(
-        "optimal, best per-round δ",
-        enclose(lambda: value(best), source, digits, "optimal ε", Kind.UPPER),
-        enclose(lambda: BALL.number(allowed), source, digits, "optimal δ", Kind.UPPER),
-        source,
-    )
+    name = "optimal, best per-round δ"
+    return Baseline.of(name, source, digits, Kind.UPPER, lambda: value(best), allowed)
 
 
 def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
@@ -180,7 +157,8 @@ def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
         return arb(0).union(k * eps)
     # Any set of answers l <= i bounds δ(ε′) from below and the right one attains it, so the largest
     # root is the root.
-    return BALL.maximum(*(runs.root(i, rest) for i in range(first, last + 1)))
+    largest: arb = BALL.maximum(*(runs.root(i, rest) for i in range(first, last + 1)))
+    return largest
 
 
 class Runs:
@@ -234,8 +212,8 @@ def _best_share(value: Callable[[Fraction], arb]) -> Fraction:
     def at(place: Fraction) -> tuple[float, Fraction]:
         with precision(_SEARCH_BITS):
             share = Fraction(1) - Fraction(1, 2**20) if place == 0 else _power_of_two(place)
-            ball = value(share)
-            return (float(ball.mid()) if ball.is_finite() else float("inf")), share
+            found = value(share)
+            return (float(found.mid()) if found.is_finite() else float("inf")), share
 
     low, high = Fraction(-40), Fraction(0)
     left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
@@ -257,7 +235,7 @@ def _power_of_two(place: Fraction) -> Fraction:
     return Fraction(2.0 ** float(place)).limit_denominator(2**64)
 
 
-def _with_slack(delta: Any, k: int, slack: Any) -> tuple[Fraction, Fraction]:
+def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:
     """(min(kδ+δ*, 1), δ*)."""
     free = probability_or_zero(slack, "slack")
     if free == 0:
@@ -265,16 +243,5 @@ def _with_slack(delta: Any, k: int, slack: Any) -> tuple[Fraction, Fraction]:
     return min(k * probability_or_zero(delta, "delta") + free, Fraction(1)), free
 
 
-def _runs(k: Any) -> int:
+def _runs(k: Numeric) -> int:
     return whole(k, "k, the number of runs")
-
-
-__all__ = [
-    "advanced",
-    "best_over_rounds",
-    "composed_epsilon",
-    "kairouz",
-    "naive",
-    "optimal",
-    "strong",
-]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flint import arb
 
-from symacct.accountant import certified_number, default_accountant
-from symacct.arithmetic import BALL
+from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.baselines.result import rational
 from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, echo
-from symacct.exact import is_infinite
+from symacct.exact import Numeric, is_infinite
 from symacct.sources import WBK19, ZW19
 
 _CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, put right"),))
@@ -22,7 +20,7 @@ _CHI = Claim(Kind.UPPER, EITHER, ABOVE_ONE, sources=(WBK19.at("Lemma 31, put rig
 _SAMPLED = Claim(Kind.EXACT, EITHER, sources=(ZW19.at("Lemma 4"), WBK19.at("Lemma 3")))
 
 
-def chi_delta(ctx: Any, xi: Any, alpha: Any, epsilon: Any) -> Any:
+def chi_delta(ctx: Arithmetic, xi: Number, alpha: Number, epsilon: Number) -> Number:
     """δ = ξ^α (α−1)^{α−1} / (α^α (e^ε−1)^{α−1}), for E_Q[|P/Q−1|^α] <= ξ^α, α > 1 and ε > 0.
 
     (x−t)₊ <= x^α · (α−1)^{α−1}/(α^α t^{α−1}) for x >= 0, with equality at x = αt/(α−1); then
@@ -35,7 +33,7 @@ def chi_delta(ctx: Any, xi: Any, alpha: Any, epsilon: Any) -> Any:
     return ctx.exp(alpha * ctx.log(xi) + log_share - lam * ctx.log(ctx.expm1(epsilon)))
 
 
-def chi_to_delta(xi: Any, alpha: Any, epsilon: Any, digits: int = 30) -> Enclosure:
+def chi_to_delta(xi: Numeric, alpha: Numeric, epsilon: Numeric, digits: int = 30) -> Enclosure:
     """The δ of a ξ-binary-|χ|^α-DP mechanism at this ε > 0; real α > 1 (see `chi_delta`).
 
     >>> print(chi_to_delta(2, 2, "3", digits=10))
@@ -44,7 +42,7 @@ def chi_to_delta(xi: Any, alpha: Any, epsilon: Any, digits: int = 30) -> Enclosu
     xi, epsilon = positive(xi, "chi_to_delta, xi"), positive(epsilon, "chi_to_delta, epsilon")
     alpha = above_one(alpha, "chi_to_delta, alpha")
 
-    def value(accountant: Any) -> tuple[arb, Claim]:
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
         ball = chi_delta(BALL, *(BALL.number(x) for x in (xi, alpha, epsilon)))
         return ball.min(arb(1)), _CHI
 
@@ -52,7 +50,7 @@ def chi_to_delta(xi: Any, alpha: Any, epsilon: Any, digits: int = 30) -> Enclosu
 
 
 def subsampled_dp(
-    epsilon: Any, delta: Any, gamma: Any, digits: int = 30
+    epsilon: Numeric, delta: Numeric, gamma: Numeric, digits: int = 30
 ) -> tuple[Enclosure, Enclosure]:
     """(log(1+γ(e^ε−1)), γδ): an (ε, δ)-DP mechanism sampled at rate γ (WBK19 Lem. 3, ZW19 Lem. 4).
 
@@ -67,10 +65,10 @@ def subsampled_dp(
         raise DomainError(f"subsampled_dp, delta: found {echo(delta)}, needed 0 <= delta <= 1")
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
-    def new_epsilon(accountant: Any) -> tuple[arb, Claim]:
+    def new_epsilon(accountant: Accountant) -> tuple[arb, Claim]:
         return (BALL.number(gamma) * BALL.number(epsilon).expm1()).log1p(), _SAMPLED
 
-    def new_delta(accountant: Any) -> tuple[arb, Claim]:
+    def new_delta(accountant: Accountant) -> tuple[arb, Claim]:
         return BALL.number(gamma * delta), _SAMPLED
 
     ask = default_accountant("ball")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
@@ -12,10 +11,11 @@ from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
-from symacct.baselines.result import Baseline, enclose, rational
+from symacct.baselines.result import Baseline, rational
 from symacct.claims import Kind
 from symacct.domains import positive, rate, whole
 from symacct.errors import DomainError
+from symacct.exact import Numeric
 from symacct.sources import BLOG
 
 _SEARCH_BITS = 96
@@ -23,7 +23,7 @@ _GRID = 60
 
 
 def route_one(
-    epsilon: Any, sigma: Any, r: Any, k: Any, tail: str = "exact", digits: int = 10
+    epsilon: Numeric, sigma: Numeric, r: Numeric, k: Numeric, tail: str = "exact", digits: int = 10
 ) -> Baseline:
     """Route 1: δ₁ = min over ε̃ of e^{−(ε−Ta)²/(2T(ε̃+a)²)} + k δ(ε′), T = k/r.
 
@@ -46,21 +46,16 @@ def route_one(
         rest = x - BALL.number(steps) * mean
         if not rest > 0:
             return arb(1)
-        azuma = (-(rest**2) / (2 * BALL.number(steps) * (e + mean) ** 2)).exp()
+        azuma: arb = (-(rest**2) / (2 * BALL.number(steps) * (e + mean) ** 2)).exp()
         base = (e.expm1() / BALL.number(r)).log1p()
         return (azuma + k * tails[tail](base, BALL.number(sigma))).min(arb(1))
 
     best = _smallest(value, eps)
     source = BLOG.at("route 1: Claims 9, 19 and 18")
-    return Baseline(
-        "route 1",
-        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.UPPER),
-        enclose(lambda: value(best), source, digits, "δ₁(ε)", Kind.UPPER),
-        source,
-    )
+    return Baseline.of("route 1", source, digits, Kind.UPPER, eps, lambda: value(best))
 
 
-def route_two(epsilon: Any, sigma: Any, k: Any, digits: int = 30) -> Baseline:
+def route_two(epsilon: Numeric, sigma: Numeric, k: Numeric, digits: int = 30) -> Baseline:
     """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1.
 
     k runs of the Gaussian mechanism on all the data, by the classic conversion (Claim 23).
@@ -71,15 +66,10 @@ def route_two(epsilon: Any, sigma: Any, k: Any, digits: int = 30) -> Baseline:
     def value() -> arb:
         return _chernoff_tail(BALL.number(eps), BALL.number(sigma) / arb(k).sqrt())
 
-    return Baseline(
-        "route 2",
-        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.UPPER),
-        enclose(value, source, digits, "δ₂(ε)", Kind.UPPER),
-        source,
-    )
+    return Baseline.of("route 2", source, digits, Kind.UPPER, eps, value)
 
 
-def route_three(epsilon: Any, sigma: Any, c2: Any, digits: int = 30) -> Baseline:
+def route_three(epsilon: Numeric, sigma: Numeric, c2: Numeric, digits: int = 30) -> Baseline:
     """Route 3: δ₃ = e^{−c₂σ²ε/2}, claimed for T = c₂εσ²/(2C(c₁, c₂)) steps at rate r <= c₁/σ.
 
     It rests on Conjecture 1, which is false in general, and on a finite C: a conjecture, never a
@@ -89,15 +79,10 @@ def route_three(epsilon: Any, sigma: Any, c2: Any, digits: int = 30) -> Baseline
     source = BLOG.at("route 3: Claims 26 and 28")
 
     def value() -> arb:
-        return (-BALL.number(c2 * eps) * BALL.number(sigma) ** 2 / 2).exp()
+        exponent: arb = -BALL.number(c2 * eps) * BALL.number(sigma) ** 2 / 2
+        return exponent.exp()
 
-    return Baseline(
-        "route 3",
-        enclose(lambda: BALL.number(eps), source, digits, "ε", Kind.NEITHER, certified=False),
-        enclose(value, source, digits, "δ₃(ε)", Kind.NEITHER, certified=False),
-        source,
-        status="conjecture",
-    )
+    return Baseline.of("route 3", source, digits, Kind.NEITHER, eps, value)
 
 
 def _exact_tail(eps: arb, sigma: arb) -> arb:
@@ -129,6 +114,3 @@ def _smallest(value: Callable[[Fraction], arb], eps: Fraction) -> Fraction:
 def _share(eps: Fraction, place: float) -> Fraction:
     """About ε·2^place, as a short fraction."""
     return eps * Fraction(2.0**place).limit_denominator(2**64)
-
-
-__all__ = ["route_one", "route_three", "route_two"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
@@ -14,15 +13,16 @@ from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
 from symacct.domains import positive, rate, whole
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, echo
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, Numeric, order
 from symacct.sources import BW18, WBK19
+from symacct.sums.refine import ball
 
 _WIDENINGS = 60
 _SOURCE = BW18.at("Theorem 8")
 
 
 def gaussian_delta(
-    epsilon: Any, sigma: Any, sensitivity: Any = 1, k: Any = 1, digits: int = 30
+    epsilon: Numeric, sigma: Numeric, sensitivity: Numeric = 1, k: Numeric = 1, digits: int = 30
 ) -> Baseline:
     """δ(ε) = Φ(Δ/(2σ) − εσ/Δ) − e^ε Φ(−Δ/(2σ) − εσ/Δ), the exact one; k runs have σ/√k.
 
@@ -30,18 +30,15 @@ def gaussian_delta(
     0.1269367376
     """
     eps, ratio = rational(epsilon, "epsilon"), _ratio(sigma, sensitivity, k)
-    return Baseline(
-        "exact Gaussian",
-        enclose(lambda: BALL.number(eps), _SOURCE, digits, "ε", Kind.EXACT),
-        enclose(
-            lambda: hockey_stick(BALL.number(eps), ratio()), _SOURCE, digits, "δ(ε)", Kind.EXACT
-        ),
-        _SOURCE,
-    )
+
+    def delta() -> arb:
+        return hockey_stick(ball(eps), ratio())
+
+    return Baseline.of("exact Gaussian", _SOURCE, digits, Kind.EXACT, eps, delta)
 
 
 def gaussian_epsilon(
-    delta: Any, sigma: Any, sensitivity: Any = 1, k: Any = 1, digits: int = 30
+    delta: Numeric, sigma: Numeric, sensitivity: Numeric = 1, k: Numeric = 1, digits: int = 30
 ) -> Baseline:
     """The ε >= 0 with δ(ε) = δ, the exact privacy of k Gaussian runs; 0 < δ < 1."""
     d, ratio = probability_or_zero(delta, "delta"), _ratio(sigma, sensitivity, k)
@@ -49,21 +46,14 @@ def gaussian_epsilon(
         raise DomainError(
             "delta: found 0, needed delta > 0: the Gaussian mechanism has no finite ε"
         )
-    return Baseline(
-        "exact Gaussian",
-        enclose(
-            lambda: hockey_stick_inverse(BALL.number(d), ratio()),
-            _SOURCE,
-            digits,
-            "ε(δ)",
-            Kind.EXACT,
-        ),
-        enclose(lambda: BALL.number(d), _SOURCE, digits, "δ", Kind.EXACT),
-        _SOURCE,
-    )
+
+    def epsilon() -> arb:
+        return hockey_stick_inverse(ball(d), ratio())
+
+    return Baseline.of("exact Gaussian", _SOURCE, digits, Kind.EXACT, epsilon, d)
 
 
-def gaussian_profile(sigma: Any, sensitivity: Any = 1) -> Callable[[arb], arb]:
+def gaussian_profile(sigma: Numeric, sensitivity: Numeric = 1) -> Callable[[arb], arb]:
     """δ₀ ↦ the exact ε₀ of one run, in balls: what `best_over_rounds` asks for."""
     ratio = _ratio(sigma, sensitivity, 1)
     return lambda delta: hockey_stick_inverse(delta, ratio())
@@ -118,7 +108,9 @@ def normal_cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
+def bad_data(
+    alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric, digits: int = 30
+) -> Enclosure:
     """WBK19 Example 28: D_α of the normal laws that approximate sampling from equal records.
 
     αγ²/(2σ²)·(α*−1)/(α*−α) + ½ log((α*−1)/α*) + log((α*−1)/(α*−α))/(2(α−1)), with
@@ -133,12 +125,15 @@ def bad_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> En
     def value() -> arb:
         start, room = BALL.number((last - 1) / last), BALL.number((last - 1) / (last - alpha))
         mean = BALL.number(alpha * gamma**2 / (2 * variance)) * room
-        return mean + start.log() / 2 + room.log() / (2 * BALL.number(alpha - 1))
+        total: arb = mean + start.log() / 2 + room.log() / (2 * BALL.number(alpha - 1))
+        return total
 
     return _approximate(value, "Example 28", digits)
 
 
-def good_data(alpha: Any, gamma: Any, sigma: Any, n: Any, digits: int = 30) -> Enclosure:
+def good_data(
+    alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric, digits: int = 30
+) -> Enclosure:
     """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), the same for records half ½, half −½; n odd.
 
     An approximation, of neither kind: `certified` is False.
@@ -155,32 +150,25 @@ def _approximate(value: Callable[[], arb], place: str, digits: int) -> Enclosure
     return enclose(value, source, digits, place, Kind.NEITHER, REPLACE_ONE, ABOVE_ONE, False)
 
 
-def _setting(alpha: Any, gamma: Any, sigma: Any, n: Any) -> tuple[Any, Any, Any, int]:
+def _setting(
+    alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric
+) -> tuple[Fraction, Fraction, Fraction, int]:
     """(α, γ, σ², n), exact."""
-    alpha, gamma = order(alpha), rate(gamma, "gamma")
-    if alpha == INFINITY or alpha == 1:
+    found = {"alpha": order(alpha), "gamma": rate(gamma, "gamma")}
+    if found["alpha"] in (1, INFINITY):
         raise OrderError(f"order alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
-    if gamma == 0:
+    if found["gamma"] == 0:
         raise DomainError("gamma: found 0, needed 0 < gamma <= 1")
-    sigma = positive(sigma, "sigma")
-    for name, value in (("alpha", alpha), ("gamma", gamma), ("sigma", sigma)):
+    found["sigma"] = positive(sigma, "sigma")
+    for name, value in found.items():
         if not isinstance(value, int | Fraction):
             raise DomainError(f"{name}: found {echo(value)}, needed a rational number")
-    return alpha, gamma, sigma**2, whole(n, "n, the records", least=2)
+    a, g, s = (Fraction(value) for value in found.values())
+    return a, g, s**2, whole(n, "n, the records", least=2)
 
 
-def _ratio(sigma: Any, sensitivity: Any, k: Any) -> Callable[[], arb]:
+def _ratio(sigma: Numeric, sensitivity: Numeric, k: Numeric) -> Callable[[], arb]:
     """√k Δ/σ, in balls at the precision then current."""
     square = (positive(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
     square *= whole(k, "k, the number of runs", least=1)
     return lambda: BALL.number(square).sqrt()
-
-
-__all__ = [
-    "Baseline",
-    "bad_data",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_profile",
-    "good_data",
-]

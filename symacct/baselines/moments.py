@@ -22,7 +22,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from flint import arb
 
@@ -32,6 +31,7 @@ from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import whole
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError
+from symacct.exact import Numeric
 from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.sources import BLOG
 from symacct.sums.refine import ball
@@ -65,7 +65,7 @@ class MomentConstant:
         return f"log C = {self.log_value}, met {where}"
 
 
-def moment_constant(c1: Any, c2: Any, digits: int = 8) -> MomentConstant:
+def moment_constant(c1: Numeric, c2: Numeric, digits: int = 8) -> MomentConstant:
     """log C(c₁, c₂), C = sup G_λ(rμ₁+(1−r)μ₀‖μ₀) over r <= c₁/σ, λ <= c₂σ² (BLOG Claim 26).
 
     Over all noise σ > 0, rates r <= 1 and real orders λ >= 1, certified. There are fewer digits

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
-from symacct.accountant import certified_number, default_accountant
+from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.arithmetic import BALL
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
 from symacct.enclosure import Bound, bound
 from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,31 @@ class Baseline:
     source: Source
     status: str = "proved"
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        source: Source,
+        digits: int,
+        kind: Kind,
+        epsilon: Callable[[], arb] | Fraction,
+        delta: Callable[[], arb] | Fraction,
+    ) -> Baseline:
+        """Both numbers enclosed to these digits; of no kind, it is a conjecture."""
+        sound = kind is not Kind.NEITHER
+        eps, d = (
+            enclose(value, source, digits, f"{name}, {letter}", kind, certified=sound)
+            for letter, value in (("ε", epsilon), ("δ", delta))
+        )
+        return cls(name, eps, d, source, "proved" if sound else "conjecture")
+
     def __str__(self) -> str:
         trust = "" if self.status == "proved" else f" ({self.status})"
         return f"({self.epsilon.rounded(10)}, {self.delta.rounded(10)})-DP, {self.name}{trust}"
 
 
 def enclose(
-    value: Callable[[], arb],
+    value: Callable[[], arb] | Fraction,
     source: Source,
     digits: int,
     what: str,
@@ -44,13 +63,16 @@ def enclose(
     orders: Orders = ALL_ORDERS,
     certified: bool = True,
 ) -> Bound:
-    """The Bound of a ball-valued formula, at a precision doubled until the digits are there."""
+    """The Bound of a number or a ball-valued formula, at a precision that gives the digits."""
     claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
-    ask = default_accountant("ball")
-    return bound(certified_number(ask, lambda accountant: (value(), claim), digits, what), kind)
+
+    def ball(accountant: Accountant) -> tuple[arb, Claim]:
+        return (value() if callable(value) else BALL.number(value)), claim
+
+    return bound(certified_number(default_accountant("ball"), ball, digits, what), kind)
 
 
-def probability_or_zero(value: Any, name: str, below: int = 1) -> Fraction:
+def probability_or_zero(value: Numeric, name: str, below: int = 1) -> Fraction:
     """A rational number in [0, 1); DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction) or number >= below:
@@ -58,7 +80,7 @@ def probability_or_zero(value: Any, name: str, below: int = 1) -> Fraction:
     return number
 
 
-def rational(value: Any, name: str) -> Fraction:
+def rational(value: Numeric, name: str) -> Fraction:
     """A rational number >= 0; DomainError otherwise."""
     number = nonnegative(value, name)
     if not isinstance(number, Fraction):

@@ -6,31 +6,31 @@ which has both directions, so these are functions and not theorems to pin with b
 
 from __future__ import annotations
 
-from typing import Any
-
 from flint import arb
 
-from symacct.accountant import certified_number, default_accountant
-from symacct.arithmetic import BALL
+from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import nonnegative, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError
-from symacct.exact import INFINITY, is_infinite, order
+from symacct.exact import INFINITY, Numeric, Order, is_infinite, order
 from symacct.sources import ZW19
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))
 
 
-def reverse_moment(ctx: Any, alpha: Any, gamma: Any, pure: Any = None) -> Any:
+def reverse_moment(
+    ctx: Arithmetic, alpha: Order, gamma: Number, pure: Number | None = None
+) -> Number:
     """A₂ <= (1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known; real α >= 1."""
     lost = gamma if pure is None else -gamma * ctx.expm1(-pure)
     return ctx.exp(-(ctx.number(alpha) - 1) * ctx.log1p(-lost))
 
 
 def reverse_moment_bound(
-    alpha: Any, gamma: Any, epsilon: Any = INFINITY, digits: int = 30
+    alpha: Numeric, gamma: Numeric, epsilon: Numeric = INFINITY, digits: int = 30
 ) -> Enclosure:
     """The upper bound on A₂ of a mechanism with ε(∞) = `epsilon`, sampled at rate γ; α >= 1.
 
@@ -46,7 +46,7 @@ def reverse_moment_bound(
     if gamma == 1 and pure is None:
         raise DomainError("reverse_moment_bound: found gamma = 1 and no finite ε(∞), needed one")
 
-    def value(accountant: Any) -> tuple[arb, Claim]:
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
         known = None if pure is None else BALL.number(pure)
         return reverse_moment(BALL, alpha, BALL.number(gamma), known), _CLAIM
 

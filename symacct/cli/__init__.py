@@ -1,16 +1,15 @@
 """The command line: a file per kind of command; importing one adds its commands to `main`."""
 
-from symacct.cli import asking, coding, exploring, formulas, knowledge, papers, reference, verifying
+from symacct.cli import (  # noqa: F401
+    asking,
+    coding,
+    exploring,
+    formulas,
+    knowledge,
+    papers,
+    reference,
+    verifying,
+)
 from symacct.cli.frame import main
 
-__all__ = [
-    "asking",
-    "coding",
-    "exploring",
-    "formulas",
-    "knowledge",
-    "main",
-    "papers",
-    "reference",
-    "verifying",
-]
+__all__ = ["main"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
+from typing import Any
 
 import click
 from rich.table import Table
@@ -13,11 +14,10 @@ from symacct.accountant import ENGINES, Accountant
 from symacct.cli.frame import (
     by_option,
     console,
-    conversion_option,
     expression_command,
+    how_options,
     kind_label,
-    orders_of_search,
-    orders_option,
+    print_facts,
     print_json,
 )
 from symacct.enclosure import Guarantee
@@ -62,58 +62,35 @@ def rdp(
 
 @expression_command("epsilon")
 @click.option("--delta", required=True, help="δ in [0, 1).")
-@conversion_option
-@orders_of_search
-@by_option
-def epsilon(
-    expr: str,
-    delta: str,
-    conversion: str,
-    orders: str | None,
-    by: str | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+@how_options
+def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ."""
-    m = symacct.parse(expr)
-    guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
+    guarantee = symacct.parse(expr).epsilon(delta, digits, **how)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json)
 
 
 @expression_command("delta")
 @click.option("--epsilon", required=True, help="ε >= 0.")
-@conversion_option
-@orders_of_search
-@by_option
-def delta(
-    expr: str,
-    epsilon: str,
-    conversion: str,
-    orders: str | None,
-    by: str | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+@how_options
+def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε."""
-    m = symacct.parse(expr)
-    guarantee = m.delta(epsilon, digits, conversion, orders_option(orders), by)
+    guarantee = symacct.parse(expr).delta(epsilon, digits, **how)
     print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json)
 
 
 def print_guarantee(
     g: Guarantee, letters: tuple[str, str], stated: Fraction, as_json: bool
 ) -> None:
-    if as_json:
-        print_json(g.as_dict())
-        return
-    table = Table(show_header=False)
-    table.add_row(letters[0], f"{g.asked.rounded()}  (rounded up)")
-    table.add_row("given", f"{letters[1]} = {given(stated)}")
-    table.add_row("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}")
-    table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")
-    table.add_row("conversion", g.conversion)
-    table.add_row("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve")
-    table.add_row("sources", "; ".join(map(str, g.claim.sources)))
-    table.add_row("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}")
-    table.add_row("curve", kind_label(g.claim))
-    console().print(table)
+    print_facts(
+        as_json,
+        g.as_dict(),
+        (letters[0], f"{g.asked.rounded()}  (rounded up)"),
+        ("given", f"{letters[1]} = {given(stated)}"),
+        ("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}"),
+        ("best order", "proved" if g.optimal else "sound, not proved the best"),
+        ("conversion", g.conversion),
+        ("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve"),
+        ("sources", "; ".join(map(str, g.claim.sources))),
+        ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
+        ("curve", kind_label(g.claim)),
+    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, by_option, main, print_json
+from symacct.cli.frame import EPILOG, by_option, json_option, main, print_json, symbol_option
 from symacct.export.code import TARGETS
 
 
@@ -16,18 +15,18 @@ from symacct.export.code import TARGETS
 @click.argument("expr")
 @click.option("--target", required=True, help=f"One of {', '.join(TARGETS)}.")
 @by_option
-@click.option("--symbol", "symbols", multiple=True, help="A parameter left open; repeatable.")
+@symbol_option
 @click.option("--max-order", type=int, help="The largest finite order answered.")
 @click.option("--accuracy", default="1e-11", show_default=True, help="Largest relative error.")
 @click.option("--points", default=100, show_default=True, help="Orders to measure it at.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def code_command(
     expr: str,
     target: str,
     by: str | None,
     symbols: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **options: int | str | None,
 ) -> None:
     """A self-contained function that gives ε(α) of EXPR.
 

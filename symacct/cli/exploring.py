@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 import sympy
@@ -14,15 +15,17 @@ from rich.table import Table
 
 import symacct
 from symacct.cli.frame import (
+    AXIS_HELP,
     EPILOG,
     axis,
     by_option,
     console,
     conversion_option,
     expression_command,
+    how_options,
     main,
-    orders_of_search,
     orders_option,
+    print_facts,
     print_json,
 )
 from symacct.explore.calibration import calibrate, number
@@ -44,15 +47,12 @@ _SHOWN = 40  # rows of a table on the terminal
     required=True,
     multiple=True,
     metavar="NAME=VALUES",
-    help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
-    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
+    help=AXIS_HELP,
 )
 @click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
 )
-@by_option
-@conversion_option
-@orders_of_search
+@how_options
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
@@ -60,9 +60,7 @@ def sweep_command(
     expr: str,
     over: tuple[str, ...],
     ask: str,
-    by: str | None,
-    conversion: str,
-    orders: str | None,
+    how: dict[str, Any],
     jobs: int,
     file: Path | None,
     table: Path | None,
@@ -79,16 +77,7 @@ def sweep_command(
     axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
         swept = sweep(
-            m,
-            axes,
-            ask,
-            digits=digits,
-            by=by,
-            conversion=conversion,
-            orders=orders_option(orders),
-            executor=executor,
-            file=file,
-            progress=True,
+            m, axes, ask, digits=digits, executor=executor, file=file, progress=True, **how
         )
     if table is not None:
         swept.to_csv(table)
@@ -136,8 +125,8 @@ def plot_command(
             axes = dict(axis("--over", text) for text in over)
             nodes = {text: _parsed(text, axes) for text in exprs}
             axes = _with_whole_counts(over, axes, nodes.values())
-            how = {"by": by[0] if by else None, "orders": orders_option(orders)}
-            figure = plot_sweep(nodes, axes, ask, **how)
+            theorem = by[0] if by else None
+            figure = plot_sweep(nodes, axes, ask, by=theorem, orders=orders_option(orders))
         else:
             nodes = {text: symacct.parse(text) for text in exprs}
             figure = plot(nodes, None if orders is None else grid(orders), by)
@@ -224,18 +213,17 @@ def calibrate_command(
     opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
     m = symacct.parse(expr, [opened])
     found = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
-    if as_json:
-        print_json(found.as_dict())
-        return
     guarantee = found.guarantee
-    table = Table(show_header=False)
-    table.add_row(f"{symbol}, meets the target", number(found.meets))
-    table.add_row(f"{symbol}, does not", number(found.fails))
-    table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
-    table.add_row("δ", given(guarantee.given))
-    table.add_row("order α", f"{float(guarantee.alpha):.12g}")
-    table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
-    console().print(table)
+    print_facts(
+        as_json,
+        found.as_dict(),
+        (f"{symbol}, meets the target", number(found.meets)),
+        (f"{symbol}, does not", number(found.fails)),
+        ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
+        ("δ", given(guarantee.given)),
+        ("order α", f"{float(guarantee.alpha):.12g}"),
+        ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
+    )
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:

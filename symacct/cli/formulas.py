@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, InputError, by_option, main, print_json
+from symacct.cli.frame import (
+    EPILOG,
+    InputError,
+    by_option,
+    json_option,
+    main,
+    print_json,
+    symbol_option,
+)
 from symacct.errors import echo
 from symacct.export.document import paper
 from symacct.export.figures import FORMATS, figure, save
@@ -20,11 +28,11 @@ from symacct.export.tables import table
 @click.argument("expr")
 @click.option("--alpha", help="The order; by default all orders at once.")
 @by_option
-@click.option("--symbol", "symbols", multiple=True, help="A parameter left open; repeatable.")
+@symbol_option
 @click.option("--name", "names", multiple=True, metavar="SYMBOL=LATEX", help="gamma=q; repeatable.")
 @click.option("--document", is_flag=True, help="A whole document, with values at EXPR's numbers.")
 @click.option("--delta", help="With --document: ε at this δ as well.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def latex_command(
     expr: str,
     alpha: str | None,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, Any
 
 import click
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 import symacct
 from symacct.claims import Claim, Kind
@@ -28,7 +31,7 @@ class InputError(click.ClickException):
 
     exit_code = 2
 
-    def show(self, file: Any = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         click.echo(f"Error: {self.format_message()}", err=True)
 
 
@@ -76,23 +79,42 @@ def expression_command(name: str) -> Callable[[Callable[..., None]], click.Comma
     """A subcommand of EXPR, with the options that all of them have."""
 
     def wrap(function: Callable[..., None]) -> click.Command:
-        run = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
         run = click.option(
             "--digits", default=6, show_default=True, help="Significant digits, rounded safely."
-        )(run)
+        )(json_option(function))
         run = click.argument("expr")(run)
         return main.command(name, epilog=EPILOG)(run)
 
     return wrap
 
 
+AXIS_HELP = (
+    "Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
+    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+symbol_option = click.option(
+    "--symbol", "symbols", multiple=True, help="A parameter left open; repeatable."
+)
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+    "--conversion",
+    default="improved",
+    show_default=True,
+    help="classic, improved or optimal, of one order; exact, the true profile.",
 )
-orders_of_search = click.option(
-    "--orders", help="'integer', or a list such as 2,4,8.5,64; default all."
-)
+
+
+def how_options(function: Callable[..., None]) -> Callable[..., None]:
+    """--conversion, --orders and --by, which the command is given together as `how`."""
+
+    @functools.wraps(function)
+    def run(conversion: str, orders: str | None, by: str | None, **rest: object) -> None:
+        how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
+        function(how=how, **rest)
+
+    listed = click.option("--orders", help="'integer', or a list such as 2,4,8.5,64; default all.")
+    return conversion_option(listed(by_option(run)))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -115,11 +137,22 @@ def console() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=240)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def orders_option(text: str | None) -> Any:
+def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> None:
+    """The document as JSON, or the facts as a table; brackets in a formula are no markup."""
+    if as_json:
+        print_json(document)
+        return
+    table = Table(show_header=False)
+    for name, value in facts:
+        table.add_row(name, Text(str(value)))
+    console().print(table)
+
+
+def orders_option(text: str | None) -> str | list[str] | None:
     if text is None or text == "integer":
         return text
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -13,6 +13,7 @@ from symacct.cli.frame import (
     KIND_LABELS,
     console,
     expression_command,
+    json_option,
     main,
     print_json,
 )
@@ -61,7 +62,7 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 
 
 @main.command("theorems")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def theorems_command(as_json: bool) -> None:
     """Every computable result of the papers.
 
@@ -84,7 +85,7 @@ def theorems_command(as_json: bool) -> None:
 @click.argument("theorem")
 @click.option("--budget", default=20_000, show_default=True, help="Candidates to try.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
     """Search small finite mechanisms for a violation of THEOREM.
 

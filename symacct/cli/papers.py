@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -20,7 +19,9 @@ from symacct.cli.frame import (
     console,
     expression_command,
     findings_alone_are_1,
+    json_option,
     main,
+    print_facts,
     print_json,
 )
 from symacct.errors import SymacctError
@@ -106,15 +107,14 @@ def expand_command(
     found = symacct.parse(expr).expansion(
         variable, at=at, order=order, alpha=alpha, by=by, within=within
     )
-    if as_json:
-        print_json(found.as_dict())
-        return
-    table = Table(show_header=False)
-    table.add_row("ε(α)", Text(str(found.expression)))
-    table.add_row("leading", Text(str(found.leading)))
-    table.add_row("remainder", Text(str(found.remainder or "only O(·): no bound is proved")))
-    table.add_row("claim", Text(str(found.claim)))
-    console().print(table)
+    print_facts(
+        as_json,
+        found.as_dict(),
+        ("ε(α)", found.expression),
+        ("leading", found.leading),
+        ("remainder", found.remainder or "only O(·): no bound is proved"),
+        ("claim", found.claim),
+    )
 
 
 @expression_command("optimum")
@@ -134,20 +134,19 @@ def optimum_command(
     Where there is none, an error says why.
     """
     found = symacct.parse(expr).optimum(delta=delta, epsilon=epsilon, conversion=conversion)
-    if as_json:
-        print_json(found.as_dict())
-        return
-    table = Table(show_header=False)
-    table.add_row("order α", Text(str(found.alpha)))
-    table.add_row("ε", Text(str(found.epsilon)))
-    table.add_row("δ", Text(str(found.delta)))
-    table.add_row("conversion", found.conversion)
-    console().print(table)
+    print_facts(
+        as_json,
+        found.as_dict(),
+        ("order α", found.alpha),
+        ("ε", found.epsilon),
+        ("δ", found.delta),
+        ("conversion", found.conversion),
+    )
 
 
 @main.command("check")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @findings_alone_are_1()
 def check_command(file: Path, as_json: bool) -> None:
     """Verify every number of the paper file FILE.
@@ -183,7 +182,7 @@ def _read(file: Path) -> str:
         raise InputError(f"{file}: no UTF-8 ({error})") from None
 
 
-def _checked(text: str) -> list[Any]:
+def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
     total = len(paper_check.entries(text))
     with Progress(
         console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
@@ -194,7 +193,7 @@ def _checked(text: str) -> list[Any]:
 _STYLES = {"true": "green", "undecided": "yellow"}
 
 
-def _print_table(checked: list[Any]) -> None:
+def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> None:
     table = Table("source", "printed", "value", "verdict", "why")
     for one in checked:
         table.add_row(*_cells(one), Text(one.reason))

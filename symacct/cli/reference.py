@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 import symacct
-from symacct.cli.frame import axis, main
+from symacct.cli.frame import AXIS_HELP, axis, main
 from symacct.errors import DomainError, echo
 from symacct.explore.reference import ReferenceTable, reference_table
 from symacct.explore.sweeps.worker import NEEDED
@@ -30,8 +30,7 @@ _GRID = (
     "axes",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Values of a symbol of EXPR, or of alpha, delta or epsilon: 1,2,5 or 1..10 or "
-    "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable.",
+    help=AXIS_HELP,
 )
 @click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(NEEDED)))
 @click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -16,9 +18,8 @@ from rich.text import Text
 from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
 from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
-from symacct.verify.bounds import decimal_text
+from symacct.verify.bounds import Truth, decimal_text
 from symacct.verify.report import finding_as_dict
-from symacct.verify.truth import Truth
 
 _SHOWN = 25
 _TRUTH_DIGITS = 10
@@ -39,19 +40,7 @@ _QUICK_TIMEOUT = 2.5
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same questions.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
 @findings_alone_are_1()
-def verify_command(
-    peer: str | None,
-    every: bool,
-    command: str | None,
-    python: str | None,
-    install: bool,
-    version: str | None,
-    quick: bool,
-    json_file: str | None,
-    html_file: str | None,
-    seed: int,
-    timeout: float | None,
-) -> None:
+def verify_command(json_file: str | None, html_file: str | None, **asked: Any) -> None:
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
@@ -59,18 +48,17 @@ def verify_command(
     number could be held against a truth.
     """
     try:
-        _check(peer, every, command, install, version)
+        run = _Run(**asked)
         for file in (json_file, html_file):
             _writable(file)
         if html_file is not None:
             page.needs()
-        names = list(adapters()) if every else [peer]
-        reports, absent = _run_all(names, command, python, install, version, quick, seed, timeout)
+        reports, absent = run.all()
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
         for report in reports:
             _print(report)
-        _write(json_file, _as_json(reports, absent, every))
+        _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
@@ -82,74 +70,72 @@ def verify_command(
         raise SystemExit(NOT_JUDGED)
 
 
-def _check(
-    peer: str | None, every: bool, command: str | None, install: bool, version: str | None
-) -> None:
-    if (peer is not None) + every + (command is not None) != 1:
-        known = ", ".join(adapters()) or "none"
-        raise PeerError(f"needed one of PEER ({known}), --command or --all")
-    if version is not None and not install:
-        raise PeerError("--version: needed --install beside it, to install that version")
-    if install and command is not None:
-        raise PeerError(
-            "--install: found --command beside it, needed PEER, whose packages are known"
-        )
-    if version is not None and every:
-        raise PeerError("--version: found --all beside it, needed one PEER")
+@dataclass(frozen=True)
+class _Run:
+    """What is asked to be verified, and how; PeerError for what does not go together."""
 
+    peer: str | None
+    every: bool
+    command: str | None
+    python: str | None
+    install: bool
+    version: str | None
+    quick: bool
+    seed: int
+    timeout: float | None
 
-def _run_all(
-    names: Sequence[str | None],
-    command: str | None,
-    python: str | None,
-    install: bool,
-    version: str | None,
-    quick: bool,
-    seed: int,
-    timeout: float | None,
-) -> tuple[list[Report], list[tuple[str, str]]]:
-    """A report for each peer; with several, one that cannot be run is said and left out."""
-    reports: list[Report] = []
-    absent: list[tuple[str, str]] = []
-    extent = QUICK if quick else FULL
-    seconds = timeout or (_QUICK_TIMEOUT if quick else _TIMEOUT)
-    for name in names:
-        try:
-            with _command(name, command, python, install, version) as words, _progress() as shown:
-                reports.append(verify(words, extent, seed, seconds, shown))
-        except PeerError as error:
-            if len(names) == 1:
-                raise
-            absent.append((str(name), str(error)))
-        except SymacctError as error:
-            if len(names) == 1:
-                raise
-            absent.append((str(name), f"{type(error).__name__}: {error}"))
-    return reports, absent
+    def __post_init__(self) -> None:
+        if (self.peer is not None) + self.every + (self.command is not None) != 1:
+            known = ", ".join(adapters()) or "none"
+            raise PeerError(f"needed one of PEER ({known}), --command or --all")
+        if self.version is not None and not self.install:
+            raise PeerError("--version: needed --install beside it, to install that version")
+        if self.install and self.command is not None:
+            raise PeerError(
+                "--install: found --command beside it, needed PEER, whose packages are known"
+            )
+        if self.version is not None and self.every:
+            raise PeerError("--version: found --all beside it, needed one PEER")
+
+    def all(self) -> tuple[list[Report], list[tuple[str, str]]]:
+        """A report for each peer; with several, one that cannot be run is said and left out."""
+        if not self.every:
+            return [self.one(self.peer)], []
+        reports, absent = [], []
+        for name in adapters():
+            try:
+                reports.append(self.one(name))
+            except SymacctError as error:
+                kind = "" if isinstance(error, PeerError) else f"{type(error).__name__}: "
+                absent.append((name, f"{kind}{error}"))
+        return reports, absent
+
+    def one(self, name: str | None) -> Report:
+        """The report on one peer."""
+        seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
+        with self.started(name) as words, _progress() as shown:
+            return verify(words, QUICK if self.quick else FULL, self.seed, seconds, shown)
+
+    @contextlib.contextmanager
+    def started(self, name: str | None) -> Iterator[list[str]]:
+        """The words to run; with --install in an environment that is gone afterwards."""
+        if self.command is not None:
+            yield peers.words(self.command)
+            return
+        adapter = peers.adapter(str(name))
+        own = peers.interpreter(self.python)
+        if not self.install:
+            yield adapter.command(own)
+            return
+        with _waiting(f"installing {adapter.name}"), contextlib.ExitStack() as stack:
+            installed = stack.enter_context(peers.throwaway(adapter, own, self.version))
+            kept = stack.pop_all()
+        with kept:
+            yield adapter.command(installed)
 
 
 @contextlib.contextmanager
-def _command(
-    name: str | None, command: str | None, python: str | None, install: bool, version: str | None
-) -> Iterator[list[str]]:
-    """The words to run; with --install in an environment that is gone afterwards."""
-    if command is not None:
-        yield peers.words(command)
-        return
-    adapter = peers.adapter(str(name))
-    own = peers.interpreter(python)
-    if not install:
-        yield adapter.command(own)
-        return
-    with _waiting(f"installing {adapter.name}"), contextlib.ExitStack() as stack:
-        installed = stack.enter_context(peers.throwaway(adapter, own, version))
-        kept = stack.pop_all()
-    with kept:
-        yield adapter.command(installed)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator:
+def _progress() -> Iterator[Callable[[str, int], None]]:
     """(stage, asked) ↦ a line on standard error; nothing where that is not a terminal."""
     screen = Console(stderr=True)
     if not screen.is_terminal:

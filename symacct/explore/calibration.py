@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import sympy
 
 from symacct import doors, exact
-from symacct.domains import nonnegative
+from symacct.baselines.result import rational
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Numeric
 from symacct.expr import Node, as_node
 from symacct.rounding import exact_decimal
 
@@ -53,12 +54,12 @@ class Calibration:
 
 def calibrate(
     m: Node,
-    epsilon: Any,
-    delta: Any,
+    epsilon: Numeric,
+    delta: Numeric,
     *,
     digits: int = 6,
     conversion: str = "improved",
-    orders: Any = None,
+    orders: str | Iterable[Numeric] | None = None,
     by: str | None = None,
 ) -> Calibration:
     """The smallest noise, largest rate or largest count of m's one free symbol for (ε, δ)-DP.
@@ -75,7 +76,8 @@ def calibrate(
     81/20
     """
     digits = doors.digits(digits)
-    target = _Target(as_node(m, "calibrate"), epsilon, delta, (conversion, orders, by))
+    how = {"conversion": conversion, "orders": orders, "by": by}
+    target = _Target(as_node(m, "calibrate"), epsilon, delta, how)
     low, high = _bracket(target)
     unit = (
         Fraction(1)
@@ -107,16 +109,16 @@ def number(value: Fraction) -> str:
 class _Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
-    def __init__(self, m: Node, epsilon: Any, delta: Any, how: tuple[Any, Any, Any]) -> None:
+    def __init__(self, m: Node, epsilon: Numeric, delta: Numeric, how: dict[str, Any]) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
             found = ", ".join(map(str, free)) or "none"
             raise DomainError(f"calibrate: found the free symbols {found}, needed exactly one")
         self.m = m
         self.symbol: sympy.Symbol = free[0]
-        self.epsilon = _rational(epsilon)
+        self.epsilon = rational(epsilon, "epsilon")
         self.delta = delta
-        self.how = dict(zip(("conversion", "orders", "by"), how, strict=True))
+        self.how = how
         self.answers: dict[Fraction, Guarantee] = {}
 
     def met(self, value: Fraction) -> bool:
@@ -142,14 +144,6 @@ class _Target:
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
         node = self.m.subs({self.symbol: meets})
         return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
-
-
-def _rational(epsilon: Any) -> Fraction:
-    """The target, a number >= 0."""
-    target = nonnegative(epsilon, "epsilon")
-    if not isinstance(target, Fraction):
-        raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
-    return target
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:

@@ -13,7 +13,8 @@ from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SoundnessError, SymacctError, echo
-from symacct.exact import order
+from symacct.exact import Numeric, Order, order
+from symacct.explore.grids import several
 from symacct.expr import Node, as_node
 from symacct.theory import PROVED, Theorem, is_about, theorems
 
@@ -64,7 +65,10 @@ class Row:
 
 
 def compare(
-    m: Node, orders: Iterable[Any] | Any, digits: int = 10, accountant: Accountant | None = None
+    m: Node,
+    orders: Iterable[Numeric] | Numeric,
+    digits: int = 10,
+    accountant: Accountant | None = None,
 ) -> list[Row]:
     """What each theorem about m's operations says at the given orders, from lower to upper.
 
@@ -78,7 +82,7 @@ def compare(
     {'ZW19-T5': '1.1101'}
     """
     as_node(m, "compare")
-    alphas = [order(alpha) for alpha in (orders if _is_many(orders) else [orders])]
+    alphas = [order(alpha) for alpha in several(orders)]
     if accountant is None:
         accountant = Accountant(digits=digits)
     elif not isinstance(accountant, Accountant):
@@ -101,7 +105,7 @@ def _rivals(m: Node) -> list[Theorem]:
     return [t for t in known if any(is_about(t, n) for n in m.walk() if type(n) in shared)]
 
 
-def _default(accountant: Accountant, m: Node, alphas: list[Any]) -> Row:
+def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> Row:
     """The default answers; exact only where it is that at every order."""
     values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
     found = {value.claim.kind for value in values if isinstance(value, Enclosure)}
@@ -109,7 +113,9 @@ def _default(accountant: Accountant, m: Node, alphas: list[Any]) -> Row:
     return Row(None, "default", kind, values)
 
 
-def _ask(accountant: Accountant, m: Node, alpha: Any, by: Theorem | None = None) -> Enclosure | str:
+def _ask(
+    accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
+) -> Enclosure | str:
     try:
         return accountant.rdp(m, alpha, by=None if by is None else by.name)
     except SoundnessError as error:
@@ -128,7 +134,7 @@ def _without_remedy(message: str, by: Theorem | None) -> str:
 
 
 def _reference(
-    accountant: Accountant, m: Node, alpha: Any, column: int, rows: list[Row]
+    accountant: Accountant, m: Node, alpha: Order, column: int, rows: list[Row]
 ) -> Enclosure | None:
     """What the values at an order are measured by: the exact one, else the best lower bound."""
     found = [row.values[column] for row in rows]
@@ -155,7 +161,3 @@ def _rank(row: Row) -> tuple[Any, ...]:
     """What applies and is proved first; lower, exact, upper; smaller first."""
     values = [value.upper for value in row.values if isinstance(value, Enclosure)]
     return (not row.applies, row.status != PROVED, _PLACE[row.kind], values[:1], row.name)
-
-
-def _is_many(orders: Any) -> bool:
-    return isinstance(orders, Iterable) and not isinstance(orders, str)

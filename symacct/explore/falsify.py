@@ -6,24 +6,24 @@ and decided in certified balls; what is called refuted is proved. The parts are 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from symacct import sizes
-from symacct.claims import INTEGER_ORDERS, Orders
+from symacct.claims import INTEGER_ORDERS, Kind, Orders
+from symacct.conversion import Conversion
 from symacct.domains import whole
 from symacct.explore.attacks.outcome import Attack, Trial
 from symacct.explore.attacks.search import Search, tasks
 from symacct.explore.attacks.statements import statements
+from symacct.theory import Bound, Theorem
 
 
 def falsify(
-    theorem: Any,
+    theorem: Theorem | Conversion | Bound | str,
     budget: int = 20_000,
     seed: int = 0,
     about: str | None = None,
-    kind: Any = "upper",
+    kind: Kind | str = "upper",
     orders: Orders = INTEGER_ORDERS,
 ) -> Attack:
     """Search `budget` candidates for a finite mechanism that violates the statement.

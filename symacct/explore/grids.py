@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import flint
 
 from symacct import exact, sizes
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
@@ -36,6 +38,13 @@ def grid(text: str) -> list[str]:
             raise DomainError(f"grid: found {echo(text)}, needed at least 2 values from end to end")
         return (_by_logs if match[4] else _evenly)(low, high, count)
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def several(values: Numeric | Iterable[Numeric]) -> list[Numeric]:
+    """The values of an axis, of which there may be one alone."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    return list(values)
 
 
 def whole(values: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ import sympy
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
-from symacct.enclosure import Enclosure, Guarantee, to_fraction
+from symacct.enclosure import Enclosure, to_fraction
 from symacct.errors import ParseError, SymacctError, echo
 from symacct.exact import INFINITY, exact, order
 from symacct.export.formula import formula
@@ -70,7 +70,7 @@ class Entry:
     direction: str = "nearest"
     by: str | None = None
     conversion: str = "improved"
-    orders: Any = None
+    orders: str | list[str] | None = None
     comment: str = ""
 
 
@@ -156,7 +156,7 @@ def entries(text: str) -> list[Entry | Malformed]:
     return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
 
 
-def _entry_or_not(found: Any, place: int) -> Entry | Malformed:
+def _entry_or_not(found: object, place: int) -> Entry | Malformed:
     try:
         return _entry(found)
     except ParseError as error:
@@ -164,7 +164,7 @@ def _entry_or_not(found: Any, place: int) -> Entry | Malformed:
         return Malformed(place, source if _is_text(source) else "", str(error))
 
 
-def _entry(found: Any) -> Entry:
+def _entry(found: object) -> Entry:
     if not isinstance(found, dict):
         raise ParseError(f"found {echo(found)}, needed an object")
     ask = found.get("ask")
@@ -190,7 +190,7 @@ def _entry(found: Any) -> Entry:
     return Entry(given=found[_GIVEN[ask]], **fields)
 
 
-def _is_text(value: Any) -> TypeGuard[str]:
+def _is_text(value: object) -> TypeGuard[str]:
     """Text that can be written: no lone surrogate, no control character."""
     return isinstance(value, str) and all(c.isprintable() or c == "\n" for c in value)
 
@@ -233,7 +233,12 @@ def check_entry(entry: Entry) -> Checked:
 
 
 def judged(
-    direction: str, printed: Fraction, unit: Fraction, low: Any, high: Any, kind: Kind
+    direction: str,
+    printed: Fraction,
+    unit: Fraction,
+    low: Fraction | float,
+    high: Fraction | float,
+    kind: Kind,
 ) -> tuple[Verdict, str] | None:
     """The verdict on `printed` for a value in [low, high]; None where that does not decide.
 
@@ -241,8 +246,8 @@ def judged(
     direction: upwards, but downwards for a lower bound. It is rounded the wrong way if it is the
     value rounded in the other direction, and wrong if it is no rounding of the value at all.
     """
-    if high == INFINITY:
-        return (Verdict.WRONG, "the value is infinite") if low == INFINITY else None
+    if isinstance(low, float) or isinstance(high, float):  # infinite
+        return (Verdict.WRONG, "the value is infinite") if low == high else None
     verdicts = {_verdict(direction, printed, unit, end, kind) for end in (low, high)}
     if len(verdicts) > 1:
         return None
@@ -288,32 +293,20 @@ def _asking(entry: Entry) -> Callable[[int], Enclosure]:
     if entry.ask == "rdp":
         return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
     ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
-
-    def guarantee(digits: int) -> Enclosure:
-        answer: Guarantee = ask(
-            m,
-            entry.given,
-            conversion=entry.conversion,
-            orders=entry.orders,
-            by=entry.by,
-            digits=digits,
-        )
-        return answer.asked
-
-    return guarantee
+    how = (entry.conversion, entry.orders, entry.by)
+    return lambda digits: ask(m, entry.given, *how, digits).asked
 
 
-def _ends(value: Enclosure) -> tuple[Any, Any]:
-    return tuple(  # type: ignore[return-value]
-        INFINITY if end == INFINITY else to_fraction(end) for end in (value.lower, value.upper)
-    )
+def _ends(value: Enclosure) -> tuple[Fraction | float, Fraction | float]:
+    low, high = (INFINITY if x == INFINITY else to_fraction(x) for x in (value.lower, value.upper))
+    return low, high
 
 
 def _exactly(entry: Entry) -> Fraction | None:
     """The value where it is a rational number, which balls do not tell from its neighbours."""
     m = parse(entry.expression)
     if entry.ask == "rdp":
-        alpha: Any = order(entry.given)
+        alpha = order(entry.given)
     elif entry.ask == "epsilon" and exact(entry.given) == 0:
         alpha = INFINITY
     else:

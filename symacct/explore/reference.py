@@ -7,9 +7,8 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from symacct import sizes
 from symacct.accountant import Accountant
@@ -67,7 +66,7 @@ def reference_table(
     grid: Mapping[str, Sequence[str]],
     ask: str = "rdp",
     digits: int = 50,
-    progress: Any = lambda done, of: None,
+    progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> ReferenceTable:
     """Certified values of `node` at every point of the grid.
 

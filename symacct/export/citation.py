@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -12,7 +11,7 @@ from symacct.claims import Claim, Source
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import Guarantee
 from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, Numeric, order
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node
 from symacct.sources import WORKS
@@ -23,7 +22,7 @@ _BITS = 128
 STATED = "user"
 
 
-def cite(m: Node, alpha: Any = None, by: str | None = None) -> str:
+def cite(m: Node, alpha: Numeric | None = None, by: str | None = None) -> str:
     """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
 
     Without an order, at whole orders (2). `note` says where in each work. What a user states
@@ -41,7 +40,7 @@ def cite_guarantee(guarantee: Guarantee) -> str:
     return bibtex(sources_of(guarantee))
 
 
-def claim_at(m: Node, alpha: Any = None, by: str | None = None) -> Claim:
+def claim_at(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Claim:
     """What is claimed of ε(α), which names the theorems and curves that gave it."""
     at = 2 if alpha is None else order(alpha)
     with precision(_BITS):

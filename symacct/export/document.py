@@ -13,7 +13,7 @@ from symacct import doors
 from symacct.claims import Claim, Kind, Relation, Source
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError
-from symacct.exact import INFINITY, exact, expression
+from symacct.exact import INFINITY, Numeric, exact, expression
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.latex import Display
 from symacct.export.latex_names import SymbolNames
@@ -49,10 +49,10 @@ _RELATIONS = {
 
 def paper(
     m: Node,
-    alphas: Iterable[Any] = ORDERS,
-    delta: Any = None,
+    alphas: Iterable[Numeric] = ORDERS,
+    delta: Numeric | None = None,
     names: Mapping[Any, str] | None = None,
-    values: Mapping[Any, Any] | None = None,
+    values: Mapping[str | sympy.Symbol, Numeric] | None = None,
     by: str | None = None,
     digits: int = 6,
 ) -> str:
@@ -95,7 +95,7 @@ def paper(
     return "\n".join([*_preamble(), *parts, *_bibliography(sources), r"\end{document}", ""])
 
 
-def _with_values(m: Node, values: Mapping[Any, Any] | None) -> Node:
+def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric] | None) -> Node:
     """The node with numbers put in; all of them, if any."""
     values = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = m.subs(values) if values else m
@@ -165,7 +165,7 @@ def _letter(name: str) -> str:
     return {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}.get(name) or SymbolNames()(name)
 
 
-def _value(value: Any, printer: Printer) -> str | None:
+def _value(value: object, printer: Printer) -> str | None:
     """A parameter in mathematics; None for what is no number."""
     if isinstance(value, sympy.Expr):
         return printer.doprint(value)
@@ -214,7 +214,11 @@ def _cited(source: Source) -> str:
 
 
 def _values(
-    m: Node, alphas: Iterable[Any], by: str | None, digits: int, values: Mapping[Any, Any]
+    m: Node,
+    alphas: Iterable[Numeric],
+    by: str | None,
+    digits: int,
+    values: Mapping[str | sympy.Symbol, Numeric],
 ) -> Iterator[str]:
     """The table, and the numbers put in for the symbols."""
     said = [

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Any
 
 import flint
 
@@ -16,7 +15,7 @@ from symacct import doors
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import DomainError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Exact, Order
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import describe, neighbours
 from symacct.export.fingerprint import fingerprint
@@ -96,7 +95,7 @@ def _pair(guarantee: Guarantee) -> str:
     return f"(ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
 
 
-def _number(value: Any) -> str:
+def _number(value: Enclosure | Exact) -> str:
     """The number asked for rounded up; the one given as it is."""
     return value.rounded(_DIGITS) if isinstance(value, Enclosure) else given(value)
 
@@ -131,7 +130,7 @@ def _citations(sources: tuple[Source, ...], form: Form) -> str:
     return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
 
 
-def _order(alpha: Any) -> str:
+def _order(alpha: Order) -> str:
     exact = Fraction(alpha)
     if exact.denominator == 1:
         return str(exact)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from symacct.amplification.ternary import differences
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.context import PlainGaps
+from symacct.exact import Order
 from symacct.explore.attacks.finite import Pair, divergence
+from symacct.rdp_curve import RDPCurve
 from symacct.sums.binomial import Terms, binomial_sum
 
 
@@ -20,50 +23,50 @@ class ArrayArithmetic(PlainGaps):
     certified = False
     bits = 53
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Number) -> Number:
         return value if isinstance(value, np.ndarray) else float(value)
 
     def pi(self) -> float:
         return math.pi
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Number) -> Number:
         return np.exp(x)
 
-    def expm1(self, x: Any) -> Any:
+    def expm1(self, x: Number) -> Number:
         return np.expm1(x)
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Number) -> Number:
         return np.log(x)
 
-    def log1p(self, x: Any) -> Any:
+    def log1p(self, x: Number) -> Number:
         return np.log1p(x)
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Number) -> Number:
         return np.sqrt(x)
 
-    def power(self, x: Any, y: Any) -> Any:
+    def power(self, x: Number, y: Number) -> Number:
         return np.power(x, y)
 
     def binomial(self, n: int, k: int) -> float:
         return float(math.comb(n, k))
 
-    def sum(self, term: Callable[[int], Any], first: int, last: int) -> Any:
+    def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
         return sum((term(i) for i in range(first, last + 1)), 0.0)
 
-    def minimum(self, *xs: Any) -> Any:
+    def minimum(self, *xs: Number) -> Number:
         return _elementwise(np.minimum, xs)
 
-    def maximum(self, *xs: Any) -> Any:
+    def maximum(self, *xs: Number) -> Number:
         return _elementwise(np.maximum, xs)
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: Number) -> bool:
         return bool(np.all(x == 0))
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: Number) -> bool:
         return bool(np.all(np.isposinf(x)))
 
 
-def _elementwise(function: Any, xs: tuple[Any, ...]) -> Any:
+def _elementwise(function: np.ufunc, xs: tuple[Number, ...]) -> Number:
     result = xs[0]
     for x in xs[1:]:
         result = function(result, x)
@@ -79,13 +82,15 @@ class ArrayCurve:
     shape = None
     node = None
 
-    def __init__(self, value: Callable[[Any], Any]) -> None:
+    def __init__(self, value: Callable[[Order], Number]) -> None:
         self._value = value
-        self._values: dict[Any, Any] = {}
+        self._values: dict[Order, Number] = {}
         self._tables: dict[str, dict[Any, Any]] = {}
 
     @classmethod
-    def of_pairs(cls, pairs: list[Pair], raised: dict[int, Any] | None = None) -> ArrayCurve:
+    def of_pairs(
+        cls, pairs: list[Pair], raised: Mapping[Order, Number] | None = None
+    ) -> ArrayCurve:
         """ε(α) = max D_α(P‖Q) over the pairs, plus what is raised at α."""
         more = raised or {}
         return cls(
@@ -95,36 +100,36 @@ class ArrayCurve:
             )
         )
 
-    def __call__(self, alpha: Any) -> Any:
+    def __call__(self, alpha: Order) -> Number:
         if alpha not in self._values:
             self._values[alpha] = self._value(alpha)
         return self._values[alpha]
 
-    def using(self, ctx: Any) -> ArrayCurve:
+    def using(self, ctx: Arithmetic) -> ArrayCurve:
         return self
 
     def remember(self, what: str) -> dict[Any, Any]:
         return self._tables.setdefault(what, {})
 
-    def moments(self) -> Callable[[int], Any]:
+    def moments(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1."""
         return lambda l: np.expm1((l - 1) * self(l))
 
 
 @binomial_sum.register
-def _(ctx: ArrayArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
-    total: Any = 0.0
+def _(ctx: ArrayArithmetic, alpha: int, u: Number, v: Number, terms: Terms, first: int = 2) -> Any:
+    total: Number = 0.0
     for l in range(first, alpha + 1):
         total = total + math.comb(alpha, l) * u**l * v ** (alpha - l) * terms(l)
     return total
 
 
 @differences.register
-def _(ctx: ArrayArithmetic, eps: Any, orders: Iterable[int]) -> Callable[[Any], Any]:
+def _(ctx: ArrayArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[int], Number]:
     """The alternating sum of e^{(i−1)ε(i)} − 1, whose terms i = 0 and 1 vanish, for l >= 1."""
     moment = eps.moments()
 
-    def difference(l: int) -> Any:
+    def difference(l: int) -> Number:
         terms = [(-1) ** (l - i) * math.comb(l, i) * moment(i) for i in range(2, l + 1)]
         total, size = sum(terms), sum(np.abs(term) for term in terms)
         # Of a true curve it is not negative; one that is nearly 0 is only noise here.

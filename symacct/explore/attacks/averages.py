@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import Number
+from symacct.exact import Order
 from symacct.explore.attacks.finite import Candidates, Law, Pair, excess
 from symacct.explore.attacks.scheme import Scheme
 
@@ -17,9 +18,7 @@ class Averages(Scheme):
     name = "averages of two pairs"
     names = ("p1", "p2", "q1", "q2", "mu1", "mu2", "nu1", "nu2")
     about = "average"
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 8
+    drawn = 8
 
     def base(self, c: Candidates) -> list[Pair]:
         mu1, mu2, nu1, nu2 = c.laws[4:]
@@ -33,7 +32,7 @@ class Averages(Scheme):
         """(a + b)/2"""
         return (a + b) * (Fraction(1, 2) if c.exact else 0.5)
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         p1, p2, q1, q2, mu1, mu2, nu1, nu2 = c.laws
         first = excess(p1, q1, alpha) <= excess(mu1, nu1, alpha)
         return np.logical_and(first, excess(p2, q2, alpha) <= excess(mu2, nu2, alpha))

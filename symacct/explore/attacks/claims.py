@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from symacct.amplification import wbk19, zw19
 from symacct.amplification.ternary import loss_spread
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import (
     EITHER,
     FINITE_ORDERS,
@@ -18,14 +18,17 @@ from symacct.claims import (
     Source,
 )
 from symacct.conversion import bbghs20
+from symacct.exact import Order
 from symacct.explore.attacks.averages import Averages
+from symacct.explore.attacks.finite import Candidates, Pair
 from symacct.explore.attacks.operations import Itself
 from symacct.explore.attacks.poisson import AttainedByRemoval, OneRecord, SkewedRight
 from symacct.explore.attacks.raised import RaisedResponse
 from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
-from symacct.theory import Theorem
+from symacct.rdp_curve import RDPCurve
+from symacct.theory import Bound, Theorem, always
 
 
 @dataclass(frozen=True)
@@ -39,28 +42,36 @@ class Claimed:
 CLAIMS: dict[str, Claimed] = {}
 
 
+def conjectured(
+    name: str, bound: Bound, about: str, kind: Kind, source: Source, orders: Orders
+) -> Theorem:
+    """A statement about an operation under its usual relation, nothing of it taken for granted."""
+    return Theorem(
+        name=name,
+        operation=(about,),
+        kind=kind,
+        source=source,
+        orders=orders,
+        adjacency=USUAL_RELATION.get(about, EITHER),
+        applies=always,
+        monotone=False,
+        status="conjecture",
+        bound=bound,
+    )
+
+
 def claimed(
     name: str,
     place: str,
     *schemes: Scheme,
     kind: Kind = Kind.UPPER,
     orders: Orders = INTEGER_ORDERS,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Bound], Bound]:
     """Put a wrong bound on the list; it never enters the register of theorems."""
 
-    def enlist(bound: Callable[..., Any]) -> Callable[..., Any]:
-        about = schemes[0].about
-        theorem = Theorem(
-            name=name,
-            operation=(about,),
-            kind=kind,
-            source=Source("claim", place),
-            orders=orders,
-            adjacency=USUAL_RELATION.get(about, EITHER),
-            monotone=False,
-            status="conjecture",
-            bound=bound,
-        )
+    def enlist(bound: Bound) -> Bound:
+        source = Source("claim", place)
+        theorem = conjectured(name, bound, schemes[0].about, kind, source, orders)
         CLAIMS[name] = Claimed(theorem, schemes)
         return bound
 
@@ -68,19 +79,19 @@ def claimed(
 
 
 @claimed("BLOG-CONJECTURE-1", "BLOG, Conjecture 1", Averages())
-def average_of_pairs(ctx: Any, eps: Any, alpha: Any) -> Any:
+def average_of_pairs(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
     """D_λ(avg p_i‖avg q_i) <= D_λ(avg μ_i‖avg ν_i) if D_λ(p_i‖q_i) <= D_λ(μ_i‖ν_i) for all i"""
     return eps(alpha)
 
 
 @claimed("T8-WITHOUT-REPLACEMENT", "ZW19, Theorem 8, used under replace-one", Replaced())
-def poisson_formula(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def poisson_formula(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log A(α)/(α−1) for sampling without replacement"""
     return zw19.tight_bound(ctx, eps, alpha, gamma)
 
 
 @claimed("T8-SHIFTED", "ZW19, Theorem 8, with ε(l−1) for ε(l)", SkewedRight())
-def shifted(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def shifted(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + Σ_{l=2}^{α} b_l (e^{(l−1)ε(l−1)} − 1) )/(α−1)"""
     excess = ctx.sum(
         lambda l: (
@@ -96,7 +107,7 @@ def shifted(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 
 @claimed("T9-WITHOUT-THE-4", "WBK19, Theorem 9, the 4 of its second term dropped", Replaced())
-def without_the_four(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def without_the_four(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= log( 1 + γ²C(α,2) min{e^{ε(2)}−1, e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
     + Σ_{j=3}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} )/(α−1)"""
     second = ctx.minimum(ctx.expm1(eps(2)), ctx.exp(eps(2)) * loss_spread(ctx, eps)(2))
@@ -105,19 +116,19 @@ def without_the_four(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
 
 
 @claimed("T27-ON-AN-UPPER-BOUND", "WBK19, Theorem 27, on a raised curve", RaisedResponse())
-def differences_of_a_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def differences_of_a_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= Theorem 27's value on an upper bound of the curve, nondecreasing as that one is"""
     return wbk19.difference_bound(ctx, eps, alpha, gamma)
 
 
 @claimed("P11-AS-UPPER", "WBK19, Proposition 11, as an upper bound", Replaced())
-def lower_as_upper(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def lower_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= the value of Proposition 11, which is a lower bound"""
     return wbk19.lower_bound(ctx, eps, alpha, gamma)
 
 
 @claimed("T6-AS-UPPER", "ZW19, Theorem 6, as an upper bound without condition (4)", OneRecord())
-def lower_as_upper_poisson(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def lower_as_upper_poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= the value of Theorem 6 for every mechanism: what S22 states to be true"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
@@ -127,12 +138,12 @@ class _OneSided(OneRecord):
 
     name = "Poisson, one direction of the curve"
 
-    def base(self, c: Any) -> Any:
-        return [(c.laws[0], c.laws[1])]
+    def base(self, c: Candidates) -> list[Pair]:
+        return [self.pair(c)]
 
 
 @claimed("T6-AS-UPPER-ONE-SIDED", "ZW19, Theorem 6, from one direction's curve", _OneSided())
-def one_sided_as_upper(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def one_sided_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) <= the value of Theorem 6 on the curve D_l(P‖Q), P with the record, alone"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
@@ -143,7 +154,7 @@ def one_sided_as_upper(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     AttainedByRemoval(),
     kind=Kind.LOWER,
 )
-def attained_by_removal(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def attained_by_removal(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) >= log A(α)/(α−1) where one pair attains the curve, the record in its second law"""
     return zw19.lower_bound(ctx, eps, alpha, gamma)
 
@@ -155,13 +166,13 @@ def attained_by_removal(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     kind=Kind.LOWER,
     orders=INFINITE_ORDER,
 )
-def pure_by_removal(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def pure_by_removal(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(∞) >= log(1 + γ(e^{ε(∞)} − 1)) where the record is in the second law of ε(∞)"""
     return zw19.pure_bound(ctx, eps, alpha, gamma)
 
 
 @claimed("T3-AS-UPPER", "VEH14, Theorem 3, as an upper bound", Itself(), orders=Orders(2))
-def lower_order_as_upper(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
+def lower_order_as_upper(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε(α) <= ε(⌊α⌋), a lower bound"""
     return eps(int(alpha))
 
@@ -172,7 +183,7 @@ _TO_EPSILON, _TO_DELTA = TrueEpsilon(), HockeyStick()
 
 
 @claimed("IMPROVED-FLIPPED", "CKS20, log((α−1)/α) subtracted", _TO_EPSILON, orders=FINITE_ORDERS)
-def flipped(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def flipped(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
     """ε(δ) <= ε(α) − log((α−1)/α) − (log δ + log α)/(α−1): larger, so sound and looser"""
     order = ctx.number(alpha)
     right = bbghs20.epsilon(ctx, eps(alpha), order, delta)
@@ -180,21 +191,21 @@ def flipped(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
 
 
 @claimed("IMPROVED-FORGOTTEN", "CKS20, log((α−1)/α) left out", _TO_EPSILON, orders=FINITE_ORDERS)
-def forgotten(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def forgotten(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
     """ε(δ) <= ε(α) − (log δ + log α)/(α−1): larger, so sound and looser"""
     order = ctx.number(alpha)
     return bbghs20.epsilon(ctx, eps(alpha), order, delta) + ctx.log1p(1 / (order - 1))
 
 
 @claimed("IMPROVED-TWICE", "CKS20, log((α−1)/α) taken twice", _TO_EPSILON, orders=FINITE_ORDERS)
-def taken_twice(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def taken_twice(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
     """ε(δ) <= ε(α) + 2 log((α−1)/α) − (log δ + log α)/(α−1)"""
     order = ctx.number(alpha)
     return bbghs20.epsilon(ctx, eps(alpha), order, delta) - ctx.log1p(1 / (order - 1))
 
 
 @claimed("IMPROVED-PLUS", "CKS20, the last term added", _TO_EPSILON, orders=FINITE_ORDERS)
-def last_term_added(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def last_term_added(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
     """ε(δ) <= ε(α) + log((α−1)/α) + (log δ + log α)/(α−1)"""
     order = ctx.number(alpha)
     right = bbghs20.epsilon(ctx, eps(alpha), order, delta)
@@ -202,7 +213,7 @@ def last_term_added(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
 
 
 @claimed("IMPROVED-DELTA-FLIPPED", "CKS20, (1−1/α)^{−α}", _TO_DELTA, orders=FINITE_ORDERS)
-def delta_flipped(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+def delta_flipped(ctx: Arithmetic, eps: RDPCurve, alpha: Order, epsilon: Number) -> Number:
     """δ(ε) <= e^{(α−1)(ε(α)−ε)}/(α−1) · (1−1/α)^{−α}: larger, so sound and looser"""
     order = ctx.number(alpha)
     right = bbghs20.log_delta(ctx, eps(alpha), order, epsilon)
@@ -210,7 +221,7 @@ def delta_flipped(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
 
 
 @claimed("IMPROVED-DELTA-TIMES", "CKS20, times α−1", _TO_DELTA, orders=FINITE_ORDERS)
-def delta_times(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+def delta_times(ctx: Arithmetic, eps: RDPCurve, alpha: Order, epsilon: Number) -> Number:
     """δ(ε) <= e^{(α−1)(ε(α)−ε)} (α−1) (1−1/α)^α"""
     order = ctx.number(alpha)
     right = bbghs20.log_delta(ctx, eps(alpha), order, epsilon)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, Number
 from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.errors import SymacctError
 from symacct.evaluation import Evaluation
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ARRAYS
 from symacct.explore.attacks.finite import Candidates
 from symacct.explore.attacks.scheme import Scheme
@@ -35,7 +35,7 @@ class Found:
     candidate: Candidates
 
 
-def climb(ruler: Ruler, rng: Any, rounds: int) -> tuple[Found | None, int]:
+def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Found | None, int]:
     """The best of `rounds` generations, and how many candidates were looked at."""
     scheme, ruler.floor = ruler.scheme, float(rng.choice(_FLOORS))
     size = _POPULATION if ruler.vectorised else scheme.slow_population
@@ -62,8 +62,8 @@ def climb(ruler: Ruler, rng: Any, rounds: int) -> tuple[Found | None, int]:
 
 
 def _first_points(
-    scheme: Scheme, sizes: tuple[int, ...], count: int, rng: Any
-) -> tuple[Any, float]:
+    scheme: Scheme, sizes: tuple[int, ...], count: int, rng: np.random.Generator
+) -> tuple[Number, float]:
     """Points around a centre that laws with equally many outcomes share."""
     spread = float(rng.choice(_SPREADS))
     centre = 1.5 * rng.normal(size=max(sizes))
@@ -72,7 +72,7 @@ def _first_points(
     return middle + width * rng.normal(size=(count, len(middle))), spread
 
 
-def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Any) -> Candidates:
+def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidates:
     """Laws by softmax, numbers on their logarithmic scale."""
     laws, start = [], 0
     for size in sizes:
@@ -91,7 +91,7 @@ def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Any) -> Candidates:
 class Ruler:
     """Scores: log of truth over bound, or the reverse for a lower bound; above 0 is a violation."""
 
-    def __init__(self, theorem: Theorem, scheme: Scheme, alpha: Any, side: Kind) -> None:
+    def __init__(self, theorem: Theorem, scheme: Scheme, alpha: Order, side: Kind) -> None:
         self.theorem = theorem
         self.scheme = scheme
         self.alpha = alpha
@@ -111,7 +111,7 @@ class Ruler:
             except (TypeError, ValueError, AttributeError, KeyError, NotImplementedError):
                 return False
 
-    def __call__(self, c: Candidates) -> Any:
+    def __call__(self, c: Candidates) -> Number:
         if not self.vectorised:
             return np.array([self._one(c, row) for row in range(len(c.laws[0]))])
         with np.errstate(all="ignore"):
@@ -120,7 +120,7 @@ class Ruler:
             admitted = np.asarray(self.scheme.admits(c, self.alpha))
             return np.where(admitted & np.isfinite(score), score, -np.inf)
 
-    def values(self, c: Candidates) -> tuple[Any, Any]:
+    def values(self, c: Candidates) -> tuple[Number, Number]:
         """Truth and bound of each candidate."""
         parameters = self.scheme.parameters(c, ARRAYS)
         options = dict(self.theorem.options)
@@ -129,7 +129,7 @@ class Ruler:
         )
         return self.scheme.array_truth(c, self.alpha), np.asarray(bound, dtype=float)
 
-    def _compared(self, truth: Any, bound: Any) -> Any:
+    def _compared(self, truth: Number, bound: Number) -> Number:
         """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 where that is finite."""
         factor = 1.0
         if self.scheme.by_moments and self.alpha not in (1, INFINITY):
@@ -164,7 +164,7 @@ def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
     return _decoded(scheme, sizes, points)
 
 
-def suitable(theorem: Theorem, scheme: Scheme, alpha: Any) -> float:
+def suitable(theorem: Theorem, scheme: Scheme, alpha: Order) -> float:
     """The share of a few candidates that the theorem applies to."""
     if theorem.applies is always:
         return 1
@@ -173,7 +173,7 @@ def suitable(theorem: Theorem, scheme: Scheme, alpha: Any) -> float:
     return sum(asked) / len(asked)
 
 
-def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> bool:
+def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> bool:
     """Does the theorem say that it applies to the operation on this candidate?"""
     if theorem.reads == "itself" or scheme.by_condition:
         return True
@@ -181,7 +181,7 @@ def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> bool
     return operation is None or theorem.why_not(operation, alpha) is None
 
 
-def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> tuple[Any, Any] | None:
+def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> tuple[arb, arb] | None:
     """(truth, bound) of the exact candidate at the current precision.
 
     None where the theorem does not apply to it, where its bound is not a number or not known at
@@ -196,13 +196,11 @@ def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> tuple[
     return None if truth == 0 and bound == 0 else (truth, bound)
 
 
-def bound_of(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any) -> Any:
+def bound_of(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> arb:
     """The theorem's own bound on the candidate's curve, as a ball."""
     premise = scheme.premise(c)
-    evaluation = Evaluation(BALL)
-    single = not isinstance(premise, tuple)
-    curves: Any = (
-        evaluation.curve(premise) if single else tuple(evaluation.curve(one) for one in premise)
-    )
+    curve = Evaluation(BALL).curve
+    curves = tuple(map(curve, premise)) if isinstance(premise, tuple) else curve(premise)
     parameters = scheme.parameters(c, None if theorem.takes_exact else BALL)
-    return theorem.bound(BALL, curves, alpha, **parameters, **dict(theorem.options))
+    bound: arb = theorem.bound(BALL, curves, alpha, **parameters, **dict(theorem.options))
+    return bound

@@ -9,13 +9,14 @@ import copy
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb
-from typing import Any
 
 import numpy as np
 import sympy
 from flint import acb, arb, ctx
 
+from symacct.arithmetic import Number
 from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.exact import Order
 from symacct.explore.attacks.finite import Candidates, Law, Pair, fractions
 from symacct.explore.attacks.noise import GaussianNoise
 from symacct.explore.attacks.poisson import (
@@ -40,8 +41,9 @@ from symacct.explore.attacks.scheme import (
     reversed_law,
 )
 from symacct.explore.attacks.thresholds import NoisyRecord
+from symacct.expr import Node
 from symacct.mechanisms import FiniteMechanism, Gaussian, PureDP
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, integral
 
 
 def left_out(scheme: Scheme) -> Scheme:
@@ -78,7 +80,7 @@ class PureClass(Replaced):
     name = "without replacement, all pure DP mechanisms"
     slow_population, slow_cost = 8, 2
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return pure_class(c, self.base(c))
 
 
@@ -88,7 +90,7 @@ class PureClassPoisson(RecordReplaced):
     name = "Poisson, a record replaced, all pure DP mechanisms"
     slow_population, slow_cost = 8, 2
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return pure_class(c, self.base(c))
 
 
@@ -112,7 +114,7 @@ class FavouritesAttained(Replaced):
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)
 
-    def odds(self, c: Candidates) -> Any:
+    def odds(self, c: Candidates) -> Number:
         """The larger probability over the smaller."""
         return largest_ratio((c.laws[0], reversed_law(c.laws[0])))
 
@@ -126,7 +128,7 @@ class FavouritesAttained(Replaced):
         one, other = favouring(0, self.odds(c), 2), favouring(1, self.odds(c), 2)
         return [(mixed(rate, p, r), mixed(rate, q, r)), (mixed(rate, one, other), other)]
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return PureDP(_log(Fraction(self.odds(c)[0, 0])))
 
 
@@ -150,10 +152,11 @@ class AntitheticAttained(FavouritesAttained):
         return [(mixed(rate, p, r), mixed(rate, q, r))]
 
 
-def favouring(answer: int, odds: Any, answers: int = 3) -> Law:
+def favouring(answer: int, odds: Number, answers: int = 3) -> Law:
     """k-ary randomized response: one answer `odds` times as likely as each other one."""
     weights = [odds if i == answer else odds / odds for i in range(answers)]
-    return np.concatenate(weights, axis=1) / (odds + answers - 1)
+    law: Law = np.concatenate(weights, axis=1) / (odds + answers - 1)
+    return law
 
 
 class AllLaws(Scheme):
@@ -179,7 +182,7 @@ class AllLaws(Scheme):
             triples = ((p, o, q) for p, o, q in triples if q is p or q is o)  # type: ignore[assignment]
         return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return FiniteMechanism(list(map(fractions, c.laws)))
 
 
@@ -199,7 +202,7 @@ class OppositeNormals(NoisyRecord):
     def name(self) -> str:  # type: ignore[override]
         return f"Poisson, a record replaced, normal laws at opposite ends, {self.side}"
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
         a, z = float(alpha), np.linspace(-12, 12, 2000) + np.zeros_like(shift)
         z = z + np.maximum(z, 0) / 12 * (a - 1) * shift  # as far to the right as the peak needs
@@ -210,7 +213,7 @@ class OppositeNormals(NoisyRecord):
         total = np.sum(weights * n * rise, axis=1)
         return np.log1p(total) / (a - 1) if a > 1 else total
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         rate, shift = ball(c.number("gamma")), 1 / ball(c.number("sigma"))
         order = ball(Fraction(alpha))
         reach = (2 * arb(2).log() * (ctx.prec + 40)).sqrt() + shift * (order + 2)
@@ -225,12 +228,9 @@ class OppositeNormals(NoisyRecord):
             return bell * (power - order * m - (1 - order) * n)
 
         ends = [-reach.mid(), arb(0), reach.mid()]
-        total = sum((acb.integral(integrand, *two).real for two in pairwise(ends)), arb(0))
+        total = sum((integral(integrand, *two).real for two in pairwise(ends)), arb(0))
         total /= (2 * arb.pi()).sqrt()
         return total if alpha == 1 else total.log1p() / (order - 1)
-
-    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        return ()
 
 
 class Triangles(NoisyRecord):
@@ -254,20 +254,17 @@ class Triangles(NoisyRecord):
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return (RATE, ("sigma", 0.8, 20.0))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return Gaussian(c.number("sigma"))
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         raise NotImplementedError("one by one, in balls")
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         rate, square = ball(c.number("gamma")), 1 / ball(c.number("sigma")) ** 2
         ends = (arb(0), square)
-        moments = [_by_powers(alpha, rate, square, side) for side in ends]
-        return moments[0].max(moments[1]).log() / (alpha - 1)
-
-    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        return ()
+        moments = [_by_powers(int(alpha), rate, square, side) for side in ends]
+        return moments[0].max(moments[1]).log() / (int(alpha) - 1)
 
 
 def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
@@ -279,10 +276,11 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
 
         def integrand(t: acb, analytic: bool, centre: arb = centre) -> acb:
             n = 1 + rate * (centre + width * t).expm1()
-            return ((1 - alpha) * n.log(analytic=analytic) - t * t / 2).exp()
+            exponent: acb = (1 - alpha) * n.log(analytic=analytic) - t * t / 2
+            return exponent.exp()
 
         halves = ((-reach, arb(0)), (arb(0), reach))
-        mean = sum((acb.integral(integrand, *ends).real for ends in halves), arb(0))
+        mean = sum((integral(integrand, *ends).real for ends in halves), arb(0))
         beyond = (1 - rate) ** (1 - alpha) * (reach / arb(2).sqrt()).erfc()
         mean = mean / (2 * arb.pi()).sqrt() + arb(0).union(beyond)
         weight = arb(comb(alpha, l)) * (1 - rate) ** (alpha - l) * rate**l

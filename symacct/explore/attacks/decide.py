@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
 
 from flint import arb
 
@@ -10,18 +10,21 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import SymacctError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.climb import applies, balls
 from symacct.explore.attacks.finite import Candidates
 from symacct.explore.attacks.outcome import Trial
 from symacct.explore.attacks.scheme import Scheme
+from symacct.sums.refine import ball
 from symacct.theory import Theorem
 
 _FIRST_BITS = 128
 _DIGITS = 15
 
 
-def decide(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Any, side: Kind) -> Trial | None:
+def decide(
+    theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order, side: Kind
+) -> Trial | None:
     """The exact candidate decided in balls of growing precision.
 
     None where the statement does not speak of it.
@@ -52,7 +55,7 @@ def _trial(
     theorem: Theorem,
     scheme: Scheme,
     c: Candidates,
-    alpha: Any,
+    alpha: Order,
     verdict: str,
     bits: int,
     truth: arb,
@@ -69,7 +72,7 @@ def _trial(
 
     ratio, moments = divided(bound, truth), None
     if scheme.by_moments and alpha not in (1, INFINITY):
-        lam = arb(alpha.numerator) / alpha.denominator - 1
+        lam = ball(Fraction(alpha)) - 1
         moments = divided((lam * bound).expm1(), (lam * truth).expm1())
     return Trial(
         scheme=scheme.name,

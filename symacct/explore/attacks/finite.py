@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind, Source
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.mechanisms.mechanism import Mechanism
 
-Law = Any  # an array (candidates, outcomes) of float64, or of Fractions for one candidate
-Pair = tuple[Law, Law]
+#: An array (candidates, outcomes) of float64, or of Fractions for one candidate.
+Law: TypeAlias = NDArray[Any]
+Pair: TypeAlias = tuple[Law, Law]
+#: The law of the one candidate.
+Weights: TypeAlias = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Candidates:
     """
 
     laws: tuple[Law, ...]
-    numbers: Mapping[str, Any]
+    numbers: Mapping[str, Law]
 
     @property
     def exact(self) -> bool:
@@ -47,7 +52,7 @@ class Candidates:
         return Fraction(self.numbers[name][0, 0])
 
 
-def _rounded(law: Any, denominator: int) -> Any:
+def _rounded(law: Law, denominator: int) -> Law:
     """A law of positive rationals whose weights are whole numbers of about 1/denominator."""
     weights = [max(1, round(float(x) * denominator)) for x in law]
     total = sum(weights)
@@ -64,27 +69,27 @@ def _near(x: float, denominator: int) -> Fraction:
     return near
 
 
-def fractions(law: Law) -> tuple[Fraction, ...]:
+def fractions(law: Law) -> Weights:
     """The law of the one candidate."""
     return tuple(Fraction(x) for x in law[0])
 
 
-def excess(p: Law, q: Law, alpha: Any) -> Any:
+def excess(p: Law, q: Law, alpha: Order) -> Number:
     """E_Q[(P/Q)^α] − 1 of each candidate; exact for Fractions and whole α."""
     if p.dtype == object:
         return np.sum(p**alpha * q ** (1 - alpha), axis=1) - 1
     u = p / q - 1
     # Σ Q u = 0, so αu may be taken off: nothing cancels where P and Q are close.
-    return np.sum(q * (np.expm1(alpha * np.log1p(u)) - alpha * u), axis=1)
+    return np.sum(q * (np.expm1(float(alpha) * np.log1p(u)) - float(alpha) * u), axis=1)
 
 
-def divergence(p: Law, q: Law, alpha: Any) -> Any:
+def divergence(p: Law, q: Law, alpha: Order) -> Number:
     """D_α(P‖Q) of each candidate in float64, 1 <= α <= ∞."""
     if alpha == INFINITY:
         return np.log(np.max(p / q, axis=1))
     if alpha == 1:
         return np.sum(p * np.log(p / q), axis=1)
-    return np.log1p(excess(p, q, float(alpha))) / (float(alpha) - 1)
+    return np.log1p(excess(p, q, alpha)) / (float(alpha) - 1)
 
 
 class FiniteLaws(Mechanism):
@@ -94,12 +99,15 @@ class FiniteLaws(Mechanism):
     """
 
     source = Source("falsify", "pairs of finite laws")
+    pairs: tuple[tuple[Weights, Weights], ...]
+    raised: tuple[tuple[Order, Fraction], ...]
+    symmetric: bool
 
     @classmethod
     def of(
         cls,
         pairs: list[Pair],
-        raised: Mapping[int, Fraction] | None = None,
+        raised: Mapping[Order, Fraction] | None = None,
         symmetric: bool = False,
     ) -> FiniteLaws:
         """The mechanism of exact pairs; `symmetric`: reversing the outcomes swaps P and Q."""
@@ -110,43 +118,43 @@ class FiniteLaws(Mechanism):
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        return Kind.UPPER if self._fields["raised"] else Kind.EXACT
+        return Kind.UPPER if self.raised else Kind.EXACT
 
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]
-        return bool(self._fields["symmetric"])
+        return bool(self.symmetric)
 
     @property
     def one_pair(self) -> bool:  # type: ignore[override]
-        return self.swap_symmetric or len(self._fields["pairs"]) == 1
+        return self.swap_symmetric or len(self.pairs) == 1
 
-    def curve(self, ctx: Any) -> Callable[[Any], Any]:
-        raised = dict(self._fields["raised"])
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        raised = dict(self.raised)
 
-        def eps(alpha: Any) -> Any:
+        def eps(alpha: Order) -> Number:
             lam = ctx.number(alpha) - 1
-            values = [ctx.log1p(_excess(ctx, p, q, alpha)) / lam for p, q in self._fields["pairs"]]
+            values = [ctx.log1p(_excess(ctx, p, q, alpha)) / lam for p, q in self.pairs]
             return ctx.maximum(*values) + ctx.number(raised.get(alpha, 0))
 
         return eps
 
-    def at_one(self, ctx: Any) -> Any:
+    def at_one(self, ctx: Arithmetic) -> Number:
         sums = [
             sum((ctx.number(a) * ctx.log(ctx.number(a / b)) for a, b in _joint(p, q)), start=0)
-            for p, q in self._fields["pairs"]
+            for p, q in self.pairs
         ]
         return ctx.maximum(*(ctx.number(0) + total for total in sums))
 
-    def at_infinity(self, ctx: Any) -> Any:
-        largest = max(a / b for p, q in self._fields["pairs"] for a, b in _joint(p, q))
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        largest = max(a / b for p, q in self.pairs for a, b in _joint(p, q))
         return ctx.log(ctx.number(largest))
 
 
-def _joint(p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> list[tuple[Fraction, Fraction]]:
+def _joint(p: Weights, q: Weights) -> list[tuple[Fraction, Fraction]]:
     return [(a, b) for a, b in zip(p, q, strict=True) if a]
 
 
-def _excess(ctx: Any, p: tuple[Fraction, ...], q: tuple[Fraction, ...], alpha: Any) -> Any:
+def _excess(ctx: Arithmetic, p: Weights, q: Weights, alpha: Order) -> Number:
     """E_Q[(P/Q)^α] − 1: a rational number where α is whole."""
     if isinstance(alpha, int):
         total = fmpq(-1)

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from flint import acb, arb, ctx
 
 from symacct import laws
-from symacct.exact import INFINITY
+from symacct.arithmetic import Number
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
@@ -33,13 +34,13 @@ class Integrand:
     f <= `right`·e^{`power`·ℓ} for ℓ >= 0: what is left out of an integral.
     """
 
-    value: Callable[[Any, Any], Any]
+    value: Callable[[acb, acb], acb]
     left: arb
     right: arb
     power: arb
 
 
-class Noise:
+class Noise(Protocol):
     """A law of noise with a scale, as an attack needs it."""
 
     name: str
@@ -50,7 +51,6 @@ class Noise:
 
     def mechanism(self, scale: Fraction) -> Node:
         """The mechanism with this noise at sensitivity 1."""
-        raise NotImplementedError
 
     def on_the_line(self, scale: Fraction) -> Node:
         """The mechanism of a query that is known to be a real number."""
@@ -58,31 +58,24 @@ class Noise:
 
     def law(self, centre: int, scale: Fraction) -> Law:
         """The law of the noisy answer about this centre."""
-        raise NotImplementedError
 
-    def curve(self, scale: Any, alpha: Any) -> Any:
+    def curve(self, scale: Number, alpha: Order) -> Number:
         """ε(α) in float64."""
-        raise NotImplementedError
 
-    def tail(self, x: Any) -> Any:
+    def tail(self, x: Number) -> Number:
         """P(noise > x·scale), for an array of float64."""
-        raise NotImplementedError
 
     def ball_tail(self, x: arb) -> arb:
         """The same in balls."""
-        raise NotImplementedError
 
-    def grid(self, scale: Any, alpha: float) -> tuple[Any, Any]:
+    def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
         """Weights under Q, and ℓ, for each candidate; `scale` has shape (candidates, 1)."""
-        raise NotImplementedError
 
     def expectation(self, f: Integrand, rate: arb, scale: arb) -> arb:
         """E_Q[f]"""
-        raise NotImplementedError
 
     def largest_log_ratio(self, scale: arb) -> arb:
         """ess sup ℓ"""
-        raise NotImplementedError
 
 
 class GaussianNoise(Noise):
@@ -99,16 +92,16 @@ class GaussianNoise(Noise):
     def law(self, centre: int, scale: Fraction) -> Law:
         return laws.Normal(centre, scale**2)
 
-    def curve(self, scale: Any, alpha: Any) -> Any:
+    def curve(self, scale: Number, alpha: Order) -> Number:
         return alpha / (2 * scale**2)
 
-    def tail(self, x: Any) -> Any:
+    def tail(self, x: Number) -> Number:
         return np.vectorize(math.erfc)(x / math.sqrt(2)) / 2
 
     def ball_tail(self, x: arb) -> arb:
         return (x / arb(2).sqrt()).erfc() / 2
 
-    def grid(self, scale: Any, alpha: float) -> tuple[Any, Any]:
+    def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
         z = -10 * scale + (alpha + 20 * scale) * np.linspace(0, 1, _NODES)
         step = (alpha + 20 * scale) / (_NODES - 1)
         weights = step * np.exp(-((z / scale) ** 2) / 2) / (scale * math.sqrt(2 * math.pi))
@@ -143,7 +136,7 @@ class LaplaceNoise(Noise):
     def law(self, centre: int, scale: Fraction) -> Law:
         return laws.Laplace(centre, scale)
 
-    def curve(self, scale: Any, alpha: Any) -> Any:
+    def curve(self, scale: Number, alpha: Order) -> Number:
         s = 1 / scale
         if alpha == INFINITY:
             return s
@@ -153,7 +146,7 @@ class LaplaceNoise(Noise):
         grown = a * np.expm1((a - 1) * s) + (a - 1) * np.expm1(-a * s)
         return np.log1p(grown / (2 * a - 1)) / (a - 1)
 
-    def tail(self, x: Any) -> Any:
+    def tail(self, x: Number) -> Number:
         half = np.exp(-np.abs(x)) / 2
         return np.where(x > 0, half, 1 - half)
 
@@ -161,7 +154,7 @@ class LaplaceNoise(Noise):
         half = (-abs(x)).exp() / 2
         return half if x > 0 else 1 - half
 
-    def grid(self, scale: Any, alpha: float) -> tuple[Any, Any]:
+    def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
         s = 1 / scale
         nodes, weights = np.polynomial.legendre.leggauss(64)
         z = (nodes + 1) / 2

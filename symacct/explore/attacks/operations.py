@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
+from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
 from symacct.explore.attacks.scheme import Scheme, both
+from symacct.expr import Node
 
 
 @dataclass(frozen=True)
@@ -22,18 +24,9 @@ class Itself(Scheme):
     about: str = "PoissonSubsample"
     side: Kind = Kind.UPPER
     name: str = "other orders of the same curve"
-    orders: tuple[Any, ...] = (Fraction(3, 2), Fraction(9, 4), Fraction(7, 2), Fraction(13, 2))
+    orders: tuple[Order, ...] = (Fraction(3, 2), Fraction(9, 4), Fraction(7, 2), Fraction(13, 2))
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes, outcomes)
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return both((c.laws[0], c.laws[1]))
-
-    def result(self, c: Candidates) -> list[Pair]:
-        return self.base(c)
-
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"gamma": Fraction(1, 2) if ctx is None else ctx.number(Fraction(1, 2))}
 
 
@@ -59,13 +52,13 @@ class Adaptive(Scheme):
 
         return both((joint(p, p1, p2), joint(q, q1, q2)))
 
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
         return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> tuple[Node, ...]:
         return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"terms": {"first": 1, "second": 1}}
 
 
@@ -97,14 +90,12 @@ class Channel(Scheme):
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (outcomes,) * (2 + outcomes)
 
-    def base(self, c: Candidates) -> list[Pair]:
-        return both((c.laws[0], c.laws[1]))
-
     def result(self, c: Candidates) -> list[Pair]:
         p, q, *rows = c.laws
 
         def sent(law: Law) -> Law:
-            return sum(law[:, i : i + 1] * row for i, row in enumerate(rows))
+            first, *rest = (law[:, i : i + 1] * row for i, row in enumerate(rows))
+            return sum(rest, start=first)
 
         return both((sent(p), sent(q)))
 
@@ -121,7 +112,7 @@ class Chain(Scheme):
         return f"a chain of {2**self.c} steps"
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * (2**self.c + 1)
+        return (outcomes,) * (1 + (1 << self.c))
 
     def base(self, c: Candidates) -> list[Pair]:
         return both(*pairwise(c.laws))
@@ -129,7 +120,7 @@ class Chain(Scheme):
     def result(self, c: Candidates) -> list[Pair]:
         return both((c.laws[0], c.laws[-1]))
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.c}
 
 
@@ -148,12 +139,8 @@ class Copies(Scheme):
     def name(self) -> str:  # type: ignore[override]
         return f"{self.n} runs of one mechanism" + (", attained" * (self.side is Kind.LOWER))
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes, outcomes)
-
     def base(self, c: Candidates) -> list[Pair]:
-        pair = (c.laws[0], c.laws[1])
-        return both(pair) if self.side is Kind.UPPER else [pair]
+        return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]
 
     def result(self, c: Candidates) -> list[Pair]:
         p, q = (self._runs(law) for law in c.laws)
@@ -166,5 +153,5 @@ class Copies(Scheme):
             joint = (joint[:, :, None] * law[:, None, :]).reshape(len(law), -1)
         return joint
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.n if ctx is None else ctx.number(self.n)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Trial:
     """
 
     scheme: str
-    alpha: Any
+    alpha: Order
     laws: tuple[tuple[str, tuple[Fraction, ...]], ...]
     numbers: tuple[tuple[str, Fraction], ...]
     truth: Enclosure

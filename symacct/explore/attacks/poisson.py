@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import Number
 from symacct.claims import Kind
-from symacct.exact import INFINITY
-from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair, excess, fractions
+from symacct.exact import INFINITY, Order
+from symacct.explore.attacks.finite import (
+    Candidates,
+    FiniteLaws,
+    Law,
+    Pair,
+    excess,
+    fractions,
+)
 from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed, reversed_law
+from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, RandomizedResponse
 
 
@@ -22,14 +30,8 @@ class OneRecord(Scheme):
     about = "PoissonSubsample"
     numbers: tuple[tuple[str, float, float], ...] = (RATE,)
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes, outcomes)
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return both((c.laws[0], c.laws[1]))
-
     def result(self, c: Candidates) -> list[Pair]:
-        p, q = c.laws[:2]
+        p, q = self.pair(c)
         return both((mixed(c.numbers["gamma"], p, q), q))
 
 
@@ -39,7 +41,7 @@ class RecordRemoved(OneRecord):
     name = "Poisson, one record, the removal alone"
 
     def result(self, c: Candidates) -> list[Pair]:
-        p, q = c.laws[:2]
+        p, q = self.pair(c)
         return [(q, mixed(c.numbers["gamma"], p, q))]
 
 
@@ -48,9 +50,7 @@ class TwoRecords(OneRecord):
 
     name = "Poisson, two records"
     names = ("M({})", "M({a})", "M({x})", "M({a,x})")
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 4
+    drawn = 4
 
     def base(self, c: Candidates) -> list[Pair]:
         none, a, x, ax = c.laws
@@ -69,7 +69,7 @@ class Attained(OneRecord):
     side = Kind.LOWER
 
     def base(self, c: Candidates) -> list[Pair]:
-        return [(c.laws[0], c.laws[1])]
+        return [self.pair(c)]
 
 
 class AttainedByRemoval(OneRecord):
@@ -78,7 +78,7 @@ class AttainedByRemoval(OneRecord):
     name = "Poisson, curve attained with the record removed"
     side = Kind.LOWER
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         p, q = c.laws
         if alpha == INFINITY:
             return np.max(q / p, axis=1) >= np.max(p / q, axis=1)
@@ -94,7 +94,7 @@ class SkewedRight(OneRecord):
     name = "Poisson, condition (4)"
     by_condition = True
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         odd = range(3, int(alpha) + 1, 2)
         moments = [np.sum(q * (p / q - 1) ** l, axis=1) >= 0 for l in odd for p, q in self.base(c)]
         return np.logical_and.reduce([np.ones(len(c.laws[0]), dtype=bool), *moments])
@@ -104,22 +104,12 @@ class Mirrored(OneRecord):
     """Q is P with its outcomes reversed: an involution swaps the pair."""
 
     name = "Poisson, a pair that reversing swaps"
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,)
+    drawn = 1
 
     def pair(self, c: Candidates) -> Pair:
-        """P and Q."""
         return c.laws[0], reversed_law(c.laws[0])
 
-    def base(self, c: Candidates) -> list[Pair]:
-        return both(self.pair(c))
-
-    def result(self, c: Candidates) -> list[Pair]:
-        p, q = self.pair(c)
-        return both((mixed(c.numbers["gamma"], p, q), q))
-
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return FiniteLaws.of(self.base(c), symmetric=True)
 
     def shown(self, c: Candidates) -> tuple[Law, ...]:
@@ -133,24 +123,23 @@ class MirroredAttained(Mirrored):
     side = Kind.LOWER
 
 
-def response_pairs(c: Candidates) -> list[Pair]:
-    """Randomized response with odds e^{ε(∞)}: it dominates every law of the candidate."""
-    odds = largest_ratio(c.laws)
-    p = odds / (1 + odds)
-    law = np.concatenate([p, 1 - p], axis=1)
-    return both((law, reversed_law(law)))
+class Pure(Scheme):
+    """The laws against randomized response with odds e^{ε(∞)}, which dominates them all."""
+
+    def base(self, c: Candidates) -> list[Pair]:
+        odds = largest_ratio(c.laws)
+        p = odds / (1 + odds)
+        law = np.concatenate([p, 1 - p], axis=1)
+        return both((law, reversed_law(law)))
+
+    def premise(self, c: Candidates) -> Node:
+        return RandomizedResponse(Fraction(self.base(c)[0][0][0, 0]))
 
 
-class PureRecord(OneRecord):
+class PureRecord(Pure, OneRecord):
     """P and Q against the curve of pure DP with ε(∞) = log max P/Q."""
 
     name = "Poisson, pure DP"
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return response_pairs(c)
-
-    def premise(self, c: Candidates) -> Any:
-        return RandomizedResponse(Fraction(self.base(c)[0][0][0, 0]))
 
 
 class ResponseAttained(MirroredAttained):
@@ -161,7 +150,7 @@ class ResponseAttained(MirroredAttained):
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return RandomizedResponse(fractions(c.laws[0])[0])
 
 
@@ -176,7 +165,7 @@ class PairSampled(OneRecord):
         rate = c.numbers["gamma"]
         return both((mixed(rate, p, q), q), (mixed(rate, q, p), p))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return DistributionPair(fractions(c.laws[0]), fractions(c.laws[1]))
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.ball import precision
+from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
-from symacct.explore.attacks.finite import Candidates, FiniteLaws, Pair
+from symacct.explore.attacks.finite import Candidates, FiniteLaws
 from symacct.explore.attacks.replaced import MirroredReplaced
-from symacct.explore.attacks.scheme import Scheme, both, evaluated
+from symacct.explore.attacks.scheme import Scheme, evaluated
 from symacct.expr import Node
+
+_LAST = 8
 
 
 class RaisedResponse(MirroredReplaced):
@@ -25,18 +28,19 @@ class RaisedResponse(MirroredReplaced):
     """
 
     name = "without replacement, a raised curve"
-    orders = (8,)
+    orders = (_LAST,)
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)
 
-    def raises(self, c: Candidates) -> dict[int, Any]:
+    def raises(self, c: Candidates) -> dict[Order, Number]:
         """How far the curve is raised at each order, in float64 to nine decimals."""
         pairs = [(p.astype(float), q.astype(float)) for p, q in self.base(c)]
-        base, raised = ArrayCurve.of_pairs(pairs), {}
+        base = ArrayCurve.of_pairs(pairs)
+        raised: dict[Order, Number] = {}
         moments = [np.ones(len(c.laws[0]))] * 2
-        moments += [np.exp((l - 1) * base(l)) for l in range(2, self.orders[0] + 1)]
-        for l in range(3, self.orders[0] + 1):
+        moments += [np.exp((l - 1) * base(l)) for l in range(2, _LAST + 1)]
+        for l in range(3, _LAST + 1):
             even = l + l % 2
             # What is left of B(even) without the term of order l, which is −even·m_l or m_l.
             rest = sum(
@@ -48,21 +52,21 @@ class RaisedResponse(MirroredReplaced):
             moments[l] = np.exp((l - 1) * (base(l) + raised[l]))
         return raised
 
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> ArrayCurve:
         return ArrayCurve.of_pairs(self.base(c), self.raises(c))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> FiniteLaws:
         raises = {l: Fraction(round(float(x[0]) * 10**9), 10**9) for l, x in self.raises(c).items()}
         return FiniteLaws.of(self.base(c), {l: x for l, x in raises.items() if x > 0})
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         curve = self.array_curves(c)
-        return np.logical_and.reduce([curve(l) <= curve(l + 1) for l in range(2, alpha)])
+        return np.logical_and.reduce([curve(l) <= curve(l + 1) for l in range(2, int(alpha))])
 
-    def surely_admits(self, c: Candidates, alpha: Any) -> bool:
+    def surely_admits(self, c: Candidates, alpha: Order) -> bool:
         node = self.premise(c)
         with precision(256):
-            values = [evaluated(node, l) for l in range(2, alpha + 1)]
+            values = [evaluated(node, l) for l in range(2, int(alpha) + 1)]
             return all(a <= b for a, b in pairwise(values))
 
     def operation(self, c: Candidates) -> Node | None:
@@ -81,22 +85,13 @@ class RaisedCurve(Scheme):
     numbers = tuple((f"raise {l}", 1e-4, 5.0) for l in range(2, 6))
     orders = (Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(7, 2), 4, 5)
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes, outcomes)
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return both((c.laws[0], c.laws[1]))
-
-    def result(self, c: Candidates) -> list[Pair]:
-        return self.base(c)
-
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> ArrayCurve:
         return ArrayCurve.of_pairs(
             self.base(c), {l: c.numbers[f"raise {l}"][:, 0] for l in range(2, 6)}
         )
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in range(2, 6)})
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"max_order": 5}

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Pair
 from symacct.explore.attacks.noise import whole_number
 from symacct.explore.attacks.poisson import (
+    Attained,
     Mirrored,
     PairSampled,
+    Pure,
     ResponseAttained,
-    response_pairs,
 )
 from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed
-from symacct.mechanisms import TCDP, RandomizedResponse
+from symacct.expr import Node
+from symacct.mechanisms import TCDP
 from symacct.sums.refine import ball
 
 
@@ -33,9 +35,7 @@ class Replaced(Scheme):
     names: tuple[str, ...] = ("P, old record sampled", "Q, new record sampled", "R, neither")
     about = "SubsampleWithoutReplacement"
     numbers: tuple[tuple[str, float, float], ...] = (RATE,)
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 3
+    drawn = 3
 
     def base(self, c: Candidates) -> list[Pair]:
         p, q, r = c.laws
@@ -53,9 +53,7 @@ class TwoOfThree(Scheme):
     name = "without replacement, two of three records"
     names = ("M({1,2})", "M({1,3})", "M({2,3})", "M({1',2})", "M({1',3})")
     about = "SubsampleWithoutReplacement"
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 5
+    drawn = 5
 
     def base(self, c: Candidates) -> list[Pair]:
         a12, a13, a23, b12, b13 = c.laws
@@ -69,55 +67,40 @@ class TwoOfThree(Scheme):
         third = Fraction(1, 3) if c.exact else 1 / 3
         return both(((a12 + a13 + a23) * third, (b12 + b13 + a23) * third))
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         rate = Fraction(2, 3)
         return {"gamma": rate if ctx is None else ctx.number(rate)}
 
 
-class PureReplaced(Replaced):
+class PureReplaced(Pure, Replaced):
     """P, Q and R against the curve of pure DP with ε(∞) = log of the largest ratio."""
 
     name = "without replacement, pure DP"
 
-    def base(self, c: Candidates) -> list[Pair]:
-        return response_pairs(c)
 
-    def premise(self, c: Candidates) -> Any:
-        return RandomizedResponse(Fraction(self.base(c)[0][0][0, 0]))
+class AllButOne:
+    """Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is."""
 
-
-class ReplacedAttained(Replaced):
-    """The curve is D_l(P‖R), attained by datasets [x, …, x, x′] and [x, …, x] (WBK19 Prop. 11)."""
-
-    name = "without replacement, curve attained"
-    names = ("P, x' sampled", "R, x alone")
-    side = Kind.LOWER
-
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * 2
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return [(c.laws[0], c.laws[1])]
-
-    def result(self, c: Candidates) -> list[Pair]:
-        p, r = c.laws
-        return both((mixed(c.numbers["gamma"], p, r), r))
-
-
-class MirroredReplaced(Mirrored):
-    """A pair that reversing swaps, the same at every record but one."""
-
-    name = "without replacement, a pair that reversing swaps"
-    names = ("P, x' sampled", "R, x alone")
+    names: tuple[str, ...] = ("P, x' sampled", "R, x alone")
     about = "SubsampleWithoutReplacement"
 
 
-class ResponseReplaced(ResponseAttained):
+class ReplacedAttained(AllButOne, Attained):
+    """The curve is D_l(P‖R), attained by the two datasets (WBK19 Prop. 11)."""
+
+    name = "without replacement, curve attained"
+
+
+class MirroredReplaced(AllButOne, Mirrored):
+    """A pair that reversing swaps."""
+
+    name = "without replacement, a pair that reversing swaps"
+
+
+class ResponseReplaced(AllButOne, ResponseAttained):
     """Randomized response itself, at every record but one the other way round."""
 
     name = "without replacement, randomized response attained"
-    names = ("P, x' sampled", "R, x alone")
-    about = "SubsampleWithoutReplacement"
 
 
 class TruncatedReplaced(Replaced):
@@ -126,11 +109,11 @@ class TruncatedReplaced(Replaced):
     name = "without replacement, tCDP"
     numbers = (("gamma", 1e-6, 0.1),)
 
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> ArrayCurve:
         slope = np.log(largest_ratio(c.laws)[:, 0]) ** 2 / 2
         return ArrayCurve(lambda alpha: slope * alpha)
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         with precision(128):
             square = ball(Fraction(largest_ratio(c.laws)[0, 0])).log() ** 2 / 2
             rho = whole_number((square * 10**9).upper().ceil())

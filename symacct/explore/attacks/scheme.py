@@ -8,14 +8,14 @@ neighbouring pairs, a lower one with the curve of the pair that is said to attai
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.evaluation import Evaluation
+from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import (
     Candidates,
@@ -42,9 +42,10 @@ def both(*pairs: Pair) -> list[Pair]:
     return [ordered for p, q in pairs for ordered in ((p, q), (q, p))]
 
 
-def mixed(rate: Any, p: Law, q: Law) -> Law:
+def mixed(rate: Number, p: Law, q: Law) -> Law:
     """(1−γ)Q + γP"""
-    return (1 - rate) * q + rate * p
+    law: Law = (1 - rate) * q + rate * p
+    return law
 
 
 def reversed_law(p: Law) -> Law:
@@ -52,7 +53,7 @@ def reversed_law(p: Law) -> Law:
     return p[:, ::-1]
 
 
-def largest_ratio(laws: tuple[Law, ...]) -> Any:
+def largest_ratio(laws: tuple[Law, ...]) -> Number:
     """The largest P/Q over all ordered pairs of the laws: e^{ε(∞)}, shape (candidates, 1)."""
     stacked = np.stack(laws)
     return np.max(np.max(stacked, axis=0) / np.min(stacked, axis=0), axis=1, keepdims=True)
@@ -69,7 +70,7 @@ class Scheme:
     #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
     numbers: tuple[tuple[str, float, float], ...] = ()
     #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
-    orders: tuple[Any, ...] | None = None
+    orders: tuple[Order, ...] | None = None
     #: Divergences are compared by e^{(α−1)ε} − 1, which says more where they are large.
     by_moments = True
     #: The assumption is checked by `admits`, not by asking the theorem whether it applies.
@@ -80,59 +81,65 @@ class Scheme:
     slow_cost = 16
     #: The precision at which truth and bound that are not apart are called equal.
     last_bits = 1024
-    #: What the laws are called.
+    #: How many laws are drawn, and what they are called.
+    drawn = 2
     names: tuple[str, ...] = ()
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         """The number of outcomes of each law."""
-        raise NotImplementedError
+        return (outcomes,) * self.drawn
+
+    def pair(self, c: Candidates) -> Pair:
+        """P and Q."""
+        p, q = c.laws[:2]
+        return p, q
 
     def base(self, c: Candidates) -> list[Pair]:
         """The pairs whose largest divergence is the ε(l) that the bound reads."""
-        raise NotImplementedError
+        return both(self.pair(c))
 
     def result(self, c: Candidates) -> list[Pair]:
         """The pairs whose largest divergence the statement bounds."""
-        raise NotImplementedError
+        return self.base(c)
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         """Which candidates meet the assumptions of the statement."""
         return True
 
-    def surely_admits(self, c: Candidates, alpha: Any) -> bool:
+    def surely_admits(self, c: Candidates, alpha: Order) -> bool:
         """Does the exact candidate meet them, proved?"""
         return bool(np.all(self.admits(c, alpha)))
 
     # --- what the bound reads
 
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> ArrayCurve | tuple[ArrayCurve, ...]:
         """The curve or curves, for the search."""
         return ArrayCurve.of_pairs(self.base(c))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node | tuple[Node, ...]:
         """The mechanism or mechanisms whose curve is read, for the proof."""
         return FiniteLaws.of(self.base(c))
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         """The operation's parameters, as the bound is given them."""
         return {name: _plain(c, name, ctx) for name, _, _ in self.numbers if name == "gamma"}
 
     def operation(self, c: Candidates) -> Node | None:
         """The operation on the premise, to ask a theorem whether it applies."""
-        if self.about not in ("PoissonSubsample", "SubsampleWithoutReplacement"):
+        if self.about not in USUAL_RELATION:
             return None  # only theorems about sampling have conditions on the mechanism
+        relation = () if self.relation is None else (self.relation,)
         gamma = self.parameters(c, None)["gamma"]
-        if self.relation is None:
-            return kinds()[self.about](self.premise(c), gamma)
-        return kinds()[self.about](self.premise(c), gamma, self.relation)
+        sampled: Node = kinds()[self.about](self.premise(c), gamma, *relation)
+        return sampled
 
     # --- what is true
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         """The truth of each candidate in float64."""
         return np.max([divergence(p, q, alpha) for p, q in self.result(c)], axis=0)
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         """The truth of the exact candidate as a ball."""
         return evaluated(FiniteLaws.of(self.result(c)), alpha)
 
@@ -142,16 +149,18 @@ class Scheme:
 
     def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
         """The same, named."""
-        names = self.names or tuple(f"law {i + 1}" for i in range(len(c.laws)))
-        return tuple(zip(names, map(fractions, self.shown(c)), strict=True))
+        shown = self.shown(c)
+        names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
+        return tuple(zip(names, map(fractions, shown), strict=True))
 
 
-def evaluated(node: Node, alpha: Any) -> arb:
+def evaluated(node: Node, alpha: Order) -> arb:
     """The value of a node's curve at the current precision."""
-    return Evaluation(BALL).curve(node)(alpha)
+    value: arb = Evaluation(BALL).curve(node)(alpha)
+    return value
 
 
-def _plain(c: Candidates, name: str, ctx: Any) -> Any:
+def _plain(c: Candidates, name: str, ctx: Arithmetic | None) -> Number:
     """A number: an array of one axis in float64, exact or in the arithmetic otherwise."""
     if not c.exact:
         return c.numbers[name][:, 0]

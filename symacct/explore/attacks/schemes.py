@@ -107,7 +107,7 @@ def _is_about(theorem: Theorem, scheme: Scheme) -> bool:
 
     A theorem that leaves the relation open is about that of the curve it reads.
     """
-    if scheme.about not in theorem.about.split():
+    if scheme.about not in theorem.operation:
         return False
     usual = USUAL_RELATION.get(scheme.about, EITHER)
     if theorem.adjacency == EITHER:

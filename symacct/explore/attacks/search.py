@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import cycle
-from typing import Any
 
+import numpy as np
+
+from symacct.arithmetic import Number
 from symacct.claims import Kind
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.climb import Found, Ruler, climb, suitable
 from symacct.explore.attacks.decide import decide
 from symacct.explore.attacks.outcome import Trial
@@ -31,7 +33,7 @@ class Task:
 
     theorem: Theorem
     scheme: Scheme
-    alpha: Any
+    alpha: Order
     side: Kind
 
 
@@ -52,7 +54,7 @@ class Search:
     The schemes take turns, whatever the number of their orders; each has one climb at least.
     """
 
-    def __init__(self, tasks: list[Task], budget: int, rng: Any) -> None:
+    def __init__(self, tasks: list[Task], budget: int, rng: np.random.Generator) -> None:
         self.schemes = _in_turn(tasks[i] for i in rng.permutation(len(tasks)))
         self.tasks = max(1, len(tasks))
         self.budget = budget
@@ -64,7 +66,7 @@ class Search:
         self.witness: Trial | None = None
         self.closest: Trial | None = None
         self.tie: Trial | None = None
-        self.nearest: dict[Any, Trial] = {}
+        self.nearest: dict[Order, Trial] = {}
 
     def run(self) -> None:
         spent, turn = 0, 0
@@ -98,7 +100,7 @@ class Search:
 
     def _worth_deciding(self) -> list[tuple[Task, Found]]:
         """The nearest candidates over all, and the nearest of each order."""
-        nearest: dict[Any, tuple[Task, Found]] = {}
+        nearest: dict[tuple[Order, str], tuple[Task, Found]] = {}
         for task, found in self.found:
             nearest.setdefault((task.alpha, task.scheme.name), (task, found))
         chosen = {id(found): (task, found) for task, found in self.found[:_CHECKED]}
@@ -138,7 +140,7 @@ def _in_turn(tasks: Iterable[Task]) -> list[Iterator[Task]]:
     return [cycle(same) for same in by_scheme.values()]
 
 
-def _gap(trial: Trial) -> Any:
+def _gap(trial: Trial) -> Number:
     """How far the bound is from the truth: the ratio that says more, above or below 1."""
     ratio = trial.shown_ratio
     if ratio is None:

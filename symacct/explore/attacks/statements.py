@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from symacct import theory
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
-from symacct.conversion import conversions
+from symacct.conversion import of_one_order
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
-from symacct.explore.attacks.claims import CLAIMS
-from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
+from symacct.exact import Order
+from symacct.explore.attacks.claims import CLAIMS, conjectured
+from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
-from symacct.theory import Theorem
+from symacct.rdp_curve import RDPCurve
+from symacct.theory import Bound, Theorem, always
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]
 
 
 def statements(
-    given: Any, about: str | None, kind: Any, orders: Orders
+    given: object, about: str | None, kind: Kind | str, orders: Orders
 ) -> tuple[str, Theorem, list[Statement]]:
     """The name, the statement to show, and what to attack: options and both conversions apart."""
     if isinstance(given, str):
@@ -45,7 +47,7 @@ def statements(
 
 def _named(name: str) -> Theorem | Conversion:
     """The conversion or the registered theorem of that name."""
-    known = {conversion.name: conversion for conversion in conversions()}
+    known = {conversion.name: conversion for conversion in of_one_order()}
     if name in known:
         return known[name]
     try:
@@ -67,33 +69,24 @@ def _variants(theorem: Theorem) -> Iterator[Theorem]:
             yield replace(theorem, options=tuple(chosen.items()))
 
 
-def _of_function(bound: Any, about: str | None, kind: Kind, orders: Orders) -> Theorem:
+def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
     """A statement about an operation, made of a user's function."""
     known = {scheme.about for scheme in SCHEMES}
     if about not in known:
         raise DomainError(
             f"falsify, about: found {echo(about)}, needed one of {', '.join(sorted(known))}"
         )
-    return Theorem(
-        name=getattr(bound, "__name__", "bound"),
-        operation=(about,),
-        kind=kind,
-        source=Source("user", ""),
-        orders=orders,
-        adjacency=USUAL_RELATION.get(about, EITHER),
-        monotone=False,
-        status="conjecture",
-        bound=bound,
-    )
+    name = getattr(bound, "__name__", "bound")
+    return conjectured(name, bound, about, kind, Source("user", ""), orders)
 
 
 def _of_conversion(conversion: Conversion) -> list[Theorem]:
     """ε(δ) and δ(ε) at one order, as statements about a pair."""
 
-    def to_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+    def to_delta(ctx: Arithmetic, eps: RDPCurve, alpha: Order, epsilon: Number) -> Number:
         return ctx.exp(conversion.log_delta(ctx, eps(alpha), ctx.number(alpha), epsilon))
 
-    def to_epsilon(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+    def to_epsilon(ctx: Arithmetic, eps: RDPCurve, alpha: Order, delta: Number) -> Number:
         return conversion.epsilon(ctx, eps(alpha), ctx.number(alpha), delta)
 
     to_delta.__doc__, to_epsilon.__doc__ = (
@@ -108,6 +101,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            applies=always,
             monotone=True,
             status=conversion.status,
             bound=bound,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import acb, arb
 
+from symacct.arithmetic import Number
 from symacct.arithmetic.ball import precision
 from symacct.claims import Adjacency, Kind
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
 from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
+from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
 
@@ -47,12 +49,15 @@ class NoisyRecord(Scheme):
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)  # not used: the laws follow from the numbers
 
-    def array_curves(self, c: Candidates) -> Any:
+    def array_curves(self, c: Candidates) -> ArrayCurve:
         scale = c.numbers[self.noise.scale][:, 0]
         return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return self.noise.mechanism(c.number(self.noise.scale))
+
+    def shown(self, c: Candidates) -> tuple[Law, ...]:
+        return ()
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,18 @@ class Threshold(NoisyRecord):
         return (*super().numbers, ("threshold + 5", 0.05, 20.0))
 
     def pair(self, c: Candidates) -> Pair:
-        """The laws of the two answers."""
         if c.exact:
             scale, cut = c.number(self.noise.scale), c.number("threshold + 5") - 5
             with precision(128):
-                p = half_open((cut - 1) / scale, self.noise, up=False)
-                q = min(p, half_open(cut / scale, self.noise, up=True))
-            laws = ([[x, 1 - x]] for x in (p, q))
-            return tuple(np.array(law, dtype=object) for law in laws)  # type: ignore[return-value]
-        scale, cut = c.numbers[self.noise.scale], c.numbers["threshold + 5"] - 5
-        tails = (self.noise.tail((cut - centre) / scale) for centre in (1, 0))
+                above = half_open((cut - 1) / scale, self.noise, up=False)
+                below = min(above, half_open(cut / scale, self.noise, up=True))
+            p, q = (np.array([[x, 1 - x]], dtype=object) for x in (above, below))
+            return p, q
+        scales, cuts = c.numbers[self.noise.scale], c.numbers["threshold + 5"] - 5
+        tails = (self.noise.tail((cuts - centre) / scales) for centre in (1, 0))
         inside = (np.clip(x, 1e-12, 1 - 1e-12) for x in tails)
-        return tuple(np.concatenate([x, 1 - x], axis=1) for x in inside)  # type: ignore[return-value]
+        p, q = (np.concatenate([x, 1 - x], axis=1) for x in inside)
+        return p, q
 
     def result(self, c: Candidates) -> list[Pair]:
         p, q = self.pair(c)
@@ -108,14 +113,14 @@ class NoisyAnswer(NoisyRecord):
         attained = ", attained" if self.side is Kind.LOWER else ""
         return f"{self.sampling}, {self.noise.name} itself{attained}"
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
         replaced = self.about == "SubsampleWithoutReplacement" and self.relation is None
         if replaced and self.side is Kind.LOWER:  # more dimensions attain more than this pair
             return self.noise.on_the_line(scale)
         return self.noise.mechanism(scale)
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         scale, rate = c.numbers[self.noise.scale], c.numbers["gamma"]
         if alpha == INFINITY:
             ratio = np.expm1(self.noise.curve(scale, INFINITY))
@@ -129,7 +134,7 @@ class NoisyAnswer(NoisyRecord):
         moments = [np.sum(weights * (np.expm1(b * log_m) - b * u), 1) for b in (a, 1 - a)]
         return np.log1p(np.maximum(*moments)) / (a - 1)
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         rate, scale = ball(c.number("gamma")), ball(c.number(self.noise.scale))
         if alpha == INFINITY:
             return (rate * self.noise.largest_log_ratio(scale).expm1()).log1p()
@@ -137,9 +142,6 @@ class NoisyAnswer(NoisyRecord):
         forward, backward = (self.noise.expectation(f, rate, scale) for f in made)
         larger = forward.max(backward)
         return larger if alpha == 1 else larger.log1p() / (ball(Fraction(alpha)) - 1)
-
-    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        return ()
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class NoisyLaws(NoisyAnswer):
     def name(self) -> str:  # type: ignore[override]
         return f"{super().name}, as a pair of laws"
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
         return DistributionPair(self.noise.law(1, scale), self.noise.law(0, scale))
 
@@ -162,7 +164,7 @@ def _powers(rate: arb, alpha: arb) -> tuple[Integrand, Integrand]:
     """m^β − 1 − βu for β = α and β = 1−α."""
     lam = alpha - 1
 
-    def power(order: arb) -> Any:
+    def power(order: arb) -> Callable[[acb, acb], acb]:
         return lambda u, log_m: (order * log_m).exp() - 1 - order * u
 
     return (
@@ -193,22 +195,20 @@ class NormalTriangle(NoisyRecord):
     def __init__(self) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
 
-    def premise(self, c: Candidates) -> Any:
+    def premise(self, c: Candidates) -> Node:
         return Gaussian(c.number("sigma"))
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
         return np.log1p(_triangle(np.exp(1 / (2 * sigma**2)), rate))
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         x = (1 / (2 * ball(c.number("sigma")) ** 2)).exp()
-        return _triangle(x, ball(c.number("gamma"))).log1p()
-
-    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-        return ()
+        least: arb = _triangle(x, ball(c.number("gamma")))
+        return least.log1p()
 
 
-def _triangle(x: Any, rate: Any) -> Any:
+def _triangle(x: Number, rate: Number) -> Number:
     """γ²A²/((1−γ)A+γC)"""
     spread, skew = 2 * x * (x - 1), x**4 * (x**2 - 1)
     return rate**2 * spread**2 / ((1 - rate) * spread + rate * skew)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 
-from symacct.explore.attacks.finite import Candidates, Pair
-from symacct.explore.attacks.scheme import Scheme, both
+from symacct.arithmetic import Arithmetic, Number
+from symacct.exact import Order
+from symacct.explore.attacks.finite import Candidates
+from symacct.explore.attacks.scheme import Scheme
 from symacct.sums.refine import ball
 
 
@@ -22,13 +23,7 @@ class HockeyStick(Scheme):
     orders = (Fraction(11, 10), Fraction(3, 2), 2, Fraction(5, 2), 3, 5, 8, 13)
     by_moments = False
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes, outcomes)
-
-    def base(self, c: Candidates) -> list[Pair]:
-        return both((c.laws[0], c.laws[1]))
-
-    def delta(self, c: Candidates) -> Any:
+    def delta(self, c: Candidates) -> Number:
         """The true δ of each candidate."""
         sums = [
             np.sum(np.maximum(p - c.numbers["e^epsilon"] * q, 0 * p), axis=1)
@@ -36,15 +31,15 @@ class HockeyStick(Scheme):
         ]
         return np.maximum(sums[0], sums[1])
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
-        if not c.exact:
-            return {"epsilon": np.log(c.numbers["e^epsilon"][:, 0])}
-        return {"epsilon": ctx.log(ctx.number(c.number("e^epsilon")))}
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        if ctx and c.exact:
+            return {"epsilon": ctx.log(ctx.number(c.number("e^epsilon")))}
+        return {"epsilon": np.log(c.numbers["e^epsilon"][:, 0])}
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         return self.delta(c)
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         return ball(Fraction(self.delta(c)[0]))
 
 
@@ -54,16 +49,16 @@ class TrueEpsilon(HockeyStick):
     name = "ε of a pair at its true δ"
     about = "epsilon"
 
-    def admits(self, c: Candidates, alpha: Any) -> Any:
+    def admits(self, c: Candidates, alpha: Order) -> Number:
         return self.delta(c) > 0
 
-    def parameters(self, c: Candidates, ctx: Any) -> dict[str, Any]:
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         delta = self.delta(c)
-        return {"delta": ctx.number(Fraction(delta[0])) if c.exact else delta}
+        return {"delta": ctx.number(Fraction(delta[0])) if ctx and c.exact else delta}
 
-    def array_truth(self, c: Candidates, alpha: Any) -> Any:
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
         return np.log(c.numbers["e^epsilon"][:, 0])
 
-    def truth(self, c: Candidates, alpha: Any) -> arb:
+    def truth(self, c: Candidates, alpha: Order) -> arb:
         rational = c.number("e^epsilon")
         return arb(fmpq(rational.numerator, rational.denominator)).log()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from symacct.claims import Kind
 from symacct.errors import DomainError, GapWarning, echo
 from symacct.explore.plots.lines import Line
 from symacct.export.figures import matplotlib_module
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by every eye.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -26,7 +30,7 @@ _WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
 class Drawing:
     """Lines, bands and landmarks on one pair of axes."""
 
-    def __init__(self, axes: Any, across: str, up: str) -> None:
+    def __init__(self, axes: Axes | None, across: str, up: str) -> None:
         self.axes = _new_axes() if axes is None else axes
         if not hasattr(self.axes, "set_xlabel"):
             raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
@@ -89,7 +93,7 @@ class Drawing:
             xytext=(-2, 0), textcoords="offset points", color="0.4", ha="right", va="bottom",
         )  # fmt: skip
 
-    def finished(self) -> Any:
+    def finished(self) -> Figure:
         """The figure, with its scales and its legend. DomainError if nothing was drawn."""
         points = [point for line in self._lines for point in line.drawn]
         if not points:
@@ -101,7 +105,7 @@ class Drawing:
         self.axes.legend(
             fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False
         )
-        return self.axes.figure
+        return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
 def _plain(label: str) -> str:
@@ -113,6 +117,7 @@ def _is_wide(values: list[float]) -> bool:
     return min(values) > 0 and max(values) > _WIDE * min(values)
 
 
-def _new_axes() -> Any:
+def _new_axes() -> Axes:
     figure = matplotlib_module().figure.Figure(figsize=(6.4, 4.2), layout="constrained")
-    return figure.add_subplot()
+    axes: Axes = figure.add_subplot()
+    return axes

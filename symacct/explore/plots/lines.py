@@ -12,7 +12,7 @@ from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SymacctError
-from symacct.exact import INFINITY, exact, is_infinite
+from symacct.exact import INFINITY, Order, exact, is_infinite
 from symacct.expr import Node
 from symacct.rounding import rational_float
 
@@ -48,7 +48,7 @@ class Line:
         return f"{self.name} ({_KINDS[self.kind]}{trust})"
 
 
-def line(name: str, points: Iterable[tuple[Any, Enclosure | OrderError]]) -> Line:
+def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> Line:
     """The line through certified values, with gaps where there is none or it is infinite."""
     found: list[tuple[float, float]] = []
     values, why = [], ""
@@ -68,7 +68,7 @@ def _weakest(kinds: Iterable[Kind]) -> Kind:
     return next((one for one in _WEAKEST if one in found), Kind.EXACT)
 
 
-def of_orders(name: str, m: Node, orders: Sequence[Any], by: str | None = None) -> Line:
+def of_orders(name: str, m: Node, orders: Sequence[Order], by: str | None = None) -> Line:
     """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
     accountant = Accountant(DIGITS)
     points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
@@ -79,7 +79,7 @@ def of_orders(name: str, m: Node, orders: Sequence[Any], by: str | None = None) 
 
 
 def _answered(
-    accountant: Accountant, m: Node, alpha: Any, by: str | None
+    accountant: Accountant, m: Node, alpha: Order, by: str | None
 ) -> Enclosure | OrderError:
     try:
         return accountant.rdp(m, alpha, by=by)
@@ -87,7 +87,7 @@ def _answered(
         return error
 
 
-def known_below(m: Node, orders: Sequence[Any]) -> Line | None:
+def known_below(m: Node, orders: Sequence[Order]) -> Line | None:
     """The best proved lower bound over the orders, where one is known at all."""
     accountant = Accountant(DIGITS)
     try:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
+
+import sympy
 
 from symacct import doors, exact
 from symacct.claims import Kind
 from symacct.errors import DomainError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Numeric
+from symacct.explore.grids import several
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
-from symacct.explore.sweeps import sweep
+from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What is drawn: a node, several, or a mapping from names to nodes; as text too.
+Curves: TypeAlias = Node | str | Iterable[Node | str] | Mapping[str, Node | str]
 
 # Eight orders to an octave where there are so many, from 2 to 1024.
 _ORDERS = tuple(dict.fromkeys(round(2 ** (step / 8)) for step in range(8, 81)))
@@ -30,8 +41,11 @@ _ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
 
 
 def plot(
-    curves: Any, orders: Iterable[Any] | None = None, by: Sequence[str] = (), axes: Any = None
-) -> Any:
+    curves: Curves,
+    orders: Iterable[Numeric] | None = None,
+    by: Sequence[str] = (),
+    axes: Axes | None = None,
+) -> Figure:
     """ε(α) of one or more expressions over the order, as a matplotlib Figure.
 
     `curves` is a node, several, or a mapping from names to nodes; `by` names theorems to draw
@@ -72,16 +86,16 @@ def plot(
 
 
 def plot_sweep(
-    curves: Any,
-    over: Mapping[Any, Any],
+    curves: Curves,
+    over: Mapping[sympy.Symbol | str, Values],
     ask: str = "epsilon",
     *,
     by: str | None = None,
-    orders: Any = None,
+    orders: str | Iterable[Numeric] | None = None,
     conversion: str = "improved",
     executor: Executor | None = None,
-    axes: Any = None,
-) -> Any:
+    axes: Axes | None = None,
+) -> Figure:
     """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
 
     `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the
@@ -93,46 +107,37 @@ def plot_sweep(
     >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
     """
     values = {
-        getattr(key, "name", key): value
+        str(getattr(key, "name", key)): several(value)
         for key, value in doors.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
     doors.one_of(ask, "ask", NEEDED)
-    varied = [name for name, value in values.items() if _is_several(value)]
+    varied = [name for name, found in values.items() if len(found) > 1]
     if len(varied) != 1:
         raise DomainError(
             f"plot: found several values for {', '.join(varied) or 'nothing'}, needed exactly one "
             "parameter with several, for the axis"
         )
     [axis] = varied
-    fixed = [f"{_SIGNS.get(name, name)} = {_only(values[name])}" for name in values if name != axis]
+    fixed = [
+        f"{_SIGNS.get(name, name)} = {x}" for name in values if name != axis for x in values[name]
+    ]
     at = f" at {', '.join(fixed)}" if fixed else ""
     drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at)
-    how = {"by": by, "orders": orders, "conversion": conversion, "executor": executor}
+    ask_all = functools.partial(
+        sweep, ask=ask, digits=lines.DIGITS, by=by, conversion=conversion, orders=orders,
+        executor=executor, progress=True,
+    )  # fmt: skip
     for name, node in _named(curves).items():
         wanted = {NEEDED.get(ask), *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
-        records = sweep(node, used, ask, digits=lines.DIGITS, progress=True, **how)
-        drawing.add(lines.of_records(name, axis, records))
+        drawing.add(lines.of_records(name, axis, ask_all(node, used)))
     return drawing.finished()
 
 
-def _named(curves: Any) -> dict[str, Node]:
+def _named(curves: Curves) -> dict[str, Node]:
     """The curves by the names that the legend gives them."""
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
-    several = not isinstance(curves, Node | str) and isinstance(curves, Iterable)
-    nodes = [as_node(one, "plot") for one in (curves if several else [curves])]
-    return {repr(node): node for node in nodes}
-
-
-def _only(values: Any) -> Any:
-    """The one value of an axis that has one."""
-    return (
-        values
-        if isinstance(values, str) or not isinstance(values, Iterable)
-        else next(iter(values))
-    )
-
-
-def _is_several(values: Any) -> bool:
-    return not isinstance(values, str) and isinstance(values, Iterable) and len(list(values)) > 1
+    if isinstance(curves, Node | str) or not isinstance(curves, Iterable):
+        curves = [curves]
+    return {repr(node): node for node in (as_node(one, "plot") for one in curves)}

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import sympy
 from rich.console import Console
@@ -26,10 +26,18 @@ from symacct.errors import (
     SymacctError,
     echo,
 )
+from symacct.exact import Numeric
+from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.expr import Node, as_node
 from symacct.version import __version__
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: A value of an axis, or several.
+Values: TypeAlias = Numeric | Iterable[Numeric]
 
 _TASK = 25  # points sent to a worker at a time
 _PENDING = 64  # tasks under way at a time
@@ -47,7 +55,11 @@ class Sweep(Sequence[Record]):
         self.axes = tuple(axes)
         self._records = tuple(records)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
         return self._records[index]
 
     def __len__(self) -> int:
@@ -71,7 +83,7 @@ class Sweep(Sequence[Record]):
         except OSError as error:
             raise StorageError(f"table {path}: {error.strerror}; name another file") from None
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
         try:
             import pandas
@@ -84,13 +96,13 @@ class Sweep(Sequence[Record]):
 
 def sweep(
     m: Node,
-    over: Mapping[Any, Any],
+    over: Mapping[sympy.Symbol | str, Values],
     ask: str = "epsilon",
     *,
     digits: int = 12,
     by: str | None = None,
     conversion: str = "improved",
-    orders: Any = None,
+    orders: str | Iterable[Numeric] | None = None,
     executor: Executor | None = None,
     file: str | Path | None = None,
     progress: bool = False,
@@ -153,14 +165,16 @@ def sweep(
 class _Grid:
     """The points: every combination of the values, the question's own parameter running fastest."""
 
-    def __init__(self, m: Node, over: Mapping[Any, Any], ask: str) -> None:
+    def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
         self.m = as_node(m, "sweep")
         doors.one_of(ask, "ask", NEEDED)
         if not isinstance(over, Mapping):
             raise DomainError(
                 f"sweep: found {echo(over)}, needed values by name: {{'sigma': [1, 2]}}"
             )
-        values = {getattr(key, "name", key): _values(key, value) for key, value in over.items()}
+        values = {
+            str(getattr(key, "name", key)): _values(key, value) for key, value in over.items()
+        }
         symbols = sorted(symbol.name for symbol in self.m.free_symbols)
         needed = NEEDED[ask]
         if needed in symbols:
@@ -201,7 +215,9 @@ class _Grid:
             "points": len(self),
         }
 
-    def tasks(self, settings: Record, done: Mapping[int, Any]) -> Iterator[tuple[list[int], str]]:
+    def tasks(
+        self, settings: Record, done: Mapping[int, Record]
+    ) -> Iterator[tuple[list[int], str]]:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
         limits = asdict(sizes.current())
@@ -226,25 +242,24 @@ class _Grid:
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _values(name: Any, values: Any) -> list[str]:
+def _values(name: object, values: Values) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
         raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
-    alone = isinstance(values, str) or not isinstance(values, Iterable)
-    found = [_text(value, str(name)) for value in ([values] if alone else values)]
+    found = [_text(value, str(name)) for value in several(values)]
     if not found:
         raise DomainError(f"{name}: found no value, needed at least one")
     return found
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: Numeric, name: str) -> str:
     if exact.is_infinite(value):
         return "inf"
     number = exact.exact(value, name)
     return value.strip() if isinstance(value, str) else exact.text(number)
 
 
-def _orders(orders: Any) -> Any:
+def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
     if orders is None or isinstance(orders, str):
         return orders
     return [_text(order, "orders") for order in doors.listed(orders, "orders", "[2, 4, 8]")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from symacct import sizes
@@ -34,28 +33,18 @@ def _answered(accountant: Accountant, settings: Answer, question: Answer) -> Ans
     if "error" in question:  # its parameters give no mechanism
         return {"error": question["error"]}
     try:
-        return ASKED[settings["ask"]](accountant, settings, question)
+        return _asked(accountant, settings, question)
     except SymacctError as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _rdp(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
-    m = from_json(question["expression"])
-    return _shown(accountant.rdp(m, question["alpha"], by=settings["by"]))
-
-
-def _epsilon(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
-    m = from_json(question["expression"])
-    return _guaranteed(accountant.epsilon(m, question["delta"], **_how(settings)))
-
-
-def _delta(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
-    m = from_json(question["expression"])
-    return _guaranteed(accountant.delta(m, question["epsilon"], **_how(settings)))
-
-
-def _how(settings: Answer) -> Answer:
-    return {name: settings[name] for name in ("conversion", "orders", "by")}
+def _asked(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
+    m, ask = from_json(question["expression"]), settings["ask"]
+    given = question[NEEDED[ask]]
+    if ask == "rdp":
+        return _shown(accountant.rdp(m, given, by=settings["by"]))
+    how = {name: settings[name] for name in ("conversion", "orders", "by")}
+    return _guaranteed(getattr(accountant, ask)(m, given, **how))
 
 
 def _guaranteed(guarantee: Guarantee) -> Answer:
@@ -76,9 +65,4 @@ def _shown(x: Enclosure) -> Answer:
 
 
 #: What may be asked, with the parameter that the question needs besides the expression's own.
-ASKED: dict[str, Callable[[Accountant, Answer, Answer], Answer]] = {
-    "rdp": _rdp,
-    "epsilon": _epsilon,
-    "delta": _delta,
-}
 NEEDED = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
