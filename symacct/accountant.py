@@ -338,10 +338,10 @@ class Accountant:
         """The profile with what it has summed before."""
         table = self._table(m, ("profile", sizes.current()), "answers")
         try:
-            return table["profile"]
+            found: Profile = table["profile"]
         except KeyError:
             found = table["profile"] = Profile(m)
-            return found
+        return found
 
 
 def certified_number(

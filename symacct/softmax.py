@@ -127,7 +127,7 @@ class _Items:
         """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
         alpha = self.alpha
         log_binomial = arb(alpha + 1).lgamma() - arb(l + 1).lgamma() - arb(alpha - l + 1).lgamma()
-        weight = log_binomial + l * self.log_u + (alpha - l) * self.log_v
+        weight: arb = log_binomial + l * self.log_u + (alpha - l) * self.log_v
         if l < 2:
             return weight if self.poisson else arb(0)
         cgf: arb = (l - 1) * self.eps(l)

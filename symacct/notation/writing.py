@@ -109,7 +109,7 @@ class _Printer(StrPrinter):
 
     def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
         if symbol == ALPHA:
-            return symbol.name
+            return str(symbol.name)
         stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
         return f"Symbol('{symbol.name}'{''.join(stated)})"
 
