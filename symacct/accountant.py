@@ -37,12 +37,12 @@ from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, SoundnessError, echo
-from symacct.evaluation import KEY_LENGTH, Evaluation, Key, NodeCurve, goal_of
+from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.profile import Profile, refuse_pinned
-from symacct.remembering import Remembered
+from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
 _END_BITS = 256  # of the ends of what float64 knows
@@ -338,10 +338,10 @@ class Accountant:
         """The profile with what it has summed before."""
         table = self._table(m, ("profile", sizes.current()), "answers")
         try:
-            return table["profile"]
+            found: Profile = table["profile"]
         except KeyError:
             found = table["profile"] = Profile(m)
-            return found
+        return found
 
 
 def certified_number(

@@ -136,7 +136,8 @@ def _ball(value: sympy.Expr, bits: int) -> arb:
     """The constant as a ball at this precision, from those of its parts."""
     parts = {part: _ball(part, bits) for part in value.args if not value.is_Rational}
     with precision(bits):
-        return evaluate(BALL, value, parts)
+        found: arb = evaluate(BALL, value, parts)
+    return found
 
 
 def bits(value: Exact) -> int:

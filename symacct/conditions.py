@@ -20,6 +20,7 @@ from symacct.divergence import chi_divergence
 from symacct.domains import whole
 from symacct.enclosure import Enclosure
 from symacct.errors import PrecisionError
+from symacct.exact import Numeric
 from symacct.expr import Node, as_node
 from symacct.mechanisms.direction import Direction
 from symacct.mechanisms.gaussian import Gaussian
@@ -86,7 +87,7 @@ class OddChiReport:
         }
 
 
-def check_odd_chi(m: Node, up_to: Any = 25) -> OddChiReport:
+def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
     """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 at every odd 3 <= l <= up_to, for m's pair both ways round?
 
     Where a symmetry swaps P and Q this is proved for all l: with r = P/Q the swap gives
@@ -248,7 +249,8 @@ class _IntegralSide(_Side):
 
     def _at(self, l: int, bits: int) -> arb:
         with precision(bits):
-            return self._chi(l, bits)
+            chi: arb = self._chi(l, bits)
+        return chi
 
     def sign(self, l: int) -> int | None:
         try:

@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -20,10 +20,10 @@ from flint import arb, fmpz
 
 from symacct import doors, exact, theory
 from symacct.errors import StorageError, StorageWarning, SymacctError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.notation import to_json
-from symacct.remembering import Remembered
+from symacct.remembering import Key, Remembered
 from symacct.version import __version__
 
 _APPLICATION = 0x73796D61  # "syma", in the header of the file
@@ -130,7 +130,7 @@ class DiskMemo:
     def _pragma(self, name: str) -> int:
         return int(self._base.execute(f"pragma {name}").fetchone()[0])
 
-    def table(self, node: Node, key: Any) -> StoredTable | None:
+    def table(self, node: Node, key: Key) -> StoredTable | None:
         """What is stored of a node's curve under an evaluation's key; None if it cannot be."""
         text = _key_text(node, key)
         if text is None or self._given_up:
@@ -158,7 +158,7 @@ class DiskMemo:
             for table in list(self._tables):
                 self._fill(table)
 
-    def _row(self, key: bytes, alpha: Any, value: Any, digest: Any) -> tuple[Any, arb]:
+    def _row(self, key: bytes, alpha: bytes, value: bytes, digest: bytes) -> tuple[Order, arb]:
         """(order, ball); StorageError for anything but what `save` writes."""
         typed = isinstance(alpha, bytes) and isinstance(value, bytes)
         if not typed or digest != _digest(key, alpha, value):
@@ -231,7 +231,7 @@ class DiskMemo:
         )
 
 
-def _key_text(node: Node, key: Any) -> str | None:
+def _key_text(node: Node, key: Key) -> str | None:
     """All that a table's values depend on, as text; None where a Python function is part of it."""
     arithmetic, bits, goal, by, _ = key
     theorems = theory.theorems()
@@ -256,7 +256,7 @@ def source_digest(package: Path = Path(__file__).parent) -> str:
     return found.hexdigest()
 
 
-def _is_ours(bound: Any) -> bool:
+def _is_ours(bound: Callable[..., object]) -> bool:
     return str(getattr(bound, "__module__", "")).startswith("symacct.")
 
 
@@ -264,7 +264,7 @@ def _digest(key: bytes, alpha: bytes, value: bytes) -> bytes:
     return hashlib.sha256(b"\n".join((key, alpha, value))).digest()[:16]
 
 
-def _order_text(alpha: Any) -> bytes | None:
+def _order_text(alpha: Order) -> bytes | None:
     text = b"inf" if alpha == INFINITY else exact.text(Fraction(alpha)).encode()
     return text if _ORDER.fullmatch(text) else None
 

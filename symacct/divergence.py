@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from flint import arb
 
-from symacct.accountant import certified_number, default_accountant
+from symacct.accountant import Accountant, certified_number, default_accountant
 from symacct.amplification.ternary import differences, loss_spread, ternary_power
 from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind
 from symacct.domains import whole
 from symacct.enclosure import Enclosure
 from symacct.errors import SoundnessError, echo
+from symacct.exact import Numeric
 from symacct.expr import Node, as_node
+from symacct.rdp_curve import RDPCurve
 from symacct.sources import WBK19
 
 
-def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
+def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """χ^l = E_Q[(P/Q − 1)^l] = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}, signed; l >= 0.
 
     P and Q are the pair that attains m's curve, so the curve has to be exact: SoundnessError
@@ -41,7 +43,7 @@ def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
             "directions, needed the curve of one pair; check_odd_chi takes a pair both ways round"
         )
 
-    def value(accountant: Any) -> tuple[arb, Claim]:
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
         curve = accountant.curve(m)
         claim = curve.claim(2)
         if l < 2:
@@ -53,7 +55,7 @@ def chi_divergence(m: Node, l: Any, digits: int = 30) -> Enclosure:
     )
 
 
-def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
+def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
     """ζ(l), an upper bound of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R; l >= 2.
 
     ζ(l)^l is the smallest of WBK19's bounds that is proved for m: e^{(l−1)ε(l)}·2,
@@ -69,7 +71,7 @@ def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
         raise SoundnessError("ternary_bound: found a lower bound, needed an exact or upper curve")
     paired = m.swap_symmetric and m.claim.kind is Kind.EXACT
 
-    def value(accountant: Any) -> tuple[arb, Claim]:
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
         curve = accountant.curve(m)
         spread = loss_spread(BALL, curve)
         if paired or l == 2:
@@ -85,6 +87,6 @@ def ternary_bound(m: Node, l: Any, digits: int = 30) -> Enclosure:
     return certified_number(default_accountant("ball"), value, digits, f"zeta({echo(l)})")
 
 
-def _second(curve: Any) -> Any:
+def _second(curve: RDPCurve) -> Callable[[int], arb]:
     """B(ε,2) = e^{ε(2)} − 1, which no dominating pair is needed for."""
     return lambda order: curve(2).expm1()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy
@@ -30,11 +30,11 @@ from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.subsample import Sampling
+from symacct.remembering import Key
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.theory import Theorem
 
 Table = dict[Any, Any]
-Key: TypeAlias = tuple[Hashable, ...]
 _Item = TypeVar("_Item", bound=Hashable)
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 

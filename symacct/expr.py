@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 from weakref import WeakValueDictionary
 
@@ -50,7 +50,7 @@ class Node:
     _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
     _kinds: ClassVar[dict[str, type[Node]]] = {}
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "__new__" in cls.__dict__:
             Node._kinds[cls.__name__] = cls
@@ -59,13 +59,17 @@ class Node:
 
     @classmethod
     def _intern(cls, **fields: object) -> Self:
-        key = (cls, *fields.values())
+        return cls._interned(tuple(fields.values()), **fields)
+
+    @classmethod
+    def _interned(cls, key: Hashable, **fields: object) -> Self:
+        """The one node of this class and key."""
         with _interning:
-            node = Node._nodes.get(key)
+            node = Node._nodes.get((cls, key))
             if node is None:
                 node = object.__new__(cls)
                 node._settle(fields)
-                Node._nodes[key] = node
+                Node._nodes[(cls, key)] = node
         return node  # type: ignore[return-value]
 
     def _settle(self, fields: dict[str, Any]) -> None:
@@ -404,7 +408,7 @@ class Node:
         return to_text(self)
 
 
-def kinds() -> dict[str, Callable[..., Any]]:
+def kinds() -> dict[str, Callable[..., Node]]:
     """The constructor of every kind of node by its name: the only names a text may use."""
     return dict(Node._kinds)
 

@@ -46,10 +46,10 @@ class cached_property(Generic[_V]):  # noqa: N801  # named as what it stands for
         self.name = name
 
     @overload
-    def __get__(self, owner: None, cls: Any = None) -> cached_property[_V]: ...
+    def __get__(self, owner: None, cls: type | None = None) -> cached_property[_V]: ...
     @overload
-    def __get__(self, owner: object, cls: Any = None) -> _V: ...
-    def __get__(self, owner: Any, cls: Any = None) -> Any:
+    def __get__(self, owner: object, cls: type | None = None) -> _V: ...
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
         if owner is None:
             return self
         value = owner.__dict__[self.name] = self.compute(owner)

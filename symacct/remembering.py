@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
+
+#: Of a table: all that changes its values.
+Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Remembered(dict[Any, Any]):
@@ -18,7 +21,7 @@ class Remembered(dict[Any, Any]):
         super().__init__()
         self.older: dict[Any, Any] = {}
 
-    def __missing__(self, key: Any) -> Any:
+    def __missing__(self, key: Hashable) -> Any:
         value = self[key] = self.older.pop(key)
         return value
 

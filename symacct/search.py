@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from flint import arb, ctx, fmpq
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
+_Order = TypeVar("_Order", bound=int | Fraction)
 
 _LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
 _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
@@ -198,7 +199,7 @@ def chord_floor(
     return floors[0].min(floors[1]).min(f1)
 
 
-def lowest(f: Objective, orders: Iterable[Any]) -> Any:
+def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
     """The first of the orders than which f is smaller at no other, as far as midpoints tell."""
     best, *others = orders
     for order in others:

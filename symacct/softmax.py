@@ -16,19 +16,20 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant import certified_number, default_accountant
+from symacct.accountant import Accountant, certified_number, default_accountant
 from symacct.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import AssumptionError, OrderError, echo
-from symacct.exact import expression
+from symacct.exact import Numeric, expression
 from symacct.exact import order as exact_order
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
-from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations import PoissonSubsample
+from symacct.operations.subsample import Sampling
 from symacct.sources import WBK19
 
 
-def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, Enclosure]:
+def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:
     """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
 
     m is a Poisson-subsampled Gaussian (T8, which is exact, so the two are a lower and an upper
@@ -46,7 +47,7 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
     claim = _claim(sampled)
     below = Kind.LOWER if isinstance(sampled, PoissonSubsample) else Kind.NEITHER
 
-    def largest(accountant: Any) -> tuple[arb, int]:
+    def largest(accountant: Accountant) -> tuple[arb, int]:
         """The largest of the items that are not 0, and a bound on how many there are."""
         if sampled.gamma == 0:
             return arb(0), 1
@@ -56,10 +57,10 @@ def softmax_bounds(m: Node, alpha: Any, digits: int = 30) -> tuple[Enclosure, En
         # The ball maximum: where two items are too close to tell, it covers both.
         return functools.reduce(arb.max, (items(l) for l in items.candidates())), order + 1
 
-    def lower(accountant: Any) -> tuple[arb, Claim]:
+    def lower(accountant: Accountant) -> tuple[arb, Claim]:
         return largest(accountant)[0] / (order - 1), replace(claim, kind=below)
 
-    def upper(accountant: Any) -> tuple[arb, Claim]:
+    def upper(accountant: Accountant) -> tuple[arb, Claim]:
         item, count = largest(accountant)
         return (item + arb(count).log()) / (order - 1), claim
 
@@ -78,10 +79,9 @@ def _claim(sampled: Node) -> Claim:
     return Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
 
 
-def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
-    samplers = (PoissonSubsample, SubsampleWithoutReplacement)
-    usual = isinstance(m, samplers) and m.fixed_adjacency == m.read_adjacency
-    if not usual or not isinstance(m.mechanism, Gaussian):
+def _sampled_gaussian(m: object) -> Sampling:
+    usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
+    if not isinstance(m, Sampling) or not usual or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two "
@@ -96,7 +96,7 @@ def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     return m
 
 
-def _whole_order(alpha: Any) -> int:
+def _whole_order(alpha: Numeric) -> int:
     at = exact_order(alpha)
     if not isinstance(at, int) or at not in INTEGER_ORDERS:
         raise OrderError(
@@ -114,22 +114,23 @@ def _squared_ratio(mechanism: Gaussian) -> Fraction | None:
 class _Items:
     """x_l, the logs of the items of the sum, from the mechanism's curve."""
 
-    def __init__(self, accountant: Any, m: Any, alpha: int) -> None:
+    def __init__(self, accountant: Accountant, m: Sampling, alpha: int) -> None:
         self.alpha = alpha
         self.eps = accountant.curve(m.mechanism)
         rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
         self.poisson = isinstance(m, PoissonSubsample)
         self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
-        self.ratio: Any = _squared_ratio(m.mechanism)
+        assert isinstance(m.mechanism, Gaussian)  # noqa: S101  # `_sampled_gaussian` says so
+        self.ratio: Any = _squared_ratio(m.mechanism)  # a Fraction, of what was let in
 
     def __call__(self, l: int) -> arb:
         """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
         alpha = self.alpha
         log_binomial = arb(alpha + 1).lgamma() - arb(l + 1).lgamma() - arb(alpha - l + 1).lgamma()
-        weight = log_binomial + l * self.log_u + (alpha - l) * self.log_v
+        weight: arb = log_binomial + l * self.log_u + (alpha - l) * self.log_v
         if l < 2:
             return weight if self.poisson else arb(0)
-        cgf = (l - 1) * self.eps(l)
+        cgf: arb = (l - 1) * self.eps(l)
         if self.poisson:
             return weight + cgf
         if l == 2:
@@ -149,7 +150,7 @@ class _Items:
         return found if self.poisson else found | {0, 2}
 
     def _is_concave_at(self, l: int) -> bool:
-        return (self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1)
+        return bool((self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1))
 
     def _rises(self, l: int) -> bool:
         """Is x_{l+1} > x_l? A tie counts as no: both items are then the same."""

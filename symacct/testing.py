@@ -18,7 +18,7 @@ from symacct.accountant import Accountant
 from symacct.claims import REPLACE_ONE, Kind
 from symacct.domains import nonnegative
 from symacct.errors import DomainError, SymacctError, echo
-from symacct.exact import exact
+from symacct.exact import Numeric, exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
 from symacct.verify import profiles
@@ -113,7 +113,7 @@ def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
     return Fraction(0) if least is None else least.lower
 
 
-def _factor(value: Any, name: str) -> Fraction:
+def _factor(value: Numeric, name: str) -> Fraction:
     factor = nonnegative(value, name)
     if not isinstance(factor, Fraction):
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 
@@ -14,9 +14,10 @@ from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
 from symacct.notation.reading import parse_formula, parse_law
 from symacct.notation.writing import formula_text, is_default, plain_text, value_text
-from symacct.operations.compose import Compose
+from symacct.operations.compose import Compose, Count
 from symacct.symbols import alpha as ALPHA
 
+Json: TypeAlias = dict[str, Any] | list[Any] | str | None
 FORMAT = 1  # of the JSON documents
 
 
@@ -44,7 +45,7 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     }
 
 
-def _count_json(count: Any) -> Any:
+def _count_json(count: Count) -> Json:
     return (
         _field_json(None, count, {})
         if isinstance(count, sympy.Expr)
@@ -52,7 +53,7 @@ def _count_json(count: Any) -> Any:
     )
 
 
-def _field_json(node: Node | None, value: Any, index: dict[Node, int]) -> Any:
+def _field_json(node: Node | None, value: object, index: dict[Node, int]) -> Json:
     if isinstance(value, Node):
         return {"node": index[value]}
     if value is None:
@@ -98,7 +99,7 @@ def from_json(text: str) -> Node:
     return nodes[-1]
 
 
-def _node_from(entry: Any, nodes: list[Node]) -> Node:
+def _node_from(entry: object, nodes: list[Node]) -> Node:
     found = entry.get("type") if isinstance(entry, dict) else entry
     if not isinstance(entry, dict) or not isinstance(found, str) or found not in kinds():
         raise ParseError(f"found type {echo(found)}, needed one of {', '.join(sorted(kinds()))}")
@@ -124,7 +125,7 @@ def _compose_from(fields: dict[str, Any], nodes: list[Node]) -> Node:
     return Compose(*parts)
 
 
-def _field_from(value: Any, nodes: list[Node]) -> Any:
+def _field_from(value: object, nodes: list[Node]) -> Any:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict) and set(value) == {"node"}:
@@ -138,11 +139,11 @@ def _field_from(value: Any, nodes: list[Node]) -> Any:
     raise ParseError(f"found the value {echo(value)}, needed text, a node or a formula")
 
 
-def _node_at(place: Any, nodes: list[Node]) -> Node:
+def _node_at(place: object, nodes: list[Node]) -> Node:
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(nodes):
         raise ParseError(f"found node {echo(place)}, needed the place of an earlier node")
     return nodes[place]
 
 
-def _is_list_of_text(value: Any) -> bool:
+def _is_list_of_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)

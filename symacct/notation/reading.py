@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import sympy
 
 from symacct import bounded, doors, exact, sizes
 from symacct.errors import ParseError, echo
+from symacct.exact import Exact
 from symacct.expr import Node, kinds
 from symacct.mechanisms.families import Law
 from symacct.operations.compose import Compose
@@ -169,7 +170,7 @@ class _Reader:
             raise self.error("found '+' between unlike things, needed two mechanisms or numbers")
         return bounded.added(parts)
 
-    def negative(self, value: Any, operator: _Token) -> Any:
+    def negative(self, value: object, operator: _Token) -> Exact:
         if not _is_number(value):
             raise self.error("found '-' before something that is no number", operator.column)
         return -value
@@ -280,7 +281,7 @@ class _Reader:
         return values, keywords
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[Exact]:
     """Is this a number, and neither a node, a law, a list nor quoted text?"""
     # True and False are names for assumptions, and integers to Python.
     return isinstance(value, Fraction | sympy.Expr)
@@ -298,7 +299,7 @@ def _signature_fault(error: TypeError) -> str:
     return re.sub(r"^[\w.]*\(\) ", "", str(error)).replace("<lambda>() ", "")
 
 
-def _symbol(name: Any, **assumptions: Any) -> sympy.Symbol:
+def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
     if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
         raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
     unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
@@ -314,7 +315,7 @@ def _symbol(name: Any, **assumptions: Any) -> sympy.Symbol:
 def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
     """The function that a text calls by this name: `arity` numbers, or one and more."""
 
-    def build(*values: Any) -> Any:
+    def build(*values: object) -> Any:
         if not values or len(values) != (arity or len(values)) or not all(map(_is_number, values)):
             found = ", ".join(map(echo, values)) or "nothing"
             needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
@@ -324,7 +325,7 @@ def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> 
     return build
 
 
-def _function(head: Any) -> Callable[..., Any]:
+def _function(head: Callable[..., sympy.Expr]) -> Callable[..., Any]:
     return lambda *values: bounded.called(head, values)
 
 

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any
 
 import sympy
 from sympy.printing.str import StrPrinter
@@ -15,7 +14,7 @@ from symacct import exact, sizes
 from symacct.claims import Adjacency
 from symacct.expr import Node
 from symacct.mechanisms.families import Law
-from symacct.operations.compose import Compose
+from symacct.operations.compose import Compose, Count
 from symacct.symbols import alpha as ALPHA
 
 
@@ -55,7 +54,7 @@ def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
     )
 
 
-def _count_text(count: Any) -> str:
+def _count_text(count: Count) -> str:
     """A number of runs as a factor; an open one may be a sum."""
     text = value_text(count)
     return f"({text})" if isinstance(count, sympy.Add) else text
@@ -71,7 +70,7 @@ def stated_parameters(node: Node) -> dict[str, str]:
     }
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """A field that is no node, as Python with the same meaning."""
     if isinstance(value, sympy.Rational):
         value = Fraction(int(value.p), int(value.q))
@@ -90,7 +89,7 @@ def value_text(value: Any) -> str:
     return repr(plain_text(value))
 
 
-def plain_text(value: Any) -> str:
+def plain_text(value: object) -> str:
     """A field that is no node and no formula, as the text that its constructor takes."""
     if isinstance(value, Fraction | sympy.Expr):
         return exact.text(value)
@@ -99,7 +98,7 @@ def plain_text(value: Any) -> str:
     return str(value)
 
 
-def is_default(value: Any, default: Any) -> bool:
+def is_default(value: object, default: object) -> bool:
     if isinstance(default, str):
         return plain_text(value) == default
     return value is default if default is None else value == default
@@ -110,7 +109,7 @@ class _Printer(StrPrinter):
 
     def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
         if symbol == ALPHA:
-            return symbol.name
+            return str(symbol.name)
         stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
         return f"Symbol('{symbol.name}'{''.join(stated)})"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import sympy
 
@@ -12,14 +12,12 @@ from symacct import sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
-from symacct.exact import exact
-from symacct.expr import Node, _interning, as_node
+from symacct.exact import Exact, Numeric, exact
+from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
-
-_MASK = (1 << 61) - 1
 
 
 class Compose(Operation):
@@ -37,7 +35,7 @@ class Compose(Operation):
 
     terms: Mapping[Node, Count]
 
-    def __new__(cls, *parts: Any) -> Node:  # type: ignore[misc]
+    def __new__(cls, *parts: Node | Mapping[Node, Numeric] | Iterable[Node]) -> Node:  # type: ignore[misc]
         counts: dict[Node, Count] = {}
         for part in parts:
             _count(counts, part, 1)
@@ -50,22 +48,8 @@ class Compose(Operation):
             ((part, count),) = counts.items()
             if count == 1:
                 return part
-        # A sum of hashes does not depend on the order, and one more part changes it in O(1).
-        key = (cls, sum(hash((part, count)) for part, count in counts.items()) & _MASK)
-        with _interning:
-            return cls._lookup(key, counts)
-
-    @classmethod
-    def _lookup(cls, key: Any, counts: dict[Node, Count]) -> Node:
-        probe = 0
-        while (node := Node._nodes.get((*key, probe))) is not None:
-            if node.terms == counts:  # type: ignore[attr-defined]
-                return node
-            probe += 1
-        node = object.__new__(cls)
-        node._settle({"terms": MappingProxyType(counts)})
-        Node._nodes[(*key, probe)] = node
-        return node
+        # The order of the parts is none of the key's.
+        return cls._interned(frozenset(counts.items()), terms=MappingProxyType(counts))
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -93,7 +77,7 @@ class Compose(Operation):
     def convex(self) -> bool:
         return all(part.convex for part in self.terms)
 
-    def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         counts: dict[Node, Count] = {}
         for part, count in self.terms.items():
             times = _runs(replace(count)) if isinstance(count, sympy.Expr) else count
@@ -112,7 +96,7 @@ class Compose(Operation):
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
 
-def _count(counts: dict[Node, Count], part: Any, times: Count) -> None:
+def _count(counts: dict[Node, Count], part: object, times: Count) -> None:
     """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
     if times == 0 and isinstance(part, Node):
         pass  # what is not run is no part
@@ -139,7 +123,7 @@ def _bounded(count: Count) -> Count:
     return count
 
 
-def _runs(count: Any) -> Count:
+def _runs(count: Numeric) -> Count:
     """A whole number >= 0, or an open one: what its symbols leave open is the user's to assume."""
     name = "Compose, number of runs"
     try:
