@@ -27,14 +27,13 @@ from typing import Any
 import mpmath
 import numpy as np
 import sympy
-from flint import arb, ctx, fmpq
+from flint import arb
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 import symacct as sa
 from symacct.sums.differences import differences_at, forward_differences
-from symacct.sums.mixture import enclose_binomial_sum
 
 HERE = Path(__file__).parent
 OUT = Path("out")
@@ -174,13 +173,6 @@ def mpmath_series(sigma: float, q: float, alpha: float, terms: int = 2000) -> An
     return mp.log(total) / (a - 1)
 
 
-def tau_term_log(mechanism: sa.Node, alpha: int, tau: int) -> Any:
-    """The logarithm in Theorem 11, two-sided: 2τ oracle calls."""
-    step = sa.PoissonSubsample(mechanism, GAMMA)
-    bound = sa.Accountant(digits=20).rdp(step, alpha, by=f"ZW19-T11:tau={tau}")
-    return bound.upper * (alpha - 1)
-
-
 # --- the rows
 
 
@@ -227,44 +219,6 @@ def oracle_rows() -> Iterator[Row]:
             most,
             False,
             f"worst: {worst}",
-        )
-
-
-def gap_rows() -> Iterator[Row]:
-    cells = (
-        (sa.Gaussian(50), 34540),
-        (sa.Gaussian(5), 346),
-        (sa.Laplace(2), 34540),
-        (sa.Laplace("1/2"), 10**4),
-        (sa.Laplace(2), 10**5),
-    )
-    accountant = sa.Accountant()
-    for mechanism, alpha in cells:
-        with ctx.workprec(200):
-            eps = accountant.curve(mechanism)
-            rate = arb(fmpq(1, 1000))
-            ball = enclose_binomial_sum(
-                alpha,
-                rate,
-                1 - rate,
-                lambda l, eps=eps: (l - 1) * eps(l),
-                lambda l, k: k.expm1(),
-                1,
-                shift=1,
-                calls=32,
-            ).log1p()
-            gap = float(ball.upper() - ball.lower())
-        exact = sa.PoissonSubsample(mechanism, GAMMA).rdp(alpha, digits=40).lower * (alpha - 1)
-        tau = float(tau_term_log(mechanism, alpha, 64) - exact)
-        yield Row(f"{mechanism}, α = {alpha:,}: log-gap, 32 calls", "–", gap, "", 1e-4, False)
-        yield Row(
-            f"{mechanism}, α = {alpha:,}: log-gap, 32 calls",
-            "Theorem 11 with 128 calls",
-            tau / gap,
-            "× smaller",
-            1000,
-            True,
-            f"Theorem 11 off by {tau:.2g}",
         )
 
 
@@ -524,7 +478,6 @@ def main() -> int:
             ("queries", query_rows(peers)),
             ("Poisson sums", poisson_rows()),
             ("oracle calls", oracle_rows()),
-            ("two-sided enclosures", gap_rows()),
             ("differences", difference_rows()),
             ("fractional orders", fractional_rows()),
             ("composition", composition_rows()),

@@ -56,8 +56,7 @@ from symacct.operations import (
 from symacct.sizes import limits
 from symacct.softmax import softmax_bounds
 from symacct.theory import Theorem, theorem, theorems
-
-__version__ = "0.1.0"
+from symacct.version import __version__ as __version__
 
 __all__ = [
     "TCDP",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import mpmath
@@ -27,22 +27,23 @@ from symacct.arithmetic import (
     Number,
     UpwardMpmathArithmetic,
 )
+from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder, EpsilonDelta
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
+from symacct.conversion.conversion import Conversion
 from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, SoundnessError, echo
 from symacct.evaluation import KEY_LENGTH, Evaluation, Key, NodeCurve, goal_of
-from symacct.exact import Numeric, Order, order
+from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.profile import Profile, refuse_pinned
 from symacct.remembering import Remembered
 
-#: What float64 takes together.
-Orders: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
 ENGINES = ("ball", "mpmath", "float64")
 _END_BITS = 256  # of the ends of what float64 knows
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
@@ -161,10 +162,10 @@ class Accountant:
     ) -> Enclosure: ...
     @overload
     def rdp(
-        self, m: Node, alpha: Orders, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: OrderArray, by: str | None = None, digits: int | None = None
     ) -> np.ndarray: ...
     def rdp(
-        self, m: Node, alpha: Numeric | Orders, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: Numeric | OrderArray, by: str | None = None, digits: int | None = None
     ) -> Enclosure | np.ndarray:
         """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
         goal = goal_of(m, by)
@@ -247,7 +248,7 @@ class Accountant:
             value = value * FLOAT64.number(factor)
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
-    def _array(self, m: Node, alphas: Orders, goal: Kind, by: str | None) -> np.ndarray:
+    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: str | None) -> np.ndarray:
         _refuse_symbols(m, 2)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
@@ -308,18 +309,39 @@ class Accountant:
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
         digits = self.digits if digits is None else doors.digits(digits)
-        best = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, question.by))
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return replace(best.answer(orders), mechanism=m)
+                return replace(self._answer(question, orders, digits), mechanism=m)
             key = ("guarantees", sizes.current(), theory.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
             try:
-                found = answers[asked]
+                found: Guarantee = answers[asked]
             except KeyError:
-                found = answers[asked] = best.answer(orders)
+                found = answers[asked] = self._answer(question, orders, digits)
             # What is remembered of a node must not keep it alive.
             return replace(found, mechanism=m)
+
+    def _answer(
+        self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
+    ) -> Guarantee:
+        if isinstance(question.conversion, Conversion):
+            by = question.by
+            search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+            return search.answer(orders)
+        refuse_pinned(orders, question.by)
+        with precision(first_bits(digits)):
+            profile = self._profile(question.m)
+            ask = profile.epsilon if question.asks_epsilon else profile.delta
+            return ask(question.value, digits)
+
+    def _profile(self, m: Node) -> Profile:
+        """The profile with what it has summed before."""
+        table = self._table(m, ("profile", sizes.current()), "answers")
+        try:
+            return table["profile"]
+        except KeyError:
+            found = table["profile"] = Profile(m)
+            return found
 
 
 def certified_number(

@@ -17,7 +17,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved
-from symacct.conversion.conversion import Conversion
+from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.enclosure import Guarantee, from_ball
 from symacct.errors import (
@@ -47,9 +47,15 @@ class EpsilonDelta:
 
     m: Node
     by: str | None
-    conversion: Conversion
+    conversion: Conversion | WholeProfile
     given: str
     value: Fraction
+
+    @property
+    def per_order(self) -> Conversion:
+        """The conversion, which has a formula at each order."""
+        assert isinstance(self.conversion, Conversion)  # noqa: S101  # the exact profile has none
+        return self.conversion
 
     @property
     def asks_epsilon(self) -> bool:
@@ -63,7 +69,7 @@ class EpsilonDelta:
 
     def objective(self, eps: arb, alpha: Order) -> arb:
         """What the conversion makes of ε(α): an ε, or a log δ."""
-        formula = self.conversion.epsilon if self.asks_epsilon else self.conversion.log_delta
+        formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
         found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
         return found
 
@@ -97,7 +103,7 @@ class BestOrder:
 
     def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         """The Guarantee over the orders given; no larger than by what the conversion improves."""
-        other = self.question.conversion.improves_on
+        other = self.question.per_order.improves_on
         if other is None or not (orders is None or isinstance(orders, str)):
             return self._over(orders)
         question = replace(self.question, conversion=proved(other))
@@ -300,7 +306,7 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None or not self.question.conversion.one_valley:
+        if self.curve().shape is None or not self.question.per_order.one_valley:
             return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
@@ -314,7 +320,7 @@ class BestOrder:
 
     def _convex_at(self, alpha: Order) -> bool:
         """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
-        if not self.question.conversion.one_valley:
+        if not self.question.per_order.one_valley:
             return False
         try:
             if self.curve().claim(alpha).kind is Kind.EXACT:

@@ -91,7 +91,7 @@ ADD_REMOVE = Adjacency(Relation.ADD_REMOVE)
 REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
 
 
-def adjacency(value: Any) -> Adjacency:
+def adjacency(value: object) -> Adjacency:
     """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
     if isinstance(value, Adjacency):
         return value
@@ -103,7 +103,7 @@ def adjacency(value: Any) -> Adjacency:
     return Adjacency(relation)
 
 
-def kind(value: Any) -> Kind:
+def kind(value: object) -> Kind:
     """The Kind a user named: "exact", "upper" or "lower"."""
     for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
         if value is known or (isinstance(value, str) and value == known.value):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
-Point = tuple[int, Any]
+from symacct.arithmetic import Number
+
+Point = tuple[int, Number]
 
 
 def lower_hull(points: Sequence[Point]) -> list[Point]:
@@ -23,7 +25,9 @@ def lower_hull(points: Sequence[Point]) -> list[Point]:
     return hull
 
 
-def chord_at(hull: Sequence[Point], place: Any, number: Any) -> Any:
+def chord_at(
+    hull: Sequence[Point], place: int | Fraction, number: Callable[[int | Fraction], Number]
+) -> Number:
     """The hull's value at `place`, an exact number; `number` brings one into the arithmetic."""
     index = min(max(bisect_left([x for x, _ in hull], place), 1), len(hull) - 1)
     (left, low), (right, high) = hull[index - 1], hull[index]

@@ -18,13 +18,13 @@ from weakref import WeakSet
 import flint
 from flint import arb, fmpz
 
-from symacct import doors, exact
-from symacct import theory as register
+from symacct import doors, exact, theory
 from symacct.errors import StorageError, StorageWarning, SymacctError
 from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.notation import to_json
 from symacct.remembering import Remembered
+from symacct.version import __version__
 
 _APPLICATION = 0x73796D61  # "syma", in the header of the file
 _FORMAT = 1
@@ -234,15 +234,13 @@ class DiskMemo:
 def _key_text(node: Node, key: Any) -> str | None:
     """All that a table's values depend on, as text; None where a Python function is part of it."""
     arithmetic, bits, goal, by, _ = key
-    theorems = register.theorems()
+    theorems = theory.theorems()
     if arithmetic != "BallArithmetic" or not all(_is_ours(t.bound) for t in theorems):
         return None
     try:
         expression = to_json(node)
     except SymacctError:
         return None
-    from symacct import __version__  # at the top it would be a circle
-
     known = " ".join(sorted(t.name for t in theorems))
     parts = (__version__, source_digest(), flint.__version__, known, bits, goal, by, expression)
     return "\n".join(map(str, parts))

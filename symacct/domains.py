@@ -5,45 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
+from flint import arb
 
 from symacct import sizes
 from symacct.arithmetic.ball import decide
 from symacct.bounded import bits
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import Exact, exact
+from symacct.exact import Exact, Numeric, exact
 
+#: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
+Condition: TypeAlias = Callable[[Any], Any]
 _DECIDED_BITS = 2**12  # of the integers in a formula whose sign SymPy is asked for
 
 
-def positive(value: Any, name: str) -> Exact:
+def positive(value: Numeric, name: str) -> Exact:
     """A number > 0."""
     return _within(value, name, "> 0", (lambda x: x > 0,))
 
 
-def nonnegative(value: Any, name: str) -> Exact:
+def nonnegative(value: Numeric, name: str) -> Exact:
     """A number >= 0."""
     return _within(value, name, ">= 0", (lambda x: x >= 0,))
 
 
-def above_one(value: Any, name: str) -> Exact:
+def above_one(value: Numeric, name: str) -> Exact:
     """A number > 1."""
     return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
 
 
-def rate(value: Any, name: str) -> Exact:
+def rate(value: Numeric, name: str) -> Exact:
     """A sampling rate in [0, 1]."""
     return _within(value, name, "0 <= rate <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))
 
 
-def probability(value: Any, name: str) -> Exact:
+def probability(value: Numeric, name: str) -> Exact:
     """A probability strictly between 0 and 1."""
     return _within(value, name, "0 < probability < 1", (lambda x: x > 0, lambda x: 1 - x > 0))
 
 
-def whole(value: Any, name: str, least: int = 0) -> int:
+def whole(value: Numeric, name: str, least: int = 0) -> int:
     """A whole number >= `least`."""
     number = exact(value, name)
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
@@ -51,7 +54,7 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     return int(number)
 
 
-def listed(values: Any, name: str, needed: str = "a list") -> list[Any]:
+def listed(values: object, name: str, needed: str = "a list") -> list[Any]:
     """The values in their order, counted as they come: an iterable may have no end."""
     unordered = (str, bytes, Set, Mapping)  # a set has no order, a mapping is no list of its keys
     if isinstance(values, unordered) or not isinstance(values, Iterable):
@@ -61,7 +64,7 @@ def listed(values: Any, name: str, needed: str = "a list") -> list[Any]:
     return found
 
 
-def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]) -> Exact:
+def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
     number = exact(value, name)
     for condition in conditions:
         if not _holds(condition, number, name):
@@ -69,15 +72,15 @@ def _within(value: Any, name: str, needed: str, conditions: tuple[Callable, ...]
     return number
 
 
-def _holds(condition: Callable, number: Exact, name: str) -> bool:
+def _holds(condition: Condition, number: Exact, name: str) -> bool:
     """Whether the condition holds; what symbols leave open is taken as the user's assumption."""
     if isinstance(number, Fraction):
-        return condition(number)
+        return bool(condition(number))
     if number.free_symbols:
         # SymPy takes long over large integers.
         return bits(number) > _DECIDED_BITS or condition(number) is not sympy.false
 
-    def ball_holds(x: Any) -> bool | None:
+    def ball_holds(x: arb) -> bool | None:
         # A ball comparison is True only where it is certain.
         return True if condition(x) else (False if _certainly_not(condition, x) else None)
 
@@ -90,6 +93,6 @@ def _holds(condition: Callable, number: Exact, name: str) -> bool:
     return answer
 
 
-def _certainly_not(condition: Callable, x: Any) -> bool:
+def _certainly_not(condition: Condition, x: arb) -> bool:
     """No point of the ball satisfies the condition: neither of its ends does."""
     return not condition(x.lower()) and not condition(x.upper()) and not x.contains(0)

@@ -13,7 +13,7 @@ from symacct.errors import DomainError, PrecisionError, echo
 _LONGEST_PATH = 1000  # characters: a message names the file
 
 
-def one_of(value: Any, name: str, names: Iterable[str]) -> str:
+def one_of(value: object, name: str, names: Iterable[str]) -> str:
     """One of these texts."""
     known = tuple(names)
     if not isinstance(value, str) or value not in known:
@@ -21,14 +21,14 @@ def one_of(value: Any, name: str, names: Iterable[str]) -> str:
     return value
 
 
-def text(value: Any, name: str) -> str:
+def text(value: object, name: str) -> str:
     """A text, such as a name."""
     if not isinstance(value, str):
         raise DomainError(f"{name}: found {echo(value)}, needed text")
     return value
 
 
-def listed(value: Any, name: str, example: str) -> list[Any]:
+def listed(value: object, name: str, example: str) -> list[Any]:
     """The members of a list, or of any iterable but a text or a mapping."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         try:
@@ -38,7 +38,7 @@ def listed(value: Any, name: str, example: str) -> list[Any]:
     raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
 
 
-def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
+def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
     """A mapping; None is an empty one."""
     if value is None:
         return {}
@@ -47,14 +47,14 @@ def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
     return value
 
 
-def flag(value: Any, name: str) -> bool:
+def flag(value: object, name: str) -> bool:
     """True or False."""
     if not isinstance(value, bool):
         raise DomainError(f"{name}: found {echo(value)}, needed True or False")
     return value
 
 
-def path(value: Any, name: str) -> Path:
+def path(value: object, name: str) -> Path:
     """The path of a file, which can be written in UTF-8 and holds no NUL."""
     try:
         text = str(Path(value)) if isinstance(value, str | PathLike) else None
@@ -71,7 +71,7 @@ def path(value: Any, name: str) -> Path:
     return Path(text)
 
 
-def digits(value: Any) -> int:
+def digits(value: object) -> int:
     """A number of significant digits within the limit."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1")

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 from flint import arb, fmpq
@@ -15,7 +15,10 @@ from symacct import doors, rounding, sizes
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.errors import PrecisionError, SoundnessError
-from symacct.exact import INFINITY, exact, is_infinite, text
+from symacct.exact import INFINITY, Numeric, Order, exact, is_infinite, text
+
+if TYPE_CHECKING:
+    from symacct.expr import Node
 
 _SHOWN_DIGITS = 10  # of a guarantee in one line
 
@@ -30,8 +33,8 @@ class Enclosure:
     both ends share. Comparing with <, <=, >, >= raises PrecisionError where undecided.
     """
 
-    lower: Any
-    upper: Any
+    lower: mpmath.mpf
+    upper: mpmath.mpf
     claim: Claim
     certified: bool = True
     digits_asked: int = field(default=30, compare=False)
@@ -59,18 +62,18 @@ class Enclosure:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self}, {self.claim})"
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Enclosure | Numeric) -> bool:
         low, high = _ends(other, rounding.bits(self.lower, self.upper))
         return _decided(self.upper < low, self.lower >= high, self, other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Enclosure | Numeric) -> bool:
         low, high = _ends(other, rounding.bits(self.lower, self.upper))
         return _decided(self.upper <= low, self.lower > high, self, other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Enclosure | Numeric) -> bool:
         return not self <= other
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Enclosure | Numeric) -> bool:
         return not self < other
 
     def rounded(self, digits: int | None = None) -> str:
@@ -136,15 +139,15 @@ class Guarantee:
     sound guarantee all the same. Raises SoundnessError for a lower bound.
     """
 
-    epsilon: Any
-    delta: Any
-    alpha: Any
+    epsilon: Bound | Any  # the number asked; what was given is a Fraction
+    delta: Bound | Any
+    alpha: Order
     conversion: str
     kind: Kind
     claim: Claim
     optimal: bool
     #: The expression that was asked, for `statement()`.
-    mechanism: Any = field(default=None, repr=False, compare=False)
+    mechanism: Node | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if Kind.LOWER in (self.kind, self.claim.kind):
@@ -170,6 +173,13 @@ class Guarantee:
     def asked(self) -> Bound:
         """The number that was asked for."""
         return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
+
+    @property
+    def given(self) -> Fraction:
+        """The number that was given."""
+        number: Fraction
+        (number,) = (x for x in (self.epsilon, self.delta) if not isinstance(x, Bound))
+        return number
 
     def __str__(self) -> str:
         order = "∞" if self.alpha == INFINITY else f"{float(self.alpha):.6g}"
@@ -216,14 +226,14 @@ def relative_digits(x: arb) -> float:
     return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
 
 
-def to_fraction(x: Any) -> Fraction:
+def to_fraction(x: mpmath.mpf) -> Fraction:
     """The exact value of a finite mpf."""
     sign, mantissa, power, _ = x._mpf_
     whole = -int(mantissa) if sign else int(mantissa)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
 
 
-def _shared_digits(low: Any, high: Any) -> float:
+def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
     if low == high:
         return INFINITY
     if high < 0:
@@ -233,14 +243,14 @@ def _shared_digits(low: Any, high: Any) -> float:
     return max(0, rounding.log_closeness(low, high))
 
 
-def _mpf(x: arb) -> Any:
+def _mpf(x: arb) -> mpmath.mpf:
     if not x.is_finite():
         return mpmath.inf
     mantissa, power = x.man_exp()
     return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(power)))
 
 
-def _ends(other: Any, bits: int) -> tuple[Any, Any]:
+def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:
     """Both ends of what is compared with numbers of so many bits.
 
     A number m/2^k that is not p/q differs from it by 1/(q 2^k) at least.
@@ -258,7 +268,7 @@ def _ends(other: Any, bits: int) -> tuple[Any, Any]:
         return _mpf(ball.lower()), _mpf(ball.upper())
 
 
-def _decided(yes: bool, no: bool, left: Any, right: Any) -> bool:
+def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:
     if not yes and not no:
         raise PrecisionError(
             f"cannot decide how {left} compares with {right}: the enclosures overlap; "
@@ -267,9 +277,9 @@ def _decided(yes: bool, no: bool, left: Any, right: Any) -> bool:
     return yes
 
 
-def _plain(x: Any) -> str:
+def _plain(x: Bound | Fraction) -> str:
     return x.rounded(_SHOWN_DIGITS) if isinstance(x, Enclosure) else rounding.given(x)
 
 
-def _as_json(x: Any) -> Any:
+def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
     return x.as_dict() if isinstance(x, Enclosure) else text(x)

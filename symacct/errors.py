@@ -12,7 +12,7 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _SHOWN
 
 
-def echo(value: Any) -> str:
+def echo(value: object) -> str:
     """`value` as a message shows it: in one short line, whatever it is and however large."""
     text = f"a value of type {type(value).__name__}"
     # A value of any class has any repr; Python writes no integer of more than 4,300 digits.
@@ -24,7 +24,7 @@ def echo(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 3 :]}"
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
         return _SHORT.repr(value)
     return str(value) if isinstance(value, Fraction) else repr(value)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import sympy
 
-from symacct import theory as register
+from symacct import theory
+from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
@@ -24,7 +25,7 @@ from symacct.errors import (
     SoundnessError,
     SymacctError,
 )
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
@@ -34,6 +35,7 @@ from symacct.theory import Theorem
 
 Table = dict[Any, Any]
 Key: TypeAlias = tuple[Hashable, ...]
+_Item = TypeVar("_Item", bound=Hashable)
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -46,16 +48,16 @@ class Evaluation:
 
     def __init__(
         self,
-        ctx: Any,
+        ctx: Arithmetic,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
         memo: Callable[[Node, Key], Table] | None = None,
     ) -> None:
-        self.ctx = ctx
+        self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
         self.goal = goal
         self.by = by
         self._memo = memo or (lambda node, key: {})
-        self._key = (type(ctx).__name__, ctx.bits, goal, by, register.revision())
+        self._key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -79,7 +81,7 @@ class Evaluation:
             self._default = Evaluation(self.ctx, self.goal, None, self._memo)
         return self._default
 
-    def using(self, ctx: Any) -> Evaluation:
+    def using(self, ctx: Arithmetic) -> Evaluation:
         """The same in another arithmetic, or in balls at the precision now current."""
         return Evaluation(ctx, self.goal, self.by, self._memo)
 
@@ -91,8 +93,8 @@ class Evaluation:
         """Does the pinned theorem replace the default anywhere in `node`?"""
         if self.by is None:
             return False
-        theorem = register.named(self.by)
-        return any(register.is_about(theorem, below) for below in node.walk())
+        theorem = theory.named(self.by)
+        return any(theory.is_about(theorem, below) for below in node.walk())
 
 
 class NodeCurve:
@@ -103,7 +105,7 @@ class NodeCurve:
         self.node = node
         self.values = values
 
-    def __call__(self, alpha: Any) -> Any:
+    def __call__(self, alpha: Order) -> Number:
         try:
             return self.values[alpha]
         except KeyError:
@@ -112,14 +114,14 @@ class NodeCurve:
             value = self.values[alpha] = self.compute(alpha)
             return value
         except TypeError:  # arrays of orders have no hash, and are not remembered
-            return self._array(alpha)
+            return self._array(np.asarray(alpha))
 
     @property
     def shape(self) -> str | None:
         """What is proved of its CGF at whole orders: "convex", or nothing."""
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
 
-    def using(self, ctx: Any) -> NodeCurve:
+    def using(self, ctx: Arithmetic) -> NodeCurve:
         """The same curve in another arithmetic, or in balls at the precision now current."""
         return self.evaluation.using(ctx).curve(self.node)
 
@@ -127,7 +129,7 @@ class NodeCurve:
         """A table for what else is computed from this curve, kept as long as its values."""
         return self.evaluation.remember(self.node, what)
 
-    def moments(self) -> Callable[[int], Any]:
+    def moments(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
@@ -135,7 +137,7 @@ class NodeCurve:
 
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
 
-        def moment(l: Any) -> Any:
+        def moment(l: Order) -> Number:
             try:
                 return values[l]
             except KeyError:
@@ -159,15 +161,15 @@ class NodeCurve:
 
         return over
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         """ε(α), not looked up."""
         raise NotImplementedError
 
-    def claim(self, alpha: Any) -> Claim:
+    def claim(self, alpha: Order) -> Claim:
         """What is claimed of ε(α)."""
         raise NotImplementedError
 
-    def _array(self, alpha: np.ndarray) -> Any:
+    def _array(self, alpha: np.ndarray) -> LogNumber:
         """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
         between = ~whole & np.isfinite(alpha) & (alpha > 1)
@@ -193,9 +195,9 @@ class LeafCurve(NodeCurve):
                 f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
                 f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
             )
-        self._inner: Callable[[Any], Any] = self._start
+        self._inner: Callable[[Order], Number] = self._start
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         if type(alpha) is int and alpha > 1:
             return self._inner(alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
@@ -204,7 +206,7 @@ class LeafCurve(NodeCurve):
             return _possible(value, alpha) if isinstance(self.node, Curve) else value
         return self._inner(alpha)
 
-    def _start(self, alpha: Any) -> Any:
+    def _start(self, alpha: Order) -> Number:
         """The first value at an order inside (1, ∞); the constants are computed only then."""
         function = self.node.curve(self.evaluation.ctx)
         if isinstance(self.node, Curve):
@@ -214,7 +216,7 @@ class LeafCurve(NodeCurve):
             self._inner = function
         return self._inner(alpha)
 
-    def claim(self, alpha: Any) -> Claim:
+    def claim(self, alpha: Order) -> Claim:
         return self.node.claim
 
 
@@ -223,8 +225,8 @@ class OperationCurve(NodeCurve):
 
     def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
         super().__init__(evaluation, node, values)
-        self._theorems: dict[Any, list[Theorem]] = {}
-        self._premises: Any = None
+        self._theorems: dict[str | float, list[Theorem]] = {}
+        self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
         self._parameters: dict[str, Any] | None = None
         self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
 
@@ -232,21 +234,21 @@ class OperationCurve(NodeCurve):
     def _is_pinned(self) -> bool:
         """Does the theorem that the user named answer for this node?"""
         by = self.evaluation.by
-        return by is not None and register.is_about(register.named(by), self.node)
+        return by is not None and theory.is_about(theory.named(by), self.node)
 
-    def theorems(self, alpha: Any) -> list[Theorem]:
+    def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = register.order_class(alpha)
+        key = theory.order_class(alpha)
         if key not in self._theorems:
             by = self.evaluation.by
             if by is not None and self._is_pinned:
-                found = register.pinned(by, self.node, alpha)
+                found = theory.pinned(by, self.node, alpha)
             else:
-                found = register.bounding(self.node, alpha, self.evaluation.goal)
+                found = theory.bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
         return self._theorems[key]
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         if self._rate == 1 and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
@@ -257,7 +259,7 @@ class OperationCurve(NodeCurve):
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*values)
 
-    def _values(self, alpha: Any) -> list[tuple[Theorem, Any]]:
+    def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
         """What each theorem gives; one that cannot be computed is left out where another can."""
         values, error = [], None
         for theorem in self.theorems(alpha):
@@ -269,7 +271,7 @@ class OperationCurve(NodeCurve):
             raise error
         return values
 
-    def value_by(self, theorem: Theorem, alpha: Any) -> Any:
+    def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α; what is certain of sampling needs no formula.
 
         At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
@@ -279,7 +281,7 @@ class OperationCurve(NodeCurve):
         if self._rate == 0:
             return ctx.number(0)
         if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
-            top = self._read(theorem)(alpha)
+            top = self.evaluation.curve(self.node.children[0])(alpha)
             if ctx.is_infinite(top):
                 return top
         if self._parameters is None:
@@ -290,7 +292,7 @@ class OperationCurve(NodeCurve):
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
         return theorem.bound(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
 
-    def _read(self, theorem: Theorem) -> Any:
+    def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
@@ -300,7 +302,7 @@ class OperationCurve(NodeCurve):
             self._premises = curves[0] if single else curves
         return self._premises
 
-    def best(self, alpha: Any) -> Theorem:
+    def best(self, alpha: Order) -> Theorem:
         """The theorem that gave the value at α."""
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
@@ -308,11 +310,11 @@ class OperationCurve(NodeCurve):
         answer = self(alpha)
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
-    def claim(self, alpha: Any) -> Claim:
+    def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         evaluation = self.evaluation
-        key = (register.order_class(alpha), evaluation.goal, evaluation.by, register.revision())
-        known = self.node.__dict__.setdefault("_claims", {})
+        key = (theory.order_class(alpha), evaluation.goal, evaluation.by, theory.revision())
+        known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)
             if not self._is_settled(alpha):
@@ -320,7 +322,7 @@ class OperationCurve(NodeCurve):
             known[key] = claim
         return known[key]
 
-    def _is_settled(self, alpha: Any) -> bool:
+    def _is_settled(self, alpha: Order) -> bool:
         """Does one theorem answer here, and at every node that its claim is inferred from?"""
         theorems = self.theorems(alpha)
         if len(theorems) > 1:
@@ -330,15 +332,15 @@ class OperationCurve(NodeCurve):
             for curve, at in self._claimed_of(theorems[0], alpha)
         )
 
-    def _claimed_of(self, theorem: Theorem, alpha: Any) -> list[tuple[NodeCurve, Any]]:
+    def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
         if theorem.reads == "itself":
-            below = register.larger_order(register.floor_order(alpha), 2)
+            below = theory.larger_order(theory.floor_order(alpha), 2)
             return [(self.evaluation.default().curve(self.node), below)]
         read = 2 if theorem.orders.whole else alpha
         return [(self.evaluation.curve(child), read) for child in self.node.children]
 
-    def _claim(self, alpha: Any) -> Claim:
+    def _claim(self, alpha: Order) -> Claim:
         theorem = self.best(alpha)
         premises = [curve.claim(at) for curve, at in self._claimed_of(theorem, alpha)]
         claim = theorem.infer(self.node, premises)
@@ -368,8 +370,8 @@ def goal_of(m: Node, by: str | None) -> Kind:
     """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
     as_node(m, "expression")
     if by is not None:
-        theorem = register.named(by)
-        if not any(register.is_about(theorem, node) for node in m.walk()):
+        theorem = theory.named(by)
+        if not any(theory.is_about(theorem, node) for node in m.walk()):
             raise _about_nothing(theorem, m)
         if theorem.kind is Kind.LOWER:
             return Kind.LOWER
@@ -378,7 +380,7 @@ def goal_of(m: Node, by: str | None) -> Kind:
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
     """What a pinned theorem finds in none of the nodes: its operation, or its relation there."""
-    if any(register.is_named_in(theorem, node) for node in m.walk()):
+    if any(theory.is_named_in(theorem, node) for node in m.walk()):
         return AdjacencyError(
             f"{theorem.name} is about {theorem.about} under {theorem.adjacency}, and "
             f"{type(m).__name__} contains it under another relation only"
@@ -388,7 +390,7 @@ def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:
     )
 
 
-def _normal(alpha: Any) -> Any:
+def _normal(alpha: Order) -> Order:
     """Whole orders as int, so that 5/1 and 5 are one question."""
     if isinstance(alpha, Fraction) and alpha.denominator == 1:
         return int(alpha)
@@ -397,7 +399,7 @@ def _normal(alpha: Any) -> Any:
     return alpha
 
 
-def _distance(a: Any, b: Any) -> float:
+def _distance(a: Number, b: Number) -> float:
     """How far a bound is from the best one, for picking its name."""
     if isinstance(a, sympy.Expr):
         return 0.0 if a == b else 1.0
@@ -411,11 +413,11 @@ def _distance(a: Any, b: Any) -> float:
     return float(abs(difference))
 
 
-def _distinct(items: list[Any]) -> tuple[Any, ...]:
+def _distinct(items: list[_Item]) -> tuple[_Item, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _possible(value: Any, alpha: Any) -> Any:
+def _possible(value: Number, alpha: Order) -> Number:
     """The value of a user's curve, unless it is wrong: no Rényi divergence is negative or NaN."""
     if isinstance(value, sympy.Expr | LogNumber):
         return value

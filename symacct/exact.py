@@ -25,6 +25,8 @@ Order: TypeAlias = int | Fraction | float | sympy.Expr
 Numeric: TypeAlias = (
     int | float | str | Fraction | Decimal | sympy.Basic | np.number | mpmath.mpf | flint.arb
 )
+#: Orders that float64 takes together.
+OrderArray: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
 INFINITY = math.inf
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
@@ -32,7 +34,7 @@ _RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
 
 
-def exact(value: Any, name: str = "number") -> Exact:
+def exact(value: Numeric, name: str = "number") -> Exact:
     """The exact value of `value`; symbols are kept.
 
     int, Fraction, Decimal and text ("1/1000", "0.001", "1e-8") are exact, a float or mpf is its
@@ -70,7 +72,7 @@ def exact(value: Any, name: str = "number") -> Exact:
     )
 
 
-def order(value: Any) -> int | Fraction | float | sympy.Expr:
+def order(value: Numeric) -> Order:
     """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic."""
     if is_infinite(value):
         return INFINITY
@@ -82,7 +84,7 @@ def order(value: Any) -> int | Fraction | float | sympy.Expr:
     return alpha
 
 
-def is_infinite(value: Any) -> bool:
+def is_infinite(value: object) -> bool:
     """Is this +∞, in any of the forms a user writes it?"""
     if isinstance(value, str):
         return value.strip().lower() in _INFINITE_TEXT
@@ -92,7 +94,7 @@ def is_infinite(value: Any) -> bool:
         return value.is_infinite() and value > 0
     if isinstance(value, float | np.floating):
         return bool(value == math.inf)
-    return hasattr(value, "_mpf_") and bool(mpmath.isinf(value)) and value > 0
+    return hasattr(value, "_mpf_") and bool(mpmath.isinf(value) and mpmath.mpf(value) > 0)
 
 
 class _Printer(StrPrinter):
@@ -163,7 +165,7 @@ def _from_decimal(value: Decimal, name: str) -> Fraction:
     return _bounded(Fraction(value), name)
 
 
-def _from_mpf(value: Any, name: str) -> Fraction:
+def _from_mpf(value: mpmath.mpf | sympy.Float, name: str) -> Fraction:
     sign, mantissa, power, _ = value._mpf_
     if not mantissa and power:
         raise DomainError(f"{name}: found {echo(value)}, needed a finite number")

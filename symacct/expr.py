@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 from weakref import WeakValueDictionary
 
+import numpy as np
 import sympy
 
 from symacct import sizes
 from symacct.bounded import replaced
 from symacct.claims import Claim
 from symacct.errors import DomainError, echo
-from symacct.exact import exact
+from symacct.exact import Exact, Numeric, OrderArray, exact
 from symacct.forking import new_lock
+
+if TYPE_CHECKING:  # the layers above that the questions of a node go to
+    from symacct.enclosure import Enclosure, Guarantee
+    from symacct.export.expansions.expansion import Expansion
+    from symacct.export.expansions.optimum import Optimum
+    from symacct.export.explanation import Explanation
+    from symacct.export.graph import Graph
 
 _interning = new_lock()
 
@@ -50,7 +58,7 @@ class Node:
             cls.constructor = {p.name: p.default for p in parameters}
 
     @classmethod
-    def _intern(cls, **fields: Any) -> Self:
+    def _intern(cls, **fields: object) -> Self:
         key = (cls, *fields.values())
         with _interning:
             node = Node._nodes.get(key)
@@ -73,7 +81,7 @@ class Node:
     def _infer(self) -> Claim:
         raise NotImplementedError
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; build a new one, or use .subs()")
 
     def __delattr__(self, name: str) -> None:
@@ -82,7 +90,7 @@ class Node:
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -135,16 +143,17 @@ class Node:
         """The parameters kept as SymPy expressions."""
         return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
 
-    def subs(self, replacements: Mapping[Any, Any]) -> Node:
+    def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
         """The node with symbols, given themselves or by name, replaced by numbers or expressions.
 
-        Raises DomainError for a name that no free symbol has.
+                Raises DomainError for a name that no free symbol has.
 
-        >>> import sympy
-        >>> from symacct import Gaussian
-        >>> sigma = sympy.Symbol("sigma", positive=True)
-        >>> Gaussian(sigma).subs({sigma: "5/2"})
-        Gaussian('5/2')
+                >>> import numpy as np
+        import sympy
+                >>> from symacct import Gaussian
+                >>> sigma = sympy.Symbol("sigma", positive=True)
+                >>> Gaussian(sigma).subs({sigma: "5/2"})
+                Gaussian('5/2')
         """
         if not isinstance(replacements, Mapping):
             raise DomainError(
@@ -158,7 +167,7 @@ class Node:
             done[node] = node.rebuild(done, lambda x: replaced(x, table))
         return done[self]
 
-    def _symbols_named(self, name: Any) -> list[sympy.Symbol]:
+    def _symbols_named(self, name: object) -> list[sympy.Symbol]:
         """The free symbols of this name; symbols of other assumptions are other symbols."""
         if isinstance(name, sympy.Symbol):
             return [name]
@@ -170,7 +179,7 @@ class Node:
             raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
         return found
 
-    def rebuild(self, nodes: Mapping[Node, Node], replace: Any) -> Node:
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
         """The same node over replaced children and replaced symbolic parameters."""
         fields = self.fields()
         for name, value in fields.items():
@@ -180,13 +189,13 @@ class Node:
                 fields[name] = replace(value)
         return type(self)(**fields)
 
-    def __add__(self, other: Any) -> Node:
+    def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""
         if not isinstance(other, Node):
             return NotImplemented
         return kinds()["Compose"](self, other)
 
-    def __mul__(self, count: Any) -> Node:
+    def __mul__(self, count: object) -> Node:
         """The mechanism run `count` times."""
         if isinstance(count, Node):
             return NotImplemented
@@ -200,7 +209,21 @@ class Node:
 
     # What follows asks layers above this one, so each imports its layer when called.
 
-    def rdp(self, alpha: Any, digits: int = 30, by: str | None = None, engine: str = "ball") -> Any:
+    @overload
+    def rdp(
+        self, alpha: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
+    ) -> Enclosure: ...
+    @overload
+    def rdp(
+        self, alpha: OrderArray, digits: int = 30, by: str | None = None, engine: str = "ball"
+    ) -> np.ndarray: ...
+    def rdp(
+        self,
+        alpha: Numeric | OrderArray,
+        digits: int = 30,
+        by: str | None = None,
+        engine: str = "ball",
+    ) -> Enclosure | np.ndarray:
         """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
 
         `by` pins a theorem ("ZW19-T5"); `engine` is "ball" (certified), "mpmath" or "float64".
@@ -215,13 +238,15 @@ class Node:
 
         return default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
-    def cgf(self, lam: Any, digits: int = 30, by: str | None = None, engine: str = "ball") -> Any:
+    def cgf(
+        self, lam: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
+    ) -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0."""
         from symacct.accountant import default_accountant
 
         return default_accountant(engine).cgf(self, lam, by=by, digits=digits)
 
-    def lower_bound(self, alpha: Any, digits: int = 30, engine: str = "ball") -> Any:
+    def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
         from symacct.accountant import default_accountant
 
@@ -229,12 +254,12 @@ class Node:
 
     def epsilon(
         self,
-        delta: Any,
+        delta: Numeric,
         digits: int = 30,
         conversion: str = "improved",
-        orders: Any = None,
+        orders: str | Iterable[Numeric] | None = None,
         by: str | None = None,
-    ) -> Any:
+    ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
 
         `orders`: "integer", or an iterable of orders. Raises DomainError for δ outside [0, 1),
@@ -248,12 +273,12 @@ class Node:
 
     def delta(
         self,
-        epsilon: Any,
+        epsilon: Numeric,
         digits: int = 30,
         conversion: str = "improved",
-        orders: Any = None,
+        orders: str | Iterable[Numeric] | None = None,
         by: str | None = None,
-    ) -> Any:
+    ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
         from symacct.accountant import default_accountant
 
@@ -261,14 +286,17 @@ class Node:
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
-    def formula(self, alpha: Any = None, by: str | None = None) -> sympy.Expr:
+    def formula(self, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
         """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
         from symacct.export.formula import formula
 
         return formula(self, alpha, by)
 
     def latex(
-        self, alpha: Any = None, names: Mapping[Any, str] | None = None, by: str | None = None
+        self,
+        alpha: Numeric | None = None,
+        names: Mapping[str | sympy.Symbol, str] | None = None,
+        by: str | None = None,
     ) -> str:
         r"""ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX, {"gamma": "q"}."""
         from symacct.export.latex import latex
@@ -309,29 +337,33 @@ class Node:
 
         return code(self, target, by, **options)
 
-    def explain(self, alpha: Any = None) -> Any:
+    def explain(self, alpha: Numeric | None = None) -> Explanation:
         """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
         from symacct.export.explanation import explain
 
         return explain(self, alpha)
 
-    def cite(self, alpha: Any = None, by: str | None = None) -> str:
+    def cite(self, alpha: Numeric | None = None, by: str | None = None) -> str:
         """BibTeX of exactly the works behind ε(α), the places in them in `note`."""
         from symacct.export.citation import cite
 
         return cite(self, alpha, by)
 
-    def statement(self, delta: Any = None, epsilon: Any = None, form: str = "text") -> str:
+    def statement(
+        self, delta: Numeric | None = None, epsilon: Numeric | None = None, form: str = "text"
+    ) -> str:
         """A paragraph for a privacy section, on the best ε for `delta` or the best δ for `epsilon`.
 
         `form` is "text", "markdown" or "latex"; raises as `epsilon` and `delta` do.
         """
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
-        guarantee = self.delta(epsilon) if delta is None else self.epsilon(delta)
-        return str(guarantee.statement(form))
+        if epsilon is not None:
+            return self.delta(epsilon).statement(form)
+        assert delta is not None  # noqa: S101  # one of the two is given
+        return self.epsilon(delta).statement(form)
 
-    def expansion(self, variable: Any = "gamma", **options: Any) -> Any:
+    def expansion(self, variable: str | sympy.Symbol = "gamma", **options: Any) -> Expansion:
         """ε(α) as powers of a parameter near a point, with a remainder where one is proved.
 
         The options at, order, alpha, by and within are those of
@@ -345,7 +377,7 @@ class Node:
 
         return expansion(self, variable, **options)
 
-    def optimum(self, **options: Any) -> Any:
+    def optimum(self, **options: Any) -> Optimum:
         """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα.
 
         The options are those of `symacct.export.expansions.optimum`: delta, epsilon, conversion.
@@ -354,7 +386,7 @@ class Node:
 
         return optimum(self, **options)
 
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The expression DAG: print it as a tree, or take `.mermaid`, `.dot` or `.svg()`."""
         from symacct.export.graph import Graph
 
@@ -377,7 +409,7 @@ def kinds() -> dict[str, Callable[..., Any]]:
     return dict(Node._kinds)
 
 
-def as_node(value: Any, what: str) -> Node:
+def as_node(value: object, what: str) -> Node:
     """`value` if it is a Node; DomainError otherwise."""
     if not isinstance(value, Node):
         raise DomainError(

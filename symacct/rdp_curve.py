@@ -8,6 +8,7 @@ from typing import Protocol
 from symacct.arithmetic.context import Arithmetic, Number
 from symacct.exact import Order
 from symacct.expr import Node
+from symacct.sums.terms import Exponentials
 
 
 class RDPCurve(Protocol):
@@ -24,6 +25,9 @@ class RDPCurve(Protocol):
 
     def moments(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders."""
+
+    def exponentials(self) -> Exponentials | None:
+        """The same over a run of orders in balls; None where exponentials do not make it up."""
 
     def using(self, ctx: Arithmetic) -> RDPCurve:
         """The same curve in another arithmetic, or in balls at the precision now current."""

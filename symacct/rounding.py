@@ -31,17 +31,17 @@ _STATED_DIGITS = 17
 _PLACES = 60  # decimals up to which a number is written as a decimal
 
 
-def safe(low: Any, high: Any, kind: Kind, digits: int) -> str:
+def safe(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, digits: int) -> str:
     """The number in [low, high] to `digits` digits, on the safe side of what is proved."""
     return format_down(low, digits) if kind is Kind.LOWER else format_up(high, digits)
 
 
-def safe_float(low: Any, high: Any, kind: Kind) -> float:
+def safe_float(low: mpmath.mpf, high: mpmath.mpf, kind: Kind) -> float:
     """The number in [low, high] as the nearest float64 on the safe side of what is proved."""
     return float_below(low) if kind is Kind.LOWER else float_above(high)
 
 
-def safe_decimal(low: Any, high: Any, kind: Kind, places: int) -> Decimal:
+def safe_decimal(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, places: int) -> Decimal:
     """The number in [low, high] to `places` decimals, on the safe side of what is proved."""
     x = low if kind is Kind.LOWER else high
     if mpmath.isinf(x):
@@ -49,7 +49,7 @@ def safe_decimal(low: Any, high: Any, kind: Kind, places: int) -> Decimal:
     return Decimal(f"{fmpz(_units(x, places, up=kind is not Kind.LOWER))}e{-places}")
 
 
-def safe_format(low: Any, high: Any, kind: Kind, spec: str) -> str:
+def safe_format(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, spec: str) -> str:
     """The number in [low, high] as e, f, g or % of an f-string print it, on the safe side."""
     match = _SPEC.fullmatch(spec)
     assert match is not None  # noqa: S101  # it takes any text
@@ -118,19 +118,19 @@ def rational_float(x: Fraction) -> float:
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def float_above(x: Any) -> float:
+def float_above(x: mpmath.mpf) -> float:
     """The smallest float64 >= x; the global precision of mpmath plays no part."""
     near = mpmath.libmp.to_float(x._mpf_)  # next to x; ±∞ or 0 out of range
     return near if near >= x else math.nextafter(near, math.inf)
 
 
-def float_below(x: Any) -> float:
+def float_below(x: mpmath.mpf) -> float:
     """The largest float64 <= x."""
     near = mpmath.libmp.to_float(x._mpf_)
     return near if near <= x else math.nextafter(near, -math.inf)
 
 
-def format_shared(low: Any, high: Any, digits: int) -> str:
+def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
     """The number's leading digits, as far as both ends share them, at most `digits`.
 
     Where a run of 9s in one end meets a run of 0s in the other, the decimal to which both ends
@@ -148,7 +148,7 @@ def format_shared(low: Any, high: Any, digits: int) -> str:
     return f"[{format_down(low, 3)}, {format_up(high, 3)}]"
 
 
-def format_up(x: Any, digits: int) -> str:
+def format_up(x: mpmath.mpf, digits: int) -> str:
     """x rounded upwards to `digits` significant digits."""
     if x < 0:
         return "-" + format_down(minus(x), digits)
@@ -157,7 +157,7 @@ def format_up(x: Any, digits: int) -> str:
     return _decimal_text(*_rounded(x, digits, arb.ceil))
 
 
-def format_down(x: Any, digits: int) -> str:
+def format_down(x: mpmath.mpf, digits: int) -> str:
     """x rounded downwards to `digits` significant digits."""
     if x < 0:
         return "-" + format_up(minus(x), digits)
@@ -166,7 +166,7 @@ def format_down(x: Any, digits: int) -> str:
     return _decimal_text(*_rounded(x, digits, arb.floor))
 
 
-def _most_shared(low: Any, high: Any, digits: int) -> int:
+def _most_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> int:
     """No more than this many digits, at most `digits`, can two ends share, low <= high, high >= 0.
 
     Ends that truncate or round to the same `count` digits are less than a unit of the last one
@@ -178,14 +178,14 @@ def _most_shared(low: Any, high: Any, digits: int) -> int:
     return min(digits, log_closeness(low, high) + 1) if low > 0 else 0
 
 
-def log_closeness(low: Any, high: Any) -> int:
+def log_closeness(low: mpmath.mpf, high: mpmath.mpf) -> int:
     """⌊log₁₀(low/(high − low))⌋ for 0 < low < high < ∞, or −1 where it is below 0."""
     if high > mpmath.ldexp(low, 1):
         return -1
     return _log_ratio(low, mpmath.fsub(high, low, exact=True))
 
 
-def _rounded(x: Any, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
+def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[int, int]:
     """(exponent of ten, `digits` leading digits as a whole number) of x >= 0."""
     if x == 0:
         return 0, 0
@@ -202,7 +202,7 @@ def _nearest(x: arb) -> arb:
     return (x + arb(0.5)).floor()
 
 
-def _log_ratio(x: Any, unit: Any) -> int:
+def _log_ratio(x: mpmath.mpf, unit: mpmath.mpf) -> int:
     """⌊log₁₀(x/unit)⌋ for x, unit > 0."""
 
     def largest() -> int | None:
@@ -233,19 +233,19 @@ def _first_answer(bits: int, question: Callable[[], Any]) -> Any:
     return answer
 
 
-def _times_ten_to(x: Any, power: int) -> arb:
+def _times_ten_to(x: mpmath.mpf, power: int) -> arb:
     """x·10^power, exact where that is a short number."""
     ten = arb(10) ** abs(power)
     return _ball(x) * ten if power >= 0 else _ball(x) / ten
 
 
-def _ball(x: Any) -> arb:
+def _ball(x: mpmath.mpf) -> arb:
     """A finite mpf >= 0 exactly."""
     _, mantissa, power, _ = x._mpf_
     return arb((int(mantissa), int(power)))
 
 
-def bits(*numbers: Any) -> int:
+def bits(*numbers: mpmath.mpf) -> int:
     """The bits of the longest mantissa."""
     return max(int(x._mpf_[3]) for x in numbers)
 
@@ -264,7 +264,7 @@ def _decimal_text(exponent: int, leading: int) -> str:
     return f"{mantissa}e{exponent}"
 
 
-def _units(x: Any, places: int, up: bool) -> int:
+def _units(x: mpmath.mpf, places: int, up: bool) -> int:
     """x in units of 10^−places, rounded up or down to a whole number."""
     if x < 0:
         return -_units(minus(x), places, not up)
@@ -281,6 +281,6 @@ def _as_decimal(shown: str) -> Decimal:
         raise LimitError(f"format: found {shown}, an exponent beyond what decimals have") from None
 
 
-def minus(x: Any) -> Any:
+def minus(x: mpmath.mpf) -> mpmath.mpf:
     """−x exactly: mpmath's own minus sign rounds to its global precision."""
     return mpmath.fneg(x, exact=True)

@@ -80,7 +80,8 @@ def _claim(sampled: Node) -> Claim:
 
 def _sampled_gaussian(m: Any) -> PoissonSubsample | SubsampleWithoutReplacement:
     samplers = (PoissonSubsample, SubsampleWithoutReplacement)
-    if not isinstance(m, samplers) or not isinstance(m.mechanism, Gaussian):
+    usual = isinstance(m, samplers) and m.fixed_adjacency == m.read_adjacency
+    if not usual or not isinstance(m.mechanism, Gaussian):
         raise AssumptionError(
             f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
             "mechanisms two "

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
+from symacct.arithmetic import Number
 from symacct.arithmetic.symbolic import Max
 from symacct.claims import (
     INTEGER_ORDERS,
@@ -27,13 +28,13 @@ from symacct.claims import (
     infer,
 )
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
-Bound: TypeAlias = Callable[..., Any]
+Bound: TypeAlias = Callable[..., Number]
 
 PROVED = "proved"
 ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
@@ -46,6 +47,8 @@ _REMEDIES = {
     "orders": "orders= such as INTEGER_ORDERS of symacct.claims",
     "adjacency": "adjacency= such as ADD_REMOVE of symacct.claims",
     "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
+    "applies": "applies=always if it holds for every mechanism, else a function of the node that "
+    "gives back None, or the reason why it is not proved",
     "status": STATUS_REMEDY,
 }
 
@@ -77,7 +80,8 @@ class Theorem:
     #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
     status: str = UNSTATED
     assumes: str = "nothing further"
-    applies: Condition = always
+    #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
+    applies: Condition = UNSTATED
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True
@@ -116,7 +120,7 @@ class Theorem:
             certified=self.status == PROVED,
         )
 
-    def why_not(self, node: Node, alpha: Any) -> str | None:
+    def why_not(self, node: Node, alpha: Order | np.ndarray) -> str | None:
         """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
         if not is_named_in(self, node):
             return f"{self.name} is about {self.about}, got {type(node).__name__}"
@@ -188,7 +192,7 @@ def _names(name: str, operation: object) -> tuple[str, ...]:
     return tuple(kind.__name__ for kind in kinds)
 
 
-def check_status(what: str, status: Any) -> None:
+def check_status(what: str, status: object) -> None:
     """DomainError for what is no status."""
     if status not in STATUSES:
         raise DomainError(
@@ -225,7 +229,7 @@ def check_proved(what: str, status: str, remedy: str) -> None:
         )
 
 
-def covers(orders: Orders, alpha: Any) -> bool:
+def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
     """Does a statement for these orders speak of `alpha`?
 
     A symbolic order stands for whole ones, unless its assumptions say that it is none.
@@ -237,19 +241,19 @@ def covers(orders: Orders, alpha: Any) -> bool:
     return alpha in orders
 
 
-def bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
+def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that give the default answer: a tight one alone, else all whose best counts.
 
     `goal` is UPPER or LOWER. Raises OrderError or SoundnessError where there is none.
     """
     key = (order_class(alpha), goal, _revision)
-    known = node.__dict__.setdefault("_bounding", {})
+    known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
         known[key] = _find_bounding(node, alpha, goal)
     return known[key]
 
 
-def _find_bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
+def _find_bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     about = [t for t in _register.values() if t.default and is_about(t, node)]
     wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
@@ -264,7 +268,7 @@ def _find_bounding(node: Node, alpha: Any, goal: Kind) -> list[Theorem]:
     return tight[:1] or found
 
 
-def pinned(by: str, node: Node, alpha: Any) -> list[Theorem]:
+def pinned(by: str, node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
     """The theorem named by the user, if its assumptions are proved for `node` at `alpha`."""
     theorem = named(by)
     if not covers(theorem.orders, alpha):
@@ -297,7 +301,7 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
 
 
-def order_class(alpha: Any) -> Any:
+def order_class(alpha: Order | np.ndarray) -> str | float:
     """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
@@ -312,14 +316,14 @@ def order_class(alpha: Any) -> Any:
     return "fractional" if alpha > 2 else "below 2"
 
 
-def floor_order(alpha: Any) -> Any:
+def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
     """⌊α⌋ for an exact order, a symbol, or an array of orders."""
     if isinstance(alpha, np.ndarray):
         return np.floor(alpha)
     return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
 
 
-def larger_order(alpha: Any, least: int) -> Any:
+def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
     """max(α, least); a symbol for whole orders is taken to be the larger."""
     if isinstance(alpha, np.ndarray):
         return np.maximum(alpha, least)
@@ -335,7 +339,7 @@ def _is_real(alpha: sympy.Expr) -> bool:
     return not alpha.is_integer
 
 
-def _order_message(theorem: Theorem, alpha: Any) -> str:
+def _order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
     remedy = ""
     if theorem.orders.whole:
         remedy = "; use .convexify() for an upper bound"
@@ -345,7 +349,9 @@ def _order_message(theorem: Theorem, alpha: Any) -> str:
     return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
 
 
-def _raise_unanswered(node: Node, alpha: Any, goal: Kind, wanted: list[Theorem]) -> None:
+def _raise_unanswered(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, wanted: list[Theorem]
+) -> None:
     """Say why there is no bound of this kind: the order, or nothing is proved at all."""
     if not wanted:
         raise SoundnessError(

@@ -71,7 +71,7 @@ def special():
     yield "nested", latex(nested, by="ZW19-T5")
     yield "many", latex(N * step + 3 * PoissonSubsample(Laplace(B), Q) + nested)
     yield "group", latex(PoissonSubsample(GroupPrivacy(PostProcess(Gaussian(A)), 2), Q))
-    function = Curve(lambda alpha: alpha / 50, adjacency="either")
+    function = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="either")
     yield "function", latex(PoissonSubsample(function, Q))
     hull = Convexify(SubsampleWithoutReplacement(Laplace(2), "1/9"), 6)
     yield "hull", latex(hull, "7/2")
@@ -86,7 +86,9 @@ def special():
     for P, R in couples:
         for alpha in (2, "3/2", 1, "inf"):
             yield f"{P} {R} at {alpha}", latex(DistributionPair(P, R), alpha)
-    mine = Curve(sympy.sqrt(A) * ALPHA**2 + sympy.Max(A, ALPHA - 1), adjacency="either")
+    mine = Curve(
+        sympy.sqrt(A) * ALPHA**2 + sympy.Max(A, ALPHA - 1), kind="upper", adjacency="either"
+    )
     yield "a curve", latex(mine)
 
 
@@ -121,7 +123,7 @@ def papers():
     without = SubsampleWithoutReplacement(Laplace(B), GAMMA)
     yield "laplace", without.paper(values={"b": 2, "gamma": "1/9"}, alphas=[2, "5/2", 8, "inf"])
     yield "lower", parse("PoissonSubsample(Gaussian(5), 1/9)").paper(by="ZW19-T6")
-    function = Curve(lambda alpha: alpha / 50, adjacency="add_remove")
+    function = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
     yield "function", PoissonSubsample(function, "1/9").paper(alphas=[2, 3])
     hostile = Gaussian(sympy.Symbol(r"\input{x}%", positive=True))
     yield "hostile", PoissonSubsample(hostile, GAMMA).paper()

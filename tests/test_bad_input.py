@@ -33,6 +33,7 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     Scale,
+    SoundnessError,
     SubsampleWithoutReplacement,
     SymacctError,
     symbols,
@@ -82,7 +83,7 @@ PARAMETERS = {
     "runs": (lambda x: Compose({M: x}), "Compose, number of runs", "whole number >= 0",
              [-1, "1/2", 1.5]),
     "at_infinity": (
-        lambda x: Curve("alpha", adjacency="either", at_infinity=x), "Curve, at_infinity", ">= 0",
+        lambda x: Curve("alpha", "upper", "either", at_infinity=x), "Curve, at_infinity", ">= 0",
         [-1]),
     "order": (lambda x: Accountant().rdp(M, x), "order alpha", "1 <= alpha <= ∞",
               [0, -5, "0.999999", Fraction(1, 2)]),
@@ -213,34 +214,44 @@ def test_only_whole_counts_multiply_and_the_message_names_scale():
 
 def test_a_curve_needs_an_adjacency_a_kind_and_a_form():
     refused(AdjacencyError, lambda: Curve("alpha"), "found no adjacency", "add_remove")
-    refused(DomainError, lambda: Curve("alpha", adjacency="both"), "adjacency: found 'both'")
+    refused(SoundnessError, lambda: Curve("alpha", adjacency="either"), "found no kind", 'kind="')
+    refused(
+        DomainError,
+        lambda: Curve("alpha", kind="upper", adjacency="both"),
+        "adjacency: found 'both'",
+    )
     refused(DomainError, lambda: Curve("alpha", kind="best", adjacency="either"), "kind: found")
     for form in (None, [], lambda: 1, lambda a, b, c: 1, object()):
-        refused(DomainError, lambda f=form: Curve(f, adjacency="either"), "Curve: found", "needed")
+        refused(
+            DomainError,
+            lambda f=form: Curve(f, kind="upper", adjacency="either"),
+            "Curve: found",
+            "needed",
+        )
     refused(DomainError, lambda: PureDP(1, "sometimes"), "adjacency: found 'sometimes'")
 
 
 def test_a_curve_that_is_no_divergence_is_caught_where_it_shows():
     for f in (lambda ctx, a: a - 5, lambda a: a - 5, symbols.alpha - 5):
-        curve = Curve(f, adjacency="either")
+        curve = Curve(f, kind="upper", adjacency="either")
         refused(DomainError, lambda c=curve: c.rdp(2), "found the value", "needed >= 0")
         assert curve.rdp(8).lower == 3
-    undefined = Curve(1 / (symbols.alpha - 2), adjacency="either")
+    undefined = Curve(1 / (symbols.alpha - 2), kind="upper", adjacency="either")
     refused(OrderError, lambda: undefined.rdp(2), "undefined at order 2")
-    nan = Curve(lambda a: mpmath.nan, adjacency="either")
+    nan = Curve(lambda a: mpmath.nan, kind="upper", adjacency="either")
     with pytest.raises(SymacctError, match=r"found|undefined"):
         nan.rdp(2)
     with pytest.raises(SymacctError, match="found"):
-        Curve(lambda ctx, a: "5", adjacency="either").rdp(2)
+        Curve(lambda ctx, a: "5", kind="upper", adjacency="either").rdp(2)
     with pytest.raises(SymacctError, match="found"):
-        Curve(lambda a: None, adjacency="either").rdp(2)
+        Curve(lambda a: None, kind="upper", adjacency="either").rdp(2)
 
 
 def test_an_exact_curve_without_a_value_at_infinity_says_so():
     curve = Curve("alpha/50", kind="exact", adjacency="either")
     refused(OrderError, lambda: curve.rdp("inf"), "not stated", "at_infinity=")
-    assert Curve("alpha/50", adjacency="either").rdp("inf").lower == math.inf
-    assert Curve("alpha/50", adjacency="either", at_infinity=3).rdp("inf").lower == 3
+    assert Curve("alpha/50", kind="upper", adjacency="either").rdp("inf").lower == math.inf
+    assert Curve("alpha/50", kind="upper", adjacency="either", at_infinity=3).rdp("inf").lower == 3
 
 
 def test_pairs_of_distributions_are_checked():
@@ -362,7 +373,7 @@ def test_delta_0_needs_a_finite_pure_bound():
 
 
 def test_a_curve_infinite_everywhere_gives_no_guarantee():
-    curve = Curve(lambda ctx, a: ctx.number(math.inf), adjacency="either")
+    curve = Curve(lambda ctx, a: ctx.number(math.inf), kind="upper", adjacency="either")
     with pytest.raises(SymacctError, match=r"infinite|no order"):
         curve.epsilon("1e-5")
 

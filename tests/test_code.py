@@ -53,7 +53,7 @@ from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.interpret import DigitsMachine, FloatMachine
 from symacct.export.code.runtime import digits, plain
 from symacct.export.code.trace import trace
-from symacct.theory import forget, theorem
+from symacct.theory import always, forget, theorem
 from tests import independent
 from tests.julia_reader import as_python
 
@@ -203,7 +203,7 @@ SAMPLES = {
     "subset Gaussian": SubsampleWithoutReplacement(Gaussian(5), "1/1000"),
     "subset Laplace": SubsampleWithoutReplacement(Laplace(2), "1/100"),
     "family": SubsampleWithoutReplacement(ExponentialFamily("1/25", 1, 40), "1/9"),
-    "formula": Scale(Curve("alpha/50 + log(1 + alpha)/9", adjacency="either"), "1/3"),
+    "formula": Scale(Curve("alpha/50 + log(1 + alpha)/9", kind="upper", adjacency="either"), "1/3"),
     "groups": GroupPrivacy(SubsampleWithoutReplacement(Gaussian(9), "1/7"), 1),
     "hull": Convexify(SubsampleWithoutReplacement(Gaussian(2), "1/7"), 20),
     "hull of a bound": Convexify(PoissonSubsample(ZCDP("1/9"), "1/7"), 20),
@@ -441,6 +441,7 @@ def test_a_theorem_of_ones_own_has_code(tmp_path):
         source=symacct.Source("me", "here"),
         orders=symacct.claims.FINITE_ORDERS,
         adjacency=symacct.claims.ADD_REMOVE,
+        applies=always,
         monotone=True,
         status="proved",
         default=False,
@@ -627,8 +628,18 @@ def test_an_unknown_target_lists_those_there_are(target):
 @pytest.mark.parametrize(
     ("node", "options", "error", "message"),
     [
-        (Curve(lambda ctx, alpha: alpha / 50, adjacency="either"), {}, DomainError, "as a formula"),
-        (Curve(lambda alpha: alpha / 50, adjacency="either"), {}, DomainError, "as a formula"),
+        (
+            Curve(lambda ctx, alpha: alpha / 50, kind="upper", adjacency="either"),
+            {},
+            DomainError,
+            "as a formula",
+        ),
+        (
+            Curve(lambda alpha: alpha / 50, kind="upper", adjacency="either"),
+            {},
+            DomainError,
+            "as a formula",
+        ),
         (
             DistributionPair(laws.Geometric("1/2"), laws.Geometric("1/3")),
             {},

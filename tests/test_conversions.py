@@ -14,12 +14,11 @@ from symacct import (
     OrderError,
     PoissonSubsample,
     RandomizedResponse,
-    conversions,
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
-from symacct.conversion import asoodeh21, named
+from symacct.conversion import asoodeh21, named, of_one_order
 from tests import independent
 
 MP = independent.context(40)
@@ -256,7 +255,7 @@ def test_a_pair_whose_worst_law_is_nearly_on_one_answer_has_a_delta():
     assert float(true) < float(found.delta) < 0.8802  # of the improved one
 
 
-@pytest.mark.parametrize("conversion", [c.name for c in conversions()])
+@pytest.mark.parametrize("conversion", [c.name for c in of_one_order()])
 def test_conversions_at_the_edges(conversion):
     m = Laplace(2)
 
@@ -310,7 +309,7 @@ def test_no_two_point_pair_within_the_curve_exceeds_it(rho, alpha, delta, p):
     assert x - MP.exp(upper) * q <= independent.number(MP, delta) * (1 + MP.mpf(10) ** -20)
 
 
-@pytest.mark.parametrize("conversion", [c.name for c in conversions()])
+@pytest.mark.parametrize("conversion", [c.name for c in of_one_order()])
 def test_a_guarantee_by_each_conversion(conversion):
     for m in (5 * Gaussian(5), 1000 * PoissonSubsample(Gaussian(5), "1/1000"), 3 * Laplace(2)):
         found = m.epsilon("1e-5", digits=12, conversion=conversion)
@@ -329,7 +328,7 @@ def test_the_optimal_conversion_stays_above_the_exact_privacy_of_the_gaussian_me
 
 
 def test_only_a_conversion_proved_to_have_one_valley_claims_the_best_order():
-    assert {c.name: c.one_valley for c in conversions()} == {
+    assert {c.name: c.one_valley for c in of_one_order()} == {
         "classic": True,
         "improved": True,
         "optimal": False,

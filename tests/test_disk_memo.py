@@ -26,6 +26,7 @@ from symacct import (
     theory,
 )
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+from symacct.theory import always
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 1000 * STEP + 20 * Laplace(4)
@@ -72,7 +73,7 @@ def test_values_are_kept_apart_by_theorem_goal_and_precision(tmp_path):
 def test_another_version_is_another_memo(tmp_path, monkeypatch):
     file = tmp_path / "memo.sqlite"
     Accountant(memo=file).rdp(STEP, 6)
-    monkeypatch.setattr("symacct.__version__", "0.0.1")
+    monkeypatch.setattr("symacct.disk_memo.__version__", "0.0.1")
     older = Accountant(memo=file)
     older.rdp(STEP, 6)
     assert older.oracle_calls(STEP) == 1
@@ -143,6 +144,7 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
         source=Source("user", "mine"),
         orders=INTEGER_ORDERS,
         adjacency=ADD_REMOVE,
+        applies=always,
         monotone=True,
         status="proved",
     )

@@ -450,7 +450,11 @@ REFUSED = [
     (lambda: optimum(Gaussian(2), conversion="improved"), DomainError, "without a closed form"),
     (lambda: optimum(Laplace(2)), DomainError, "needed a curve that is a line"),
     (lambda: optimum(TCDP("1/9", 5)), DomainError, "needed a curve that is a line"),
-    (lambda: optimum(Curve("alpha**2", adjacency="either")), DomainError, "needed a line"),
+    (
+        lambda: optimum(Curve("alpha**2", kind="upper", adjacency="either")),
+        DomainError,
+        "needed a line",
+    ),
     (lambda: optimum(Gaussian(2), delta=1), DomainError, "0 < delta < 1"),
     (lambda: optimum(Gaussian(2), delta=0), DomainError, "0 < delta < 1"),
     (lambda: optimum(Gaussian(2), epsilon="1/100"), DomainError, "at least"),

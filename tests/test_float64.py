@@ -129,7 +129,11 @@ def test_infinities_and_zeros_stay_what_they_are():
 
 
 def test_constants_in_every_arithmetic():
-    curve = Curve(sympy.pi + sympy.E + sympy.sqrt(2) + sympy.Abs(-sympy.log(3)), adjacency="either")
+    curve = Curve(
+        sympy.pi + sympy.E + sympy.sqrt(2) + sympy.Abs(-sympy.log(3)),
+        kind="upper",
+        adjacency="either",
+    )
     value = float(mpmath.pi + mpmath.e + mpmath.sqrt(2) + mpmath.log(3))
     for engine in ("ball", "mpmath", "float64"):
         answer = Accountant(engine=engine).rdp(curve, 5)

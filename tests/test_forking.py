@@ -103,7 +103,9 @@ def test_twenty_forks_while_threads_compute():
 
     def child():
         default_accountant("ball").clear()
-        m = PoissonSubsample(Curve(lambda a: mpmath.mpf(a) / 9, adjacency="add_remove"), "1/3")
+        m = PoissonSubsample(
+            Curve(lambda a: mpmath.mpf(a) / 9, kind="upper", adjacency="add_remove"), "1/3"
+        )
         m.rdp(3)
         return asked() == expected and mpmath.mp.prec in (53, here)
 

@@ -262,11 +262,16 @@ def test_the_hull_is_a_chord_at_a_number():
     assert formula(convex, WHOLE) == WHOLE / (2 * A**2)
     with pytest.raises(OrderError, match=r"found the open order alpha.*numbers"):
         formula(convex)
-    upper = Convexify(PoissonSubsample(Curve("alpha/50", adjacency="either"), "1/5"), 8)
+    upper = Convexify(
+        PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), "1/5"), 8
+    )
     for alpha in (1, 2, Fraction(7, 3), 7, 8, Fraction(17, 2), 9):
         assert agrees(value(formula(upper, alpha), {}), Accountant(45).rdp(upper, alpha))
     with pytest.raises(DomainError, match="free symbol q"):
-        formula(Convexify(PoissonSubsample(Curve("alpha/50", adjacency="either"), Q), 8), 3)
+        formula(
+            Convexify(PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), Q), 8),
+            3,
+        )
 
 
 def test_a_formula_obeys_the_orders_of_its_theorem():
@@ -331,7 +336,7 @@ def test_a_formula_speaks_of_its_symbols_only():
 
 
 def test_nested_sums_keep_their_indices_apart():
-    inner = PoissonSubsample(Curve(ALPHA / 50, adjacency="either"), "1/2")
+    inner = PoissonSubsample(Curve(ALPHA / 50, kind="upper", adjacency="either"), "1/2")
     node = PoissonSubsample(inner, "1/3")
     expression = formula(node, by="ZW19-T5")
     indices = [s.limits[0][0] for s in expression.atoms(sympy.Sum)]
@@ -350,9 +355,9 @@ def test_the_formula_of_a_python_function_is_its_name():
     def by_numbers(ctx, alpha):
         return ctx.number(alpha) / 50 if alpha > 3 else ctx.number("3/50")
 
-    assert formula(Curve(in_context, adjacency="either")) == ALPHA / 50
+    assert formula(Curve(in_context, kind="upper", adjacency="either")) == ALPHA / 50
     for f in (by_numbers, lambda alpha: alpha / 50):
-        curve = Curve(f, adjacency="either")
+        curve = Curve(f, kind="upper", adjacency="either")
         with pytest.raises(DomainError, match=r"Python function.*SymPy expression"):
             formula(curve)
         sampled = formula(PoissonSubsample(curve, Q), 2, by="ZW19-T5")

@@ -14,7 +14,8 @@ from symacct.arithmetic.float64 import Float64Arithmetic
 from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.integrals import plain
 from symacct.integrals.expectations import Chi, Entropy, Excess, Mass, ReverseEntropy
-from symacct.integrals.overlap import Kernel, X, sides
+from symacct.integrals.jets import X
+from symacct.integrals.sides import Kernel, sides
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 
 MP = mpmath.mp.clone()

@@ -279,9 +279,26 @@ def test_what_has_no_event_is_refused(events, node):
         to_dp_event(node + Gaussian(1))
 
 
-def test_open_parameters_and_absurd_sizes_are_refused(events):
-    with pytest.raises(DomainError, match="needed a rational number"):
-        to_dp_event(parse("Gaussian(sigma)", ["sigma"]))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gaussian(x)",
+        "Gaussian(1, x)",
+        "Laplace(x)",
+        "Laplace(1, x)",
+        "ZCDP(x)",
+        "ZCDP(1, x)",
+        "RandomizedResponse(x)",
+        "PoissonSubsample(Gaussian(1), x)",
+        "SubsampleWithoutReplacement(Gaussian(1), x)",
+    ],
+)
+def test_open_parameters_are_refused(events, text):
+    with pytest.raises(DomainError, match="found x, needed a rational number"):
+        to_dp_event(parse(text, ["x"]))
+
+
+def test_absurd_sizes_are_refused(events):
     with pytest.raises(DomainError, match="within float64"):
         to_dp_event(Gaussian("1e400"))
 

@@ -12,7 +12,7 @@ import symacct
 from symacct import Accountant, DistributionPair, Gaussian, PoissonSubsample, laws
 from symacct.errors import PrecisionError
 from symacct.explore.attacks import noise
-from symacct.integrals import overlap, quadrature
+from symacct.integrals import quadrature, stretch
 from symacct.sums.refine import integral
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]
@@ -39,7 +39,7 @@ def test_an_integrand_s_exception_is_its_own(error, at):
     for integrate in (
         lambda f: integral(f, 0, 5),
         lambda f: quadrature.integrate(f, [arb(0), arb(5)], -60.0),
-        lambda f: overlap._integrate(f, arb(0), arb(5), arb(2) ** -80),
+        lambda f: stretch.integrate(f, arb(0), arb(5), arb(2) ** -80),
         lambda f: noise._integral(f, arb(0), arb(2), arb(5)),
     ):
         with pytest.raises(error, match="stop here"):
@@ -77,7 +77,7 @@ def test_ctrl_c_is_a_keyboard_interrupt_wherever_it_falls(m, digits, monkeypatch
 
         return integral(watched, low, high, **options)
 
-    for module in (quadrature, overlap):
+    for module in (quadrature, stretch):
         monkeypatch.setattr(module, "integral", counting)
     for stop in (1, 7, 150):  # noqa: B007  # the integrand reads it
         calls, accountant = 0, Accountant()

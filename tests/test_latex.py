@@ -310,7 +310,7 @@ def test_a_notebook_shows_the_formula():
 
 
 def test_a_notebook_shows_the_expression_where_there_is_no_formula():
-    assert Curve(lambda alpha: alpha, adjacency="either")._repr_latex_() is None
+    assert Curve(lambda alpha: alpha, kind="upper", adjacency="either")._repr_latex_() is None
     many = Compose(*(Gaussian(k) for k in range(1, 40)))
     assert many._repr_latex_() is None
     assert Gaussian(sympy.Symbol("日"))._repr_latex_() is None
@@ -348,7 +348,9 @@ def test_a_paper_cites_every_theorem_that_its_minimum_uses():
 
 
 def test_a_paper_says_when_part_of_it_is_stated():
-    mine = PoissonSubsample(Curve(lambda alpha: alpha / 9, adjacency="add_remove"), "1/9")
+    mine = PoissonSubsample(
+        Curve(lambda alpha: alpha / 9, kind="upper", adjacency="add_remove"), "1/9"
+    )
     tex = mine.paper(alphas=[2])
     assert "as stated by the user" in tex
     assert "Part of it is stated by the user" in tex

@@ -24,9 +24,10 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.integrals.expectations import mass
+from symacct.integrals.exponents import T
 from symacct.integrals.germs import Germs
 from symacct.integrals.jets import evaluator
-from symacct.integrals.overlap import T, sides
+from symacct.integrals.sides import sides
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 
 INFINITY = float("inf")

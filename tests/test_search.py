@@ -258,7 +258,7 @@ def test_a_callable_s_own_precision_is_the_one_asked_for():
         seen.append(mpmath.mp.dps)
         return mpmath.log(alpha)
 
-    node = Curve(curve, adjacency="either")
+    node = Curve(curve, kind="upper", adjacency="either")
     answer = Accountant(50).rdp(node, 3)
     mp = independent.context(80)
     assert min(seen) >= 50

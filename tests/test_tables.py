@@ -97,7 +97,7 @@ def test_the_caption_says_how_numbers_are_rounded():
     assert table(STEP, [2], by=["ZW19-T6"]).caption().endswith("rounded down.")
     both = table(STEP, [2], by=["ZW19-T6", "ZW19-T5"]).caption()
     assert both.endswith("rounded up, that of lower bounds down.")
-    trusted = table(Curve(lambda alpha: alpha / 9, adjacency="either"), [2])
+    trusted = table(Curve(lambda alpha: alpha / 9, kind="upper", adjacency="either"), [2])
     assert "Not certified" in trusted.caption()
 
 

@@ -74,7 +74,7 @@ def test_eight_threads_give_what_one_gives(engine, shared):
                 for digits in (10, 80)
             ]
 
-        Curve_ = Curve("alpha/50 + log(alpha)/9", adjacency="either")
+        Curve_ = Curve("alpha/50 + log(alpha)/9", kind="upper", adjacency="either")
         serial = [work(place) for place in range(THREADS)]
         one = Accountant(engine=engine) if shared else None
         assert at_once(lambda place: work(place, one)) == serial
@@ -105,7 +105,7 @@ def test_a_plain_mpmath_curve_is_right_in_threads_of_its_own():
 
     def work(place):
         digits = 10 + 30 * place
-        curve = Curve(lambda alpha: mpmath.log(1 + alpha) / 7, adjacency="either")
+        curve = Curve(lambda alpha: mpmath.log(1 + alpha) / 7, kind="upper", adjacency="either")
         found = [
             exactly(Accountant(digits, engine).rdp(curve, alpha))[:2]
             for engine in ("ball", "mpmath")

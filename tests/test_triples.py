@@ -28,7 +28,10 @@ from symacct import (
     SubsampleWithoutReplacement,
     from_json,
     parse,
+    softmax_bounds,
 )
+from symacct.interop.opacus import to_opacus_history
+from symacct.verify.truth import parts_of
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap
 
@@ -335,6 +338,15 @@ def test_the_other_relation_is_printed_and_read_back(text):
 def test_an_open_relation_is_no_relation():
     with pytest.raises(AdjacencyError, match="needed 'add_remove' or 'replace_one'"):
         PoissonSubsample(Gaussian(5), "1/10", "either")
+
+
+def test_what_knows_one_relation_alone_refuses_the_other():
+    crossed = PoissonSubsample(Gaussian(5), "1/10", "replace_one")
+    with pytest.raises(DomainError, match="for add_remove neighbours"):
+        to_opacus_history(crossed)
+    with pytest.raises(AssumptionError):
+        softmax_bounds(crossed, 4)
+    assert parts_of(crossed) is None
 
 
 # --- finitely many laws

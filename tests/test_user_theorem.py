@@ -19,7 +19,7 @@ from symacct import (
 )
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS
 from symacct.export.explanation import explain
-from symacct.theory import forget
+from symacct.theory import always, forget
 
 NODE = PoissonSubsample(Gaussian(5), "1/100")
 
@@ -33,6 +33,7 @@ def state(name, bound, **options):
         source=Source("me", "notebook, page 3"),
         orders=FINITE_ORDERS,
         adjacency=ADD_REMOVE,
+        applies=always,
         monotone=True,
         status="proved",
         **options,

@@ -9,7 +9,7 @@ from symacct.amplification.zw19 import log_moment
 from symacct.claims import EITHER, FINITE_ORDERS, INTEGER_ORDERS, REPLACE_ONE, Kind
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.sources import BLOG
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 @theorem(
@@ -19,6 +19,7 @@ from symacct.theory import theorem
     source=BLOG.at("Claim 24"),
     orders=FINITE_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )

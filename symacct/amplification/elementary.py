@@ -12,7 +12,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.scale import Scale
 from symacct.sources import MIR17
-from symacct.theory import larger_order, theorem
+from symacct.theory import always, larger_order, theorem
 
 _STATED = Source("user", "a scaled curve, stated by the user")
 
@@ -24,6 +24,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     source=MIR17.at("Proposition 1"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -63,6 +64,7 @@ def is_lower(node: Node) -> str | None:
     source=_STATED,
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -78,6 +80,7 @@ def scaling(ctx: Any, eps: Any, alpha: Any, c: Any) -> Any:
     source=MIR17.at("Proposition 2"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )

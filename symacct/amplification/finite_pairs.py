@@ -15,17 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any
 
+from flint import arb
+
 from symacct.amplification.zw19 import log_sum
-from symacct.arithmetic import BALL, BallArithmetic, SymbolicArithmetic
+from symacct.arithmetic import BALL, BallArithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
 from symacct.errors import echo
-from symacct.exact import INFINITY, Exact
+from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
-from symacct.mechanisms.direction import FiniteDirection
+from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
 from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
@@ -169,25 +171,30 @@ def _log_moment(ctx: BallArithmetic, eps: Any, role: bool, gamma: Exact) -> Call
 
 
 def _moments(ctx: BallArithmetic, eps: Any, reverse: bool) -> Terms:
-    """e^{(l−1)D_l} − 1 of one direction of the pair, whose CGF (l−1)D_l is convex and 0 at 1."""
+    """e^{(l−1)D_l} − 1 of one direction of the pair."""
     known = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
-        curve, logs = eps.node.direction(reverse).curve(ctx), {}
-
-        def log_moment(l: int) -> Any:
-            if l not in logs:
-                logs[l] = (l - 1) * curve(l)
-            return logs[l]
-
-        known["terms"] = Terms(
-            log_moment,
-            lambda l, k: ctx.expm1(k),
-            1,
-            1,
-            "convex",
-            lambda l: ctx.expm1(log_moment(l)),
-        )
+        known["terms"] = Terms(_DirectionCurve(ctx, eps.node.direction(reverse)))
     return known["terms"]
+
+
+class _DirectionCurve:
+    """D_l of one direction of the pair, remembered; its CGF (l−1)D_l is convex and 0 at 1."""
+
+    shape = "convex"
+
+    def __init__(self, ctx: BallArithmetic, direction: Direction) -> None:
+        self.ctx = ctx
+        self._at = cache(direction.curve(ctx))
+
+    def __call__(self, alpha: Order) -> arb:
+        return self._at(alpha)
+
+    def moments(self) -> Callable[[Number], arb]:
+        return lambda l: self.ctx.expm1((l - 1) * self(l))
+
+    def exponentials(self) -> None:
+        """Nothing is known of what makes it up."""
 
 
 def _that_count(

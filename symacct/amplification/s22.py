@@ -12,7 +12,7 @@ from symacct.amplification.zw19 import log_moment
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import S22
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 @theorem(
@@ -23,6 +23,7 @@ from symacct.theory import theorem
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     assumes="ε bounds both directions, as it does for add/remove neighbours",
+    applies=always,
     monotone=True,
     status="proved",
 )

@@ -10,7 +10,7 @@ from symacct.exact import INFINITY
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import VEH14
-from symacct.theory import floor_order, theorem
+from symacct.theory import always, floor_order, theorem
 
 
 @theorem(
@@ -20,6 +20,7 @@ from symacct.theory import floor_order, theorem
     source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -35,6 +36,7 @@ def never_worse_than_base(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
     orders=FINITE_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -51,6 +53,7 @@ def never_worse_than_pure(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=Orders(2, infinite=False),
     adjacency=EITHER,
     reads="itself",
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -66,6 +69,7 @@ def at_next_lower_order(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=VEH14.at("Theorem 9 (data processing)"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )

@@ -33,7 +33,7 @@ from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.sources import WBK19
 from symacct.sums.binomial import Terms, binomial_sum
-from symacct.theory import floor_order, larger_order, theorem
+from symacct.theory import always, floor_order, larger_order, theorem
 
 _FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
 _MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
@@ -42,15 +42,7 @@ _MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many ha
 def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
     spread = loss_spread(ctx, eps)
-    moment = eps.moments()
-    terms = Terms(
-        lambda j: (j - 1) * eps(j),
-        lambda j, k: ctx.exp(k) * spread(j),
-        2,
-        None,
-        eps.shape,
-        lambda j: (1 + moment(j)) * spread(j),
-    )
+    terms = Terms(eps, lambda j, excess: (1 + excess) * spread(j), factor=2, shift=None)
     return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
 
 
@@ -61,6 +53,7 @@ def renyi_sum(ctx: Any, eps: Any, alpha: Any, gamma: Any, first: int) -> Any:
     source=WBK19.at("Theorem 9"),
     orders=INTEGER_ORDERS,
     adjacency=REPLACE_ONE,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -205,6 +198,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=INFINITE_ORDER,
     adjacency=REPLACE_ONE,
     tight=True,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -221,6 +215,7 @@ def pure_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     reads="itself",
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -245,6 +240,7 @@ def interpolation(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     source=WBK19.at("Proposition 35"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
+    applies=always,
     monotone=True,
     status="proved",
 )

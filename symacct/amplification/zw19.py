@@ -13,7 +13,7 @@ from symacct.operations.subsample import SAMPLINGS
 from symacct.sources import ZW19
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.sums.refine import within
-from symacct.theory import theorem
+from symacct.theory import always, theorem
 
 
 def has_swap_symmetric_pair(node: Node) -> str | None:
@@ -39,15 +39,7 @@ def has_one_pair(node: Node) -> str | None:
 
 def moments(ctx: Any, eps: Any) -> Terms:
     """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
-    return Terms(
-        lambda l: (l - 1) * eps(l),
-        lambda l, k: ctx.expm1(k),
-        1,
-        1,
-        eps.shape,
-        eps.moments(),
-        lambda: eps.exponentials(),
-    )
+    return Terms(eps)
 
 
 def log_moment(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
@@ -74,7 +66,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Any) -> Any:
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
         return last
-    if terms.shape == "convex" and last > 2 * ctx.bits:
+    if terms.eps.shape == "convex" and last > 2 * ctx.bits:
         log_last = last + alpha * ctx.log(gamma)
         gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
         if gap > 2 * ctx.bits:
@@ -109,6 +101,7 @@ def tight_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     orders=INTEGER_ORDERS,
     adjacency=ADD_REMOVE,
     default=False,
+    applies=always,
     monotone=True,
     status="proved",
 )
@@ -118,15 +111,7 @@ def general_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     keep = 1 - gamma
     second = ctx.binomial(alpha, 2) * gamma**2 * keep ** (alpha - 2) * ctx.expm1(eps(2))
     # 3e^K − 1 = 3(e^K − 1) + 2, so that nothing cancels where K is small.
-    moment = eps.moments()
-    tripled = Terms(
-        lambda l: (l - 1) * eps(l),
-        lambda l, k: 3 * ctx.expm1(k) + 2,
-        3,
-        1,
-        eps.shape,
-        lambda l: 3 * moment(l) + 2,
-    )
+    tripled = Terms(eps, lambda l, excess: 3 * excess + 2, factor=3)
     rest = binomial_sum(ctx, alpha, gamma, keep, tripled, first=3)
     return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
 
@@ -161,6 +146,7 @@ def lower_bound(ctx: Any, eps: Any, alpha: Any, gamma: Any) -> Any:
     assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
     "record's addition attains ε(∞)",
     tight=True,
+    applies=always,
     monotone=True,
     status="proved",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
 
 import flint
 import sympy
@@ -15,7 +14,7 @@ from symacct import sizes
 from symacct.arithmetic.context import Arithmetic, PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import PrecisionError, echo
-from symacct.exact import INFINITY, exact
+from symacct.exact import INFINITY, Numeric, exact
 from symacct.forking import new_lock
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
@@ -41,7 +40,7 @@ class BallArithmetic(PlainGaps):
     def bits(self) -> int:
         return int(flint.ctx.prec)
 
-    def number(self, value: Any) -> arb:
+    def number(self, value: Numeric) -> arb:
         if isinstance(value, int):
             return arb(value)
         if isinstance(value, Fraction):

@@ -26,48 +26,48 @@ class Arithmetic(Protocol):
     def bits(self) -> int:
         """The working precision."""
 
-    def number(self, value: Exact | int | float | str) -> Any:
+    def number(self, value: Exact | int | float | str) -> Number:
         """The number for an exact value (or an order); ∞ for `INFINITY`."""
 
-    def pi(self) -> Any: ...
+    def pi(self) -> Number: ...
 
-    def exp(self, x: Any) -> Any: ...
+    def exp(self, x: Number) -> Number: ...
 
-    def expm1(self, x: Any) -> Any:
+    def expm1(self, x: Number) -> Number:
         """e^x − 1 without cancellation at 0."""
 
-    def log(self, x: Any) -> Any: ...
+    def log(self, x: Number) -> Number: ...
 
-    def log1p(self, x: Any) -> Any:
+    def log1p(self, x: Number) -> Number:
         """log(1 + x) without cancellation at 0."""
 
-    def exp_gap(self, x: Any) -> Any:
+    def exp_gap(self, x: Number) -> Number:
         """e^x − 1 − x without cancellation at 0."""
 
-    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Any:
+    def power_gap(self, gamma: Number, x: Number, lam: Number) -> Number:
         """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1) and λ > 0, without cancellation at 0."""
 
-    def entropy_gap(self, gamma: Any, x: Any) -> Any:
+    def entropy_gap(self, gamma: Number, x: Number) -> Number:
         """(1+u) log(1+u) − u for u = γ(e^x − 1), without cancellation at 0."""
 
-    def sqrt(self, x: Any) -> Any: ...
+    def sqrt(self, x: Number) -> Number: ...
 
-    def power(self, x: Any, y: Any) -> Any:
+    def power(self, x: Number, y: Number) -> Number:
         """x^y for x >= 0 and real y, 0^y = 0 for y > 0."""
 
-    def binomial(self, n: Any, k: Any) -> Any: ...
+    def binomial(self, n: Number, k: Number) -> Number: ...
 
-    def sum(self, term: Callable[[Any], Any], first: int, last: Any) -> Any:
+    def sum(self, term: Callable[[Number], Number], first: int, last: Number) -> Number:
         """Σ term(l) for first <= l <= last, 0 if there is none."""
 
-    def minimum(self, *xs: Any) -> Any: ...
+    def minimum(self, *xs: Number) -> Number: ...
 
-    def maximum(self, *xs: Any) -> Any: ...
+    def maximum(self, *xs: Number) -> Number: ...
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: Number) -> bool:
         """Is x exactly 0?"""
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: Number) -> bool:
         """Is x exactly ∞?"""
 
 
@@ -76,18 +76,18 @@ class PlainGaps:
 
     rounds = False
 
-    def exp_gap(self: Any, x: Any) -> Any:
+    def exp_gap(self: Arithmetic, x: Number) -> Number:
         """e^x − 1 − x"""
         return self.expm1(x) - x
 
-    def power_gap(self: Any, gamma: Any, x: Any, lam: Any) -> Any:
+    def power_gap(self: Arithmetic, gamma: Number, x: Number, lam: Number) -> Number:
         """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1)"""
         u = gamma * self.expm1(x)
         if self.is_zero(1 + u):
             return lam
         return (1 + u) * self.expm1(lam * self.log1p(u)) - lam * u
 
-    def entropy_gap(self: Any, gamma: Any, x: Any) -> Any:
+    def entropy_gap(self: Arithmetic, gamma: Number, x: Number) -> Number:
         """(1+u) log(1+u) − u for u = γ(e^x − 1)"""
         u = gamma * self.expm1(x)
         return -u if self.is_zero(1 + u) else (1 + u) * self.log1p(u) - u

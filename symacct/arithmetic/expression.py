@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add, mul
 from types import MappingProxyType
-from typing import Any
 
 import sympy
 
+from symacct.arithmetic.context import Arithmetic, Number
 from symacct.errors import DomainError
 
-NO_VALUES: Mapping[Any, Any] = MappingProxyType({})
+NO_VALUES: Mapping[sympy.Expr, Number] = MappingProxyType({})
 
 
-def evaluate(ctx: Any, expression: sympy.Expr, values: Mapping[Any, Any] = NO_VALUES) -> Any:
+def evaluate(
+    ctx: Arithmetic, expression: sympy.Expr, values: Mapping[sympy.Expr, Number] = NO_VALUES
+) -> Number:
     """The value of `expression` in `ctx`, its symbols replaced by `values`.
 
     Knows rationals, π, e, +, ×, powers, exp, log, Min, Max and Abs. Raises DomainError for a
@@ -49,7 +51,7 @@ def evaluate(ctx: Any, expression: sympy.Expr, values: Mapping[Any, Any] = NO_VA
     raise DomainError(f"found {head.__name__} in {expression}, needed one of {_known()}")
 
 
-def _power(ctx: Any, expression: sympy.Expr, arguments: list[Any]) -> Any:
+def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> Number:
     base, exponent = expression.args
     if isinstance(exponent, sympy.Integer):
         return arguments[0] ** int(exponent)
@@ -61,7 +63,7 @@ def _power(ctx: Any, expression: sympy.Expr, arguments: list[Any]) -> Any:
 
 
 _FOLDS = {sympy.Add: add, sympy.Mul: mul}
-_FUNCTIONS = {
+_FUNCTIONS: dict[object, Callable[..., Number]] = {
     sympy.exp: lambda ctx, x: ctx.exp(x),
     sympy.log: lambda ctx, x: ctx.log(x),
     sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb
@@ -17,9 +17,13 @@ from flint import arb
 from symacct import sizes
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.expression import evaluate
-from symacct.exact import INFINITY, exact
+from symacct.exact import INFINITY, Numeric, exact
 
-Array = np.ndarray
+Array: TypeAlias = np.ndarray
+#: Plain floats, one or an array of them.
+Floats: TypeAlias = Array | float
+#: What stands beside a LogNumber.
+Real: TypeAlias = "LogNumber | Array | float"
 
 _UNIT = 2.0**-53
 _FUNCTION = 8 * _UNIT  # relative error of an elementary function, of a few units at most
@@ -37,14 +41,14 @@ class LogNumber:
     __slots__ = ("error", "log", "sign")
     __array_ufunc__ = None  # numpy scalars on the left leave the work to us
 
-    def __init__(self, sign: Any, log: Any, error: Any = 0.0) -> None:
+    def __init__(self, sign: Floats, log: Floats, error: Floats = 0.0) -> None:
         self.sign = np.asarray(sign, dtype=np.float64)
         self.log = np.asarray(log, dtype=np.float64)
         error = np.asarray(error, dtype=np.float64)
         self.error = np.where(np.isnan(error) | np.isnan(self.log), np.inf, error)
 
     @classmethod
-    def of(cls, x: Any) -> LogNumber:
+    def of(cls, x: Real) -> LogNumber:
         """The LogNumber of an int (of any size), or of exact floats."""
         if isinstance(x, LogNumber):
             return x
@@ -55,7 +59,9 @@ class LogNumber:
             return _rounded(np.sign(x), np.log(np.abs(x)), 0.0)
 
     @classmethod
-    def from_parts(cls, shape: tuple[int, ...], parts: Iterable[tuple[Any, Any]]) -> LogNumber:
+    def from_parts(
+        cls, shape: tuple[int, ...], parts: Iterable[tuple[Array | int, LogNumber]]
+    ) -> LogNumber:
         """An array put together from those at some of its places each."""
         fields = [np.empty(shape) for _ in range(3)]
         for chosen, part in parts:
@@ -75,16 +81,16 @@ class LogNumber:
     def __neg__(self) -> LogNumber:
         return LogNumber(-self.sign, self.log, self.error)
 
-    def __add__(self, other: Any) -> LogNumber:
+    def __add__(self, other: Real) -> LogNumber:
         return _add(self, LogNumber.of(other))
 
-    def __sub__(self, other: Any) -> LogNumber:
+    def __sub__(self, other: Real) -> LogNumber:
         return _add(self, -LogNumber.of(other))
 
-    def __rsub__(self, other: Any) -> LogNumber:
+    def __rsub__(self, other: Real) -> LogNumber:
         return _add(LogNumber.of(other), -self)
 
-    def __mul__(self, other: Any) -> LogNumber:
+    def __mul__(self, other: Real) -> LogNumber:
         other = LogNumber.of(other)
         sign = self.sign * other.sign
         with np.errstate(invalid="ignore"):
@@ -92,7 +98,7 @@ class LogNumber:
         zero = self._is_zero() | other._is_zero()
         return _rounded(sign, log, np.where(zero, 0.0, self.error + other.error))
 
-    def __truediv__(self, other: Any) -> LogNumber:
+    def __truediv__(self, other: Real) -> LogNumber:
         other = LogNumber.of(other)
         with np.errstate(invalid="ignore"):
             log = np.where(self.sign == 0, -np.inf, self.log - other.log)
@@ -100,13 +106,13 @@ class LogNumber:
         error = np.where(self._is_zero(), 0.0, self.error + other.error)
         return _rounded(sign, log, np.where(other.sign == 0, np.inf, error))
 
-    def __rtruediv__(self, other: Any) -> LogNumber:
+    def __rtruediv__(self, other: Real) -> LogNumber:
         return LogNumber.of(other) / self
 
-    def __floordiv__(self, other: Any) -> LogNumber:
+    def __floordiv__(self, other: Real) -> LogNumber:
         return LogNumber.of(np.floor((self / other).value()))
 
-    def __pow__(self, exponent: Any) -> LogNumber:
+    def __pow__(self, exponent: Real) -> LogNumber:
         """Whole powers of any number, real powers of a nonnegative one; 0^0 = 1."""
         power, off = _exponent(exponent)
         with np.errstate(invalid="ignore"):
@@ -117,11 +123,11 @@ class LogNumber:
         sign = np.where(odd | (self.sign >= 0), self.sign, np.abs(self.sign))
         return _rounded(np.where(power == 0, 1.0, sign), log, np.where(power == 0, 0.0, error))
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: LogNumber | float) -> bool:
         """Is every element smaller?"""
         return bool(np.all((self - other).sign < 0))
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: LogNumber | float) -> bool:
         """Is every element larger?"""
         return bool(np.all((self - other).sign > 0))
 
@@ -142,16 +148,17 @@ class LogNumber:
         return _rounded(1.0, top + np.log(whole), error)
 
     def _is_zero(self) -> Array:
-        return (self.sign == 0) & (self.error == 0)
+        zero: Array = (self.sign == 0) & (self.error == 0)
+        return zero
 
 
-def _rounded(sign: Any, log: Any, error: Any) -> LogNumber:
+def _rounded(sign: Floats, log: Floats, error: Floats) -> LogNumber:
     """The number whose log has just been rounded."""
     off = np.where(np.isfinite(log), 4 * _UNIT * np.abs(log), 0.0)
     return LogNumber(sign, log, error + off)
 
 
-def _exponent(x: Any) -> tuple[Array, Any]:
+def _exponent(x: Real) -> tuple[Array, Floats]:
     """An exponent as a float, and a bound on its relative error."""
     if isinstance(x, LogNumber):
         return x.value(), np.expm1(x.error) + _FUNCTION
@@ -170,7 +177,8 @@ def _log_int(x: int) -> float:
 def _log1mexp(x: Array) -> Array:
     """log(1 − e^x), x <= 0"""
     with np.errstate(divide="ignore"):
-        return np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+        log: Array = np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+    return log
 
 
 def _add(a: LogNumber, b: LogNumber) -> LogNumber:
@@ -211,7 +219,7 @@ def _difference_of_logs(down: Array, moves: Array) -> tuple[Array, Array]:
     return change, np.where(np.isneginf(down), 0.0, fallen)
 
 
-def _better(a: LogNumber, b: LogNumber, where: Any = True) -> LogNumber:
+def _better(a: LogNumber, b: LogNumber, where: Array | bool = True) -> LogNumber:
     """Of two forms of one number the one that errs less, element by element; b only `where`."""
     chosen = where & (b.error < a.error)
     return LogNumber(
@@ -245,7 +253,7 @@ class Float64Arithmetic:
     rounds = True
     bits = 53
 
-    def number(self, value: Any) -> LogNumber:
+    def number(self, value: Numeric | LogNumber | Array) -> LogNumber:
         if isinstance(value, LogNumber | np.ndarray | int):
             return LogNumber.of(value)
         if value == INFINITY:
@@ -253,7 +261,7 @@ class Float64Arithmetic:
         value = exact(value)
         return _of_fraction(value) if isinstance(value, Fraction) else evaluate(self, value)
 
-    def near(self, x: Any) -> LogNumber:
+    def near(self, x: Real) -> LogNumber:
         """Numbers whose nearest float64 these are."""
         return LogNumber.of(x) * LogNumber(1.0, 0.0, _FUNCTION)
 
@@ -325,7 +333,7 @@ class Float64Arithmetic:
     def sqrt(self, x: LogNumber) -> LogNumber:
         return _rounded(x.sign, x.log / 2, x.error / 2)
 
-    def power(self, x: LogNumber, y: Any) -> LogNumber:
+    def power(self, x: LogNumber, y: Real) -> LogNumber:
         return x**y
 
     def exp_gap(self, x: LogNumber) -> LogNumber:
@@ -356,13 +364,13 @@ class Float64Arithmetic:
         series = _series(lambda k: -step * (k - 1) / (k + 1), 2)
         return _better(plain, u * u * _near_one(series / 2, u.error), small)
 
-    def binomial(self, n: Any, k: int) -> LogNumber:
+    def binomial(self, n: int | Array, k: int) -> LogNumber:
         result = LogNumber.of(1)
         for i in range(k):
             result = result * (np.asarray(n, dtype=np.float64) - i) / (i + 1)
         return result
 
-    def sum(self, term: Callable[[int], Any], first: int, last: Any) -> LogNumber:
+    def sum(self, term: Callable[[int], Real], first: int, last: int | Array) -> LogNumber:
         last = np.asarray(last)
         total = LogNumber(0.0, -np.inf) * np.ones(last.shape)
         for i in range(first, int(np.max(last)) + 1):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
-from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
-from symacct.arithmetic.context import PlainGaps
+from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
-from symacct.exact import INFINITY, exact
+from symacct.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):
@@ -32,7 +32,7 @@ class MpmathArithmetic(PlainGaps):
     def bits(self) -> int:
         return int(self.mp.prec)
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Numeric) -> Number:
         if isinstance(value, int):
             return self.mp.mpf(value)
         if value == INFINITY:
@@ -42,63 +42,64 @@ class MpmathArithmetic(PlainGaps):
             return self.mp.mpf(value.numerator) / value.denominator
         return evaluate(self, value)
 
-    def pi(self) -> Any:
+    def pi(self) -> Number:
         return +self.mp.pi
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Number) -> Number:
         return self.mp.exp(x)
 
-    def expm1(self, x: Any) -> Any:
+    def expm1(self, x: Number) -> Number:
         return self.mp.mpf(-1) if x == self.mp.ninf else self.mp.expm1(x)
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Number) -> Number:
         return self.mp.log(x)
 
-    def log1p(self, x: Any) -> Any:
+    def log1p(self, x: Number) -> Number:
         return self.mp.log1p(x)
 
-    def exp_gap(self, x: Any) -> Any:
+    def exp_gap(self, x: Number) -> Number:
         with self._twice_the_digits(x):
             gap = super().exp_gap(x)
         return +gap
 
-    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Any:
+    def power_gap(self, gamma: Number, x: Number, lam: Number) -> Number:
         with self._twice_the_digits(gamma * self.expm1(x)):
             gap = super().power_gap(gamma, x, lam)
         return +gap
 
-    def entropy_gap(self, gamma: Any, x: Any) -> Any:
+    def entropy_gap(self, gamma: Number, x: Number) -> Number:
         with self._twice_the_digits(gamma * self.expm1(x)):
             gap = super().entropy_gap(gamma, x)
         return +gap
 
-    def _twice_the_digits(self, x: Any) -> Any:
+    def _twice_the_digits(self, x: Number) -> AbstractContextManager[None]:
         """What is of the second order in x loses as many digits as x is small."""
         spare = max(0, -2 * self.mp.mag(x)) if x and self.mp.isfinite(x) else 0
-        return self.mp.workprec(2 * self.bits + spare)
+        doubled: AbstractContextManager[None] = self.mp.workprec(2 * self.bits + spare)
+        return doubled
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Number) -> Number:
         return self.mp.sqrt(x)
 
-    def power(self, x: Any, y: Any) -> Any:
+    def power(self, x: Number, y: Number) -> Number:
         return x if x == 0 and y > 0 else self.mp.power(x, y)
 
-    def binomial(self, n: int, k: int) -> Any:
+    def binomial(self, n: int, k: int) -> Number:
         return self.mp.binomial(n, k)
 
-    def sum(self, term: Callable[[int], Any], first: int, last: int) -> Any:
+    def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
         return self.mp.fsum(term(i) for i in range(first, last + 1))
 
-    def minimum(self, *xs: Any) -> Any:
+    def minimum(self, *xs: Number) -> Number:
         return min(xs)
 
-    def maximum(self, *xs: Any) -> Any:
+    def maximum(self, *xs: Number) -> Number:
         return max(xs)
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: Number) -> bool:
         return bool(x == 0)
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: Number) -> bool:
         return bool(x == self.mp.inf)
 
 

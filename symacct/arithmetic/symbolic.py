@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import sympy
 from sympy.core.evalf import EvalfMixin
 
 from symacct.arithmetic.context import PlainGaps
-from symacct.exact import INFINITY, expression
+from symacct.exact import INFINITY, Numeric, expression
 
 
 class _Extremum:
@@ -27,7 +26,7 @@ class _Extremum:
     zero: sympy.Expr
     args: tuple[sympy.Expr, ...]
 
-    def __new__(cls, *arguments: Any, **_: Any) -> Any:  # SymPy passes evaluate=
+    def __new__(cls, *arguments: Numeric, **_: object) -> sympy.Expr:  # SymPy passes evaluate=
         kept: dict[sympy.Expr, None] = {}
         numbers: list[sympy.Expr] = []
         logs: list[sympy.Expr] = []  # of rationals, which are in the order of the rationals
@@ -53,18 +52,18 @@ class _Extremum:
     #: SymPy's Min and Max have one that calls the constructor, which would not choose here.
     evalf = n = EvalfMixin.evalf
 
-    def _eval_evalf(self: Any, prec: int) -> sympy.Expr:
+    def _eval_evalf(self, prec: int) -> sympy.Expr:
         values = [argument._evalf(prec) for argument in self.args]
         return (self.plain if all(v.is_Number for v in values) else type(self))(*values)
 
 
-class Min(_Extremum, sympy.Min):
+class Min(_Extremum, sympy.Min):  # type: ignore[misc, unused-ignore]
     """min(…), left as it is written."""
 
     plain = sympy.Min
 
 
-class Max(_Extremum, sympy.Max):
+class Max(_Extremum, sympy.Max):  # type: ignore[misc, unused-ignore]
     """max(…), left as it is written."""
 
     plain = sympy.Max
@@ -83,7 +82,7 @@ class SymbolicArithmetic(PlainGaps):
         #: The last order that an index reaches, where it is a number.
         self.reach: dict[sympy.Expr, int] = {}
 
-    def number(self, value: Any) -> sympy.Expr:
+    def number(self, value: Numeric) -> sympy.Expr:
         if value == INFINITY:
             return sympy.oo
         return expression(value)
@@ -91,28 +90,30 @@ class SymbolicArithmetic(PlainGaps):
     def pi(self) -> sympy.Expr:
         return sympy.pi
 
-    def exp(self, x: Any) -> sympy.Expr:
+    def exp(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.exp(x)
 
-    def expm1(self, x: Any) -> sympy.Expr:
+    def expm1(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.exp(x) - 1
 
-    def log(self, x: Any) -> sympy.Expr:
+    def log(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.log(x)
 
-    def log1p(self, x: Any) -> sympy.Expr:
+    def log1p(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.log(1 + x)
 
-    def sqrt(self, x: Any) -> sympy.Expr:
+    def sqrt(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.sqrt(x)
 
-    def power(self, x: Any, y: Any) -> sympy.Expr:
+    def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
         return self.number(x) ** y
 
-    def binomial(self, n: Any, k: Any) -> sympy.Expr:
+    def binomial(self, n: sympy.Expr, k: sympy.Expr) -> sympy.Expr:
         return sympy.binomial(n, k)
 
-    def sum(self, term: Callable[[Any], Any], first: int, last: Any) -> sympy.Expr:
+    def sum(
+        self, term: Callable[[sympy.Expr], sympy.Expr], first: int, last: int | sympy.Expr
+    ) -> sympy.Expr:
         """Σ as an unevaluated Sum; 0 where there is no term."""
         index = sympy.Dummy("l", integer=True, positive=True)
         if isinstance(last, int | sympy.Integer):
@@ -123,18 +124,18 @@ class SymbolicArithmetic(PlainGaps):
             self.reach[index] = int(last)
         return sympy.Sum(term(index), (index, first, last))
 
-    def minimum(self, *xs: Any) -> sympy.Expr:
+    def minimum(self, *xs: sympy.Expr) -> sympy.Expr:
         return Min(*xs)
 
-    def maximum(self, *xs: Any) -> sympy.Expr:
+    def maximum(self, *xs: sympy.Expr) -> sympy.Expr:
         if len(xs) == 2 and xs[0] == -xs[1]:
             return xs[0] if xs[0].is_nonnegative else sympy.Abs(xs[0], evaluate=False)
         return Max(*xs)
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: sympy.Expr) -> bool:
         return bool(x == 0)
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: sympy.Expr) -> bool:
         return bool(x == sympy.oo)
 
 
@@ -154,7 +155,7 @@ def _names(letters: str) -> list[str]:
     return [*letters, *(f"{letter}_{turn}" for turn in range(1, 80) for letter in letters)]
 
 
-def _named(e: sympy.Basic, indices: list[str], integrals: list[str]) -> Any:
+def _named(e: sympy.Basic, indices: list[str], integrals: list[str]) -> sympy.Basic:
     if not e.has(sympy.Sum, sympy.Integral):
         return e
     if isinstance(e, sympy.Sum | sympy.Integral):

@@ -66,7 +66,7 @@ def rdp(
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ."""
     guarantee = symacct.parse(expr).epsilon(delta, digits, **how)
-    print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json)
+    print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json)
 
 
 @expression_command("delta")
@@ -75,7 +75,7 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε."""
     guarantee = symacct.parse(expr).delta(epsilon, digits, **how)
-    print_guarantee(guarantee, ("δ", "ε"), guarantee.epsilon, as_json)
+    print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json)
 
 
 def print_guarantee(

@@ -205,7 +205,7 @@ def calibrate_command(
         (f"{symbol}, meets the target", number(found.meets)),
         (f"{symbol}, does not", number(found.fails)),
         ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
-        ("δ", given(guarantee.delta)),
+        ("δ", given(guarantee.given)),
         ("order α", f"{float(guarantee.alpha):.12g}"),
         ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
     )

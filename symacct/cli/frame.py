@@ -98,7 +98,10 @@ symbol_option = click.option(
 )
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
-    "--conversion", default="improved", show_default=True, help="classic, improved or optimal."
+    "--conversion",
+    default="improved",
+    show_default=True,
+    help="classic, improved or optimal, of one order; exact, the true profile.",
 )
 
 

@@ -18,9 +18,8 @@ from rich.text import Text
 from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
 from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
-from symacct.verify.bounds import decimal_text
+from symacct.verify.bounds import Truth, decimal_text
 from symacct.verify.report import finding_as_dict
-from symacct.verify.truth import Truth
 
 _SHOWN = 25
 _TRUTH_DIGITS = 10

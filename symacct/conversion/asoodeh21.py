@@ -14,12 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb
 
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, Arithmetic
 from symacct.conversion import bbghs20
 from symacct.conversion.conversion import Conversion, register
 from symacct.errors import PrecisionError
@@ -34,11 +33,11 @@ _LARGEST = 1e15
 _UNKNOWN = arb(0, "inf")
 
 
-def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
+def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
     """The least ε >= 0 such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
     if eps == 0:  # the two laws are one
         return arb(0)
-    most = bbghs20.epsilon(ctx, eps, alpha, delta)
+    most: arb = bbghs20.epsilon(ctx, eps, alpha, delta)
     if not most.is_finite():
         return most
     if most <= 0:
@@ -54,11 +53,11 @@ def epsilon(ctx: Any, eps: arb, alpha: arb, delta: arb) -> arb:
     return arb(0).union(most) if found is None else found.max(arb(0)).min(most)
 
 
-def log_delta(ctx: Any, eps: arb, alpha: arb, epsilon: arb) -> arb:
+def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
     """The least log δ such that D_α <= ε(α) implies (ε, δ)-DP, in certified balls."""
     if eps == 0:  # the two laws are one, and δ = 0
         return arb("-inf")
-    most = bbghs20.log_delta(ctx, eps, alpha, epsilon)
+    most: arb = bbghs20.log_delta(ctx, eps, alpha, epsilon)
     if not most.is_finite():
         return most
     if not eps > 0:

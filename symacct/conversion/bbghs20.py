@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from symacct.arithmetic import Arithmetic, Number
 from symacct.conversion.conversion import Conversion, register
 from symacct.sources import CKS20
 
 
-def epsilon(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def epsilon(ctx: Arithmetic, eps: Number, alpha: Number, delta: Number) -> Number:
     """ε = ε(α) + log((α−1)/α) − (log δ + log α)/(α−1)"""
     lam = alpha - 1
     return eps - ctx.log1p(1 / lam) - (ctx.log(delta) + ctx.log(alpha)) / lam
 
 
-def log_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+def log_delta(ctx: Arithmetic, eps: Number, alpha: Number, epsilon: Number) -> Number:
     """log δ = (α−1)(ε(α) − ε) − log(α−1) + α log(1 − 1/α)"""
     lam = alpha - 1
     return lam * (eps - epsilon) - ctx.log(lam) - alpha * ctx.log1p(1 / lam)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
+from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import UNSTATED, Source, check_stated
 from symacct.errors import DomainError, echo
 from symacct.theory import STATUS_REMEDY, check_proved, check_status
 
+#: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
+Formula: TypeAlias = Callable[[Arithmetic, Number, Number, Number], Number]
 _REMEDIES = {
     "one_valley": "one_valley=True if (α−1)·ε(δ) and log δ(ε) are proved convex in α where the CGF "
     "is, else False",
@@ -29,8 +32,8 @@ class Conversion:
 
     name: str
     source: Source
-    epsilon: Callable[..., Any]
-    log_delta: Callable[..., Any]
+    epsilon: Formula
+    log_delta: Formula
     one_valley: bool = UNSTATED
     #: As of a theorem: what is not proved never gives a guarantee.
     status: str = UNSTATED
@@ -42,10 +45,23 @@ class Conversion:
         check_status(f"conversion {self.name}", self.status)
 
 
-_conversions: dict[str, Conversion] = {}
+@dataclass(frozen=True, kw_only=True)
+class WholeProfile:
+    """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides."""
+
+    name: str
+    source: Source
+    status: str = UNSTATED
+
+    def __post_init__(self) -> None:
+        check_stated(f"conversion {self.name}", {"status": STATUS_REMEDY}, vars(self))
+        check_status(f"conversion {self.name}", self.status)
 
 
-def register(conversion: Conversion) -> None:
+_conversions: dict[str, Conversion | WholeProfile] = {}
+
+
+def register(conversion: Conversion | WholeProfile) -> None:
     """Make a conversion known by its name; DomainError for a name that is taken."""
     if conversion.name in _conversions:
         raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
@@ -57,19 +73,24 @@ def forget(name: str) -> None:
     del _conversions[named(name).name]
 
 
-def conversions() -> list[Conversion]:
-    """Every registered conversion."""
+def conversions() -> list[Conversion | WholeProfile]:
+    """Every registered conversion, and the exact profile."""
     return list(_conversions.values())
 
 
-def proved(name: str) -> Conversion:
+def of_one_order() -> list[Conversion]:
+    """The registered conversions but for the exact profile, which reads no curve."""
+    return [one for one in conversions() if isinstance(one, Conversion)]
+
+
+def proved(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`, for a guarantee; SoundnessError for one that is not proved."""
     found = named(name)
     check_proved(f"conversion {found.name}", found.status, "use one of symacct's own")
     return found
 
 
-def named(name: str) -> Conversion:
+def named(name: str) -> Conversion | WholeProfile:
     """The conversion called `name`; DomainError for an unknown one."""
     try:
         return _conversions[name]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from symacct.arithmetic import Arithmetic, Number
 from symacct.conversion.conversion import Conversion, register
 from symacct.sources import MIR17
 
 
-def epsilon(ctx: Any, eps: Any, alpha: Any, delta: Any) -> Any:
+def epsilon(ctx: Arithmetic, eps: Number, alpha: Number, delta: Number) -> Number:
     """ε = ε(α) + log(1/δ)/(α−1)"""
     return eps - ctx.log(delta) / (alpha - 1)
 
 
-def log_delta(ctx: Any, eps: Any, alpha: Any, epsilon: Any) -> Any:
+def log_delta(ctx: Arithmetic, eps: Number, alpha: Number, epsilon: Number) -> Number:
     """log δ = (α−1)(ε(α) − ε)"""
     return (alpha - 1) * (eps - epsilon)
 

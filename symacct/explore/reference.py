@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import symacct
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
+from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
 
@@ -50,7 +50,7 @@ class ReferenceTable:
     def to_json(self) -> str:
         """The table as JSON, numbers as text, with what computed it."""
         document = {
-            "symacct": symacct.__version__,
+            "symacct": __version__,
             "expression": self.expression,
             "ask": self.ask,
             "digits": self.digits,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -12,10 +11,10 @@ from symacct.claims import Claim, Source
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import Guarantee
 from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, Numeric, order
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node
-from symacct.sources import WORKS, Work
+from symacct.sources import WORKS
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
@@ -23,7 +22,7 @@ _BITS = 128
 STATED = "user"
 
 
-def cite(m: Node, alpha: Any = None, by: str | None = None) -> str:
+def cite(m: Node, alpha: Numeric | None = None, by: str | None = None) -> str:
     """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
 
     Without an order, at whole orders (2). `note` says where in each work. What a user states
@@ -41,7 +40,7 @@ def cite_guarantee(guarantee: Guarantee) -> str:
     return bibtex(sources_of(guarantee))
 
 
-def claim_at(m: Node, alpha: Any = None, by: str | None = None) -> Claim:
+def claim_at(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Claim:
     """What is claimed of ε(α), which names the theorems and curves that gave it."""
     at = 2 if alpha is None else order(alpha)
     with precision(_BITS):
@@ -91,46 +90,14 @@ def each_work(source: Source) -> Iterator[Source]:
 def _entry(key: str, places: list[str]) -> str:
     work, note = WORKS.get(key), "; ".join(places)
     if work is not None:
-        return _formatted(work.entry, work.key, [*_fields(work), ("note", note)])
+        return work.entry.removesuffix("}\n") + _note(note) + "}\n"
     if key == STATED:
         # Text between entries is ignored, but for the sign that starts one.
         return f"% stated by the user, nothing to cite: {note or 'a curve'}\n".replace("@", "at")
     # A source of the user's own theorem is not in the bibliography: its key and place are known.
-    return _formatted("misc", re.sub(r"[^\w.:-]", "-", key), [("title", key), ("note", note)])
+    name = re.sub(r"[^\w.:-]", "-", key)
+    return f"@misc{{{name},\n  title = {{{{{plain_tex(key)}}}}},\n{_note(note)}}}\n"
 
 
-def _fields(work: Work) -> Iterator[tuple[str, str]]:
-    """The fields of a work's entry, those that do not apply left empty."""
-    yield "author", work.authors
-    yield "title", work.title
-    where = {"article": "journal", "inproceedings": "booktitle"}.get(work.entry, "howpublished")
-    unpublished = work.entry == "misc" and work.eprint
-    yield where, f"{work.venue}:{work.eprint}" if unpublished else work.venue
-    yield "year", str(work.year)
-    for name in ("volume", "number", "pages", "doi"):
-        yield name, getattr(work, name)
-    if work.eprint:
-        yield "eprint", work.eprint
-        yield "archiveprefix", "arXiv"
-    yield "url", work.url or _link(work)
-
-
-def _link(work: Work) -> str:
-    if work.doi:
-        return f"https://doi.org/{work.doi}"
-    return f"https://arxiv.org/abs/{work.eprint}" if work.eprint else ""
-
-
-#: Fields that stand as they are; BibTeX styles hand them to \url or leave them alone.
-_VERBATIM = {"doi", "eprint", "url", "pages"}
-
-
-def _formatted(kind: str, key: str, fields: Iterable[tuple[str, str]]) -> str:
-    lines = [f"@{kind}{{{key},"]
-    for name, value in fields:
-        if value:
-            text = value if name in _VERBATIM else plain_tex(value)
-            # Double braces keep a title's capitals in every style.
-            text = f"{{{text}}}" if name == "title" else text
-            lines.append(f"  {name} = {{{text}}},")
-    return "\n".join([*lines, "}\n"])
+def _note(places: str) -> str:
+    return f"  note = {{{plain_tex(places)}}},\n" if places else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import sympy
 
@@ -101,7 +100,7 @@ _LEAVES = {
 }
 
 
-def value(number: Any) -> str:
+def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
     if not isinstance(number, Fraction):
         return str(number)

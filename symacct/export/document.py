@@ -13,7 +13,7 @@ from symacct import doors
 from symacct.claims import Claim, Kind, Relation, Source
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError
-from symacct.exact import INFINITY, exact, expression
+from symacct.exact import INFINITY, Numeric, exact, expression
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.latex import Display
 from symacct.export.latex_names import SymbolNames
@@ -49,10 +49,10 @@ _RELATIONS = {
 
 def paper(
     m: Node,
-    alphas: Iterable[Any] = ORDERS,
-    delta: Any = None,
+    alphas: Iterable[Numeric] = ORDERS,
+    delta: Numeric | None = None,
     names: Mapping[Any, str] | None = None,
-    values: Mapping[Any, Any] | None = None,
+    values: Mapping[str | sympy.Symbol, Numeric] | None = None,
     by: str | None = None,
     digits: int = 6,
 ) -> str:
@@ -95,7 +95,7 @@ def paper(
     return "\n".join([*_preamble(), *parts, *_bibliography(sources), r"\end{document}", ""])
 
 
-def _with_values(m: Node, values: Mapping[Any, Any] | None) -> Node:
+def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric] | None) -> Node:
     """The node with numbers put in; all of them, if any."""
     values = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = m.subs(values) if values else m
@@ -165,7 +165,7 @@ def _letter(name: str) -> str:
     return {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}.get(name) or SymbolNames()(name)
 
 
-def _value(value: Any, printer: Printer) -> str | None:
+def _value(value: object, printer: Printer) -> str | None:
     """A parameter in mathematics; None for what is no number."""
     if isinstance(value, sympy.Expr):
         return printer.doprint(value)
@@ -214,7 +214,11 @@ def _cited(source: Source) -> str:
 
 
 def _values(
-    m: Node, alphas: Iterable[Any], by: str | None, digits: int, values: Mapping[Any, Any]
+    m: Node,
+    alphas: Iterable[Numeric],
+    by: str | None,
+    digits: int,
+    values: Mapping[str | sympy.Symbol, Numeric],
 ) -> Iterator[str]:
     """The table, and the numbers put in for the symbols."""
     said = [
@@ -228,7 +232,7 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
-    delta = rational_text(found.delta, _DELTA_DIGITS, up=True)
+    delta = rational_text(found.given, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
         rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
@@ -255,11 +259,12 @@ def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
         if work is None:
             yield f"{plain_tex(key)}."
             continue
-        venue = [] if work.venue == "arXiv" else [plain_tex(work.venue)]
-        where = [*venue, *([f"arXiv:{work.eprint}"] if work.eprint else [])]
+        known = work.fields()
+        where = [known[at] for at in ("journal", "booktitle", "howpublished") if at in known]
+        eprint = [f"arXiv:{known['eprint']}"] if "eprint" in known else []
         yield (
-            f"{plain_tex(work.authors.replace(' and ', ', '))}. "
-            rf"\emph{{{plain_tex(work.title)}}}. {', '.join(where)}, {work.year}."
+            f"{known['author'].replace(' and ', ', ')}. \\emph{{{known['title']}}}. "
+            f"{', '.join(dict.fromkeys([*where, *eprint]))}, {known['year']}."
         )
     yield r"\end{thebibliography}"
 

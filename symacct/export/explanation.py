@@ -15,7 +15,7 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import claim_as_dict
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
-from symacct.exact import order
+from symacct.exact import Numeric, Order, order
 from symacct.expr import Node
 from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
@@ -63,7 +63,7 @@ class Explanation:
         }
 
 
-def explain(m: Node, alpha: Any = None) -> Explanation:
+def explain(m: Node, alpha: Numeric | None = None) -> Explanation:
     """The explanation of m's curve at an order, by default at whole orders (2)."""
     goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
     with precision(_BITS):
@@ -71,7 +71,7 @@ def explain(m: Node, alpha: Any = None) -> Explanation:
         return _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
 
 
-def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Any, count: int) -> Explanation:
+def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:
     node = curve.node
     claim = curve.claim(alpha)
     if isinstance(curve, LeafCurve):
@@ -93,7 +93,7 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Any, count: int) -
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A parameter, whatever the length of its integers."""
     number = isinstance(value, int | Fraction | sympy.Expr) and not isinstance(value, bool)
     return (

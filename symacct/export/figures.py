@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, MissingPackageError, StorageError, echo
 from symacct.exact import INFINITY
 from symacct.export.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = ("pgf", "pdf", "png", "svg")
 #: Orders up to which each has a tick with its number.
@@ -19,14 +22,13 @@ _DEFAULT_FONT = "\\providecommand{\\mathdefault}[1]{#1}\n"
 _PGF = {"pgf.texsystem": "pdflatex", "pgf.rcfonts": False}
 
 
-def figure(table: Table) -> Any:
+def figure(table: Table) -> Figure:
     """The columns of a table over the order, as a matplotlib Figure with logarithmic axes.
 
     Values are float64 rounded in their sound direction; ∞ and open cells are left out. Raises
     DomainError where nothing finite and positive is left, MissingPackageError without matplotlib.
     """
-    Figure = matplotlib_module().figure.Figure  # noqa: N806
-    drawn = Figure(figsize=(4.5, 3), layout="constrained")
+    drawn = matplotlib_module().figure.Figure(figsize=(4.5, 3), layout="constrained")
     axes = drawn.add_subplot(xscale="log", yscale="log", xlabel=r"order $\alpha$")
     axes.set_ylabel(r"$\epsilon(\alpha)$")
     for column in table.columns:
@@ -50,7 +52,7 @@ def figure(table: Table) -> Any:
     return drawn
 
 
-def save(figure: Any, path: str | Path) -> Path:
+def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure by its suffix: .pgf is drawn by LaTeX where it is read, and needs pdflatex."""
     path = Path(path)
     suffix = path.suffix.removeprefix(".")

@@ -37,10 +37,10 @@ def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
     }
 
 
-def _is_node(value: Any) -> bool:
+def _is_node(value: object) -> bool:
     return isinstance(value, dict) and set(value) == {"node"}
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

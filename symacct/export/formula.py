@@ -21,7 +21,7 @@ from symacct.arithmetic.symbolic import SymbolicArithmetic, with_indices
 from symacct.claims import Claim
 from symacct.errors import AssumptionError, DomainError, OrderError, SymacctError
 from symacct.evaluation import goal_of
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
 from symacct.expr import Node, as_node
 from symacct.symbols import alpha as ALPHA
@@ -35,7 +35,7 @@ SHORT = 10
 INDEX = sympy.Symbol("l", positive=True, integer=True)
 
 
-def formula(m: Node, alpha: Any = None, by: str | None = None) -> sympy.Expr:
+def formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
     """ε(α) as a SymPy expression, sums and binomials kept.
 
     Without an order the formula is in `symacct.symbols.alpha`, which stands for a whole order
@@ -76,7 +76,7 @@ class _Expansion:
     def __init__(self) -> None:
         self.terms = 0
 
-    def __call__(self, e: Any, values: Mapping[Any, Any]) -> Any:
+    def __call__(self, e: sympy.Expr, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
         if e in values:
             return values[e]
         if isinstance(e, sympy.Sum):
@@ -85,7 +85,7 @@ class _Expansion:
             return e
         return e.func(*(self(argument, values) for argument in e.args))
 
-    def _sum(self, e: sympy.Sum, values: Mapping[Any, Any]) -> Any:
+    def _sum(self, e: sympy.Sum, values: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
         ((index, *ends),) = e.limits
         first, last = (self(end, values) for end in ends)
         if not (first.is_Integer and last.is_Integer):
@@ -118,7 +118,7 @@ class Definition:
 class Formula:
     """ε(α) at one order, in terms of names that are defined in the order of their use."""
 
-    order: Any
+    order: Order
     expression: sympy.Expr
     definitions: tuple[Definition, ...]
     claim: Claim
@@ -133,7 +133,7 @@ class Formula:
         return "\n".join(lines)
 
 
-def named_formula(m: Node, alpha: Any = None, by: str | None = None) -> Formula:
+def named_formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Formula:
     """The formula in which a curve that is read more than once has a name, and is written once.
 
     >>> import sympy
@@ -146,7 +146,9 @@ def named_formula(m: Node, alpha: Any = None, by: str | None = None) -> Formula:
     return named_formulas(m, [alpha], by)[0]
 
 
-def named_formulas(m: Node, alphas: Iterable[Any], by: str | None = None) -> list[Formula]:
+def named_formulas(
+    m: Node, alphas: Iterable[Numeric | None], by: str | None = None
+) -> list[Formula]:
     """The formulas at several orders, a name meaning the same in all of them.
 
     An order at which there is none is left out; raises what `formula` does where none is left.
@@ -197,7 +199,7 @@ def _lengths(m: Node, by: str | None) -> tuple[frozenset[Named], frozenset[Named
 class _Draft:
     """The formula at one order, and what the names stand for that it reads, directly or not."""
 
-    def __init__(self, m: Node, at: Any, by: str | None, names: Names) -> None:
+    def __init__(self, m: Node, at: Order, by: str | None, names: Names) -> None:
         self.at, self.names = at, names
         self.taken = _taken(m)
         self.writing = Writing(goal_of(m, by), by, names)
@@ -249,7 +251,7 @@ class _Draft:
                     if value is not None:
                         self._define(value)
 
-    def _value(self, named: Named, at: Any, asked: Any) -> sympy.Expr | None:
+    def _value(self, named: Named, at: Order, asked: Order | None) -> sympy.Expr | None:
         writing = self.writing if named.by == self.writing.by else self.writing.default()
         if named.letter == "B":
             sums = differences.dispatch(SymbolicArithmetic)
@@ -260,7 +262,9 @@ class _Draft:
             return None
         return self._written(writing, writing.body(named.node), at, asked)
 
-    def _written(self, writing: Writing, curve: Callable[[Any], Any], at: Any, asked: Any) -> Any:
+    def _written(
+        self, writing: Writing, curve: Callable[[Any], Any], at: Order, asked: Order | None
+    ) -> sympy.Expr:
         writing.asked = asked
         return with_indices(sympy.sympify(curve(at)), self.taken)
 
@@ -276,7 +280,7 @@ def _order_meant(named: Named, at: sympy.Expr) -> sympy.Expr:
     return REAL if at.has(REAL) else ALPHA
 
 
-def _order(m: Node, alpha: Any) -> Any:
+def _order(m: Node, alpha: Numeric | None) -> Order:
     """The order asked for, where no parameter has the name of the order."""
     as_node(m, "expression")
     if alpha is None:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from symacct.errors import MissingPackageError
 from symacct.expr import Node
@@ -70,7 +69,7 @@ class Graph:
         )  # fmt: skip
         return drawn.stdout
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         """For Jupyter: the picture where there is Graphviz, and text everywhere."""
         picture = {"image/svg+xml": self.svg()} if shutil.which("dot") else {}
         return {"text/plain": str(self), **picture}

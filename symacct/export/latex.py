@@ -14,7 +14,7 @@ import sympy
 
 from symacct.claims import Kind
 from symacct.errors import DomainError, SymacctError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Numeric
 from symacct.export.formula import named_formulas
 from symacct.export.latex_names import SymbolNames
 from symacct.export.latex_printer import WIDTH, Printer, bracketed, width_of
@@ -31,7 +31,10 @@ _RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
 
 
 def latex(
-    m: Node, alpha: Any = None, names: Mapping[Any, str] | None = None, by: str | None = None
+    m: Node,
+    alpha: Numeric | None = None,
+    names: Mapping[Any, str] | None = None,
+    by: str | None = None,
 ) -> str:
     r"""ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
 
@@ -79,7 +82,7 @@ class Display:
     def __init__(
         self,
         m: Node,
-        alpha: Any = None,
+        alpha: Numeric | None = None,
         names: Mapping[Any, str] | None = None,
         by: str | None = None,
     ) -> None:

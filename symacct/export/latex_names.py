@@ -48,6 +48,9 @@ _ESCAPED = {
     " ": r"\ ",
 }
 _PART = re.compile(r"[A-Za-z]+|\d+")
+_NAME = re.compile(r"(?:c*a(?:_a(?:\^a)?|\^a(?:_a)?)?)*")
+_GROUP = re.compile(rf"\{{{_NAME.pattern}\}}")
+_DEEPEST = 20
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\[ ,;:!]|[{}^_]|[A-Za-z0-9 .,:;+\-=()|*/]", re.ASCII)
 
 
@@ -79,10 +82,10 @@ def _word(word: str) -> str:
 
 def _spelled(name: str) -> str:
     """Any name, sign by sign; Greek letters as their commands."""
-    letter = _greek(name)
+    letter = greek(name)
     if letter is not None:
         return letter
-    signs = [_ESCAPED.get(sign) or _greek(sign) or sign for sign in name]
+    signs = [_ESCAPED.get(sign) or greek(sign) or sign for sign in name]
     unknown = next((sign for sign in signs if len(sign) == 1 and not _is_printable(sign)), None)
     if unknown is not None or not name:
         raise DomainError(
@@ -93,8 +96,8 @@ def _spelled(name: str) -> str:
     return rf"\mathrm{{{''.join(signs)}}}"
 
 
-def _greek(sign: str) -> str | None:
-    """A Greek letter's command."""
+def greek(sign: str) -> str | None:
+    """A Greek letter's command; None for another sign."""
     if len(sign) != 1 or sign.isascii():
         return None
     words = unicodedata.name(sign, "").split()
@@ -131,81 +134,34 @@ class SymbolNames:
         return self._given.get(name) or symbol_latex(name)
 
 
-def checked(tex: Any, what: str) -> str:
+def checked(tex: object, what: str) -> str:
     """`tex` if it is LaTeX that names something, and nothing else."""
-    try:
-        if not isinstance(tex, str) or not tex.strip():
-            raise _Fault("text")
-        _Reader(tex).read()
-    except _Fault as fault:
+    fault = _fault(tex) if isinstance(tex, str) and tex.strip() else "text"
+    if fault is not None:
         raise DomainError(
             f"names: found {echo(tex)} for {what}, needed {fault}; a name is made of letters, "
             "digits, "
             r"_, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
-        ) from None
-    return tex.strip()
+        )
+    return str(tex).strip()
 
 
-class _Fault(Exception):  # caught where the name is known
-    """What was needed in a name."""
+def _fault(tex: str) -> str | None:
+    """What is needed instead where this is no name = { item }; None where it is one.
 
-
-class _Reader:
-    """name = { item },  item = atom { "_" atom | "^" atom },
-    atom = letter | sign | "{" name "}" | command [ atom ]; each script at most once.
+    item = atom with at most one "_" atom and one "^" atom behind it,
+    atom = letter | sign | "{" name "}" | command [ atom ], no bare command [ atom ] as a script.
     """
-
-    def __init__(self, tex: str) -> None:
-        self.tokens: list[str] = []
-        place = 0
-        while place < len(tex):
-            match = _TOKEN.match(tex, place)
-            if match is None:
-                raise _Fault(f"no sign {echo(tex[place])}")
-            place = match.end()
-            if match[0] != " ":
-                self.tokens.append(match[0])
-        self.tokens.append("")
-
-    @property
-    def ahead(self) -> str:
-        return self.tokens[0]
-
-    def read(self) -> None:
-        self.name(0)
-        if self.ahead:
-            raise _Fault("braces that match")
-
-    def name(self, depth: int) -> None:
-        if depth > 20:
-            raise _Fault("at most 20 braces in one another")
-        while self.ahead not in ("", "}"):
-            self.item(depth)
-
-    def item(self, depth: int) -> None:
-        self.atom(depth)
-        seen = set()
-        while self.ahead in ("_", "^"):
-            script = self.tokens.pop(0)
-            if script in seen:
-                raise _Fault(f"one {script} after each sign")
-            seen.add(script)
-            if self.ahead[1:] in _TAKING and self.ahead[0] == "\\":
-                raise _Fault(f"braces after {script}")
-            self.atom(depth)
-
-    def atom(self, depth: int) -> None:
-        piece = self.ahead
-        if piece in ("", "}", "_", "^"):
-            raise _Fault(f"something before {echo(piece)}" if piece else "something at the end")
-        self.tokens.pop(0)
-        if piece == "{":
-            self.name(depth + 1)
-            if self.ahead != "}":
-                raise _Fault("braces that match")
-            self.tokens.pop(0)
-        elif piece[0] == "\\" and piece[1:].isalpha():
-            if piece[1:] not in NAMING_COMMANDS:
-                raise _Fault(f"no command {piece}")
-            if piece[1:] in _TAKING:
-                self.atom(depth)
+    pieces, shape = _TOKEN.findall(tex), ""
+    for piece in pieces:
+        if piece[0] == "\\" and piece[1:].isalpha() and piece[1:] not in NAMING_COMMANDS:
+            return f"no command {piece}"
+        if piece != " ":
+            shape += "c" if piece[1:] in _TAKING else piece if piece in "{}^_" else "a"
+    if "".join(pieces) != tex:
+        return "no other sign"
+    for _ in range(_DEEPEST):
+        shape = _GROUP.sub("a", shape)  # the innermost braces
+    if "{" in shape or "}" in shape:
+        return f"braces that match, at most {_DEEPEST} in one another"
+    return None if _NAME.fullmatch(shape) else "a sign before and behind each _ and ^, each once"

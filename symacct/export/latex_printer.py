@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import sympy
 from sympy.core.function import AppliedUndef
@@ -35,7 +34,7 @@ class Printer(LatexPrinter):
 
     # --- atoms and functions
 
-    def _print_Symbol(self, symbol: sympy.Symbol, style: Any = None) -> str:  # noqa: N802
+    def _print_Symbol(self, symbol: sympy.Symbol, style: str | None = None) -> str:  # noqa: N802
         return self.names(symbol.name)
 
     _print_Dummy = _print_Symbol  # noqa: N815
@@ -49,61 +48,61 @@ class Printer(LatexPrinter):
         sign = "- " if number.p < 0 else ""
         return rf"{sign}\frac{{{top.lstrip('-')}}}{{{bottom}}}"
 
-    def _print_Infinity(self, e: Any) -> str:  # noqa: N802
+    def _print_Infinity(self, e: sympy.Expr) -> str:  # noqa: N802
         return r"\infty"
 
-    def _print_AppliedUndef(self, e: Any) -> str:  # noqa: N802
+    def _print_AppliedUndef(self, e: sympy.Expr) -> str:  # noqa: N802
         letter, _, number = e.func.__name__.partition("_")
         name = rf"\{letter}" if len(letter) > 1 else letter
         number = r"\mathcal{M}" if number == "M" else number
         return f"{name}_{{{number}}}{bracketed(self._print(e.args[0]))}"
 
-    def _print_Function(self, e: Any, exp: Any = None) -> str:  # noqa: N802
+    def _print_Function(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         return self._print_AppliedUndef(e)
 
-    def _print_log(self, e: Any, exp: Any = None) -> str:
+    def _print_log(self, e: sympy.Expr, exp: str | None = None) -> str:
         return rf"\log{bracketed(self._print(e.args[0]))}"
 
-    def _print_loggamma(self, e: Any, exp: Any = None) -> str:
+    def _print_loggamma(self, e: sympy.Expr, exp: str | None = None) -> str:
         return rf"\log\Gamma{bracketed(self._print(e.args[0]))}"
 
-    def _print_polygamma(self, e: Any, exp: Any = None) -> str:
+    def _print_polygamma(self, e: sympy.Expr, exp: str | None = None) -> str:
         return rf"\psi{bracketed(self._print(e.args[1]))}"
 
-    def _print_exp(self, e: Any, exp: Any = None) -> str:
+    def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
         base, exponent = as_power(e)
         return f"{'e' if base is sympy.E else self._base(base)}^{{{self._script(exponent)}}}"
 
     _print_ExpBase = _print_exp  # noqa: N815
 
-    def _print_factorial(self, e: Any, exp: Any = None) -> str:
+    def _print_factorial(self, e: sympy.Expr, exp: str | None = None) -> str:
         return f"{self._factor(e.args[0])}!"
 
-    def _print_factorial2(self, e: Any, exp: Any = None) -> str:
+    def _print_factorial2(self, e: sympy.Expr, exp: str | None = None) -> str:
         return f"{self._factor(e.args[0])}!!"
 
-    def _print_floor(self, e: Any, exp: Any = None) -> str:
+    def _print_floor(self, e: sympy.Expr, exp: str | None = None) -> str:
         with_script = rf"\lfloor {self._script(e.args[0])} \rfloor"
         return with_script if exp is None else f"{with_script}^{{{exp}}}"
 
-    def _print_binomial(self, e: Any, exp: Any = None) -> str:
+    def _print_binomial(self, e: sympy.Expr, exp: str | None = None) -> str:
         upper, lower = map(self._script, e.args)
         plain = rf"\binom{{{upper}}}{{{lower}}}"
         return plain if exp is None else f"{plain}^{{{exp}}}"
 
-    def _print_Abs(self, e: Any, exp: Any = None) -> str:  # noqa: N802
+    def _print_Abs(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         return bracketed(self._print(e.args[0]), "|")
 
-    def _print_Min(self, e: Any, exp: Any = None) -> str:  # noqa: N802
+    def _print_Min(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         return rf"\min{bracketed(self._listed(e.args), '{')}"
 
-    def _print_Max(self, e: Any, exp: Any = None) -> str:  # noqa: N802
+    def _print_Max(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         return rf"\max{bracketed(self._listed(e.args), '{')}"
 
-    def _listed(self, es: Iterable[Any]) -> str:
+    def _listed(self, es: Iterable[sympy.Expr]) -> str:
         return r",\, ".join(map(self._print, in_order(es)))
 
-    def _print_Piecewise(self, e: Any) -> str:  # noqa: N802
+    def _print_Piecewise(self, e: sympy.Expr) -> str:  # noqa: N802
         rows = [
             rf"{self._print(value)} & "
             + (r"\text{otherwise}" if condition == True else self._print(condition))  # noqa: E712
@@ -111,31 +110,31 @@ class Printer(LatexPrinter):
         ]
         return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
 
-    def _print_Relational(self, e: Any) -> str:  # noqa: N802
+    def _print_Relational(self, e: sympy.Expr) -> str:  # noqa: N802
         signs = {"<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq", "==": "=", "!=": r"\neq"}
         return f"{self._print(e.lhs)} {signs[e.rel_op]} {self._print(e.rhs)}"
 
     # --- sums and integrals
 
-    def _print_Sum(self, e: Any) -> str:  # noqa: N802
+    def _print_Sum(self, e: sympy.Expr) -> str:  # noqa: N802
         return f"{self.sum_sign(e)} {self._factor(e.function)}"
 
-    def sum_sign(self, e: Any) -> str:
+    def sum_sign(self, e: sympy.Expr) -> str:
         ((index, first, last),) = e.limits
         first, last = self._print(first), self._script(last)
         return rf"\sum_{{{self._print(index)}={first}}}^{{{last}}}"
 
-    def _print_Integral(self, e: Any) -> str:  # noqa: N802
+    def _print_Integral(self, e: sympy.Expr) -> str:  # noqa: N802
         variable = self._print(e.limits[0][0])
         return rf"{self.integral_sign(e)} {self._factor(e.function)} \, d{variable}"
 
-    def integral_sign(self, e: Any) -> str:
+    def integral_sign(self, e: sympy.Expr) -> str:
         ((_, first, last),) = e.limits
         return rf"\int_{{{self._script(first)}}}^{{{self._script(last)}}}"
 
     # --- powers, products, sums of terms
 
-    def _print_Pow(self, e: Any) -> str:  # noqa: N802
+    def _print_Pow(self, e: sympy.Expr) -> str:  # noqa: N802
         base, exponent = e.args
         if base is sympy.E:
             return f"e^{{{self._script(exponent)}}}"
@@ -145,12 +144,12 @@ class Printer(LatexPrinter):
             return self._print_Mul(e)
         return f"{self._base(base)}^{{{self._script(exponent)}}}"
 
-    def _base(self, base: Any) -> str:
+    def _base(self, base: sympy.Expr) -> str:
         plain = base.is_Symbol or (base.is_Integer and base >= 0)
         text = self._print(base)
         return text if plain else bracketed(text)
 
-    def _print_Mul(self, e: Any) -> str:  # noqa: N802
+    def _print_Mul(self, e: sympy.Expr) -> str:  # noqa: N802
         sign, small, tall, below = self.parts(e)
         if self._in_script:
             over = self._juxtaposed([*small, *tall]) or "1"
@@ -163,12 +162,14 @@ class Printer(LatexPrinter):
         fraction = rf"\frac{{{self._alone(small) or 1}}}{{{self._alone(below)}}}"
         return f"{sign}{fraction} {self._juxtaposed(tall)}".rstrip()
 
-    def parts(self, e: Any) -> tuple[str, list[Any], list[Any], list[Any]]:
+    def parts(
+        self, e: sympy.Expr
+    ) -> tuple[str, list[sympy.Expr], list[sympy.Expr], list[sympy.Expr]]:
         """A product's sign, its factors for the numerator, those beside it, the denominator."""
         number, rest = e.as_coeff_Mul(rational=True)
         factors = list(sympy.Mul.make_args(rest)) if rest != 1 else []
-        over: list[Any] = []
-        below: list[Any] = []
+        over: list[sympy.Expr] = []
+        below: list[sympy.Expr] = []
         for factor in factors:
             base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sympy.S.One)
             if base is not sympy.E and not base.is_Rational and _is_negative(exponent):
@@ -182,7 +183,7 @@ class Printer(LatexPrinter):
         small, tall = self._split(over) if below else ([], over)
         return sign, small, tall, below
 
-    def _split(self, over: list[Any]) -> tuple[list[Any], list[Any]]:
+    def _split(self, over: list[sympy.Expr]) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
         """The factors of a numerator, and those that read better beside the fraction."""
         high = sympy.Sum, sympy.Integral, sympy.log, sympy.Min, sympy.Max, sympy.binomial
         small = [one for one in over if not one.has(*high)]
@@ -190,25 +191,25 @@ class Printer(LatexPrinter):
             small = [one for one in small if _rank(one) < 2]
         return small, [one for one in over if one not in small]
 
-    def _juxtaposed(self, factors: Sequence[Any]) -> str:
+    def _juxtaposed(self, factors: Sequence[sympy.Expr]) -> str:
         return " ".join(
             self._factor(one, last=place == len(factors) - 1) for place, one in enumerate(factors)
         )
 
-    def _alone(self, factors: Sequence[Any]) -> str:
+    def _alone(self, factors: Sequence[sympy.Expr]) -> str:
         """A numerator or denominator: one sum needs no brackets."""
         return self._print(factors[0]) if len(factors) == 1 else self._juxtaposed(factors)
 
-    def _factor(self, e: Any, last: bool = True) -> str:
+    def _factor(self, e: sympy.Expr, last: bool = True) -> str:
         """A factor of a product; sums of terms in brackets, and what would swallow the rest."""
         text = self._print(e)
         swallows = isinstance(e, sympy.Sum | sympy.Integral | sympy.Piecewise) and not last
         return bracketed(text) if e.is_Add or swallows else text
 
-    def _print_Add(self, e: Any, order: Any = None) -> str:  # noqa: N802
+    def _print_Add(self, e: sympy.Expr, order: str | None = None) -> str:  # noqa: N802
         return "".join(self.terms(e)).removeprefix(" + ")
 
-    def terms(self, e: Any) -> list[str]:
+    def terms(self, e: sympy.Expr) -> list[str]:
         """The terms in the order they are read, each with its sign before it."""
         return [self.signed(self._print(term)) for term in in_order(e.args, adding=True)]
 
@@ -216,7 +217,7 @@ class Printer(LatexPrinter):
     def signed(text: str) -> str:
         return f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
 
-    def _script(self, e: Any) -> str:
+    def _script(self, e: sympy.Expr) -> str:
         """In a script or an exponent, where fractions are slashes."""
         before, self._in_script = self._in_script, True
         try:
@@ -226,7 +227,7 @@ class Printer(LatexPrinter):
 
     # --- several lines
 
-    def lines(self, e: Any, width: float = WIDTH, first: float | None = None) -> list[str]:
+    def lines(self, e: sympy.Expr, width: float = WIDTH, first: float | None = None) -> list[str]:
         """The expression on lines no wider than `width`, the first no wider than `first`.
 
         What cannot be broken stays on one line.
@@ -254,7 +255,7 @@ class Printer(LatexPrinter):
             return self._lines_of_product(e, width, first)
         return [text]
 
-    def _lines_of_terms(self, e: Any, width: float, first: float) -> list[str]:
+    def _lines_of_terms(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """As many terms on a line as it holds; a long one starts a line unless that is empty."""
         found = [""]
         for term in in_order(e.args, adding=True):
@@ -273,7 +274,7 @@ class Printer(LatexPrinter):
                 found += rest
         return [line.strip() for line in found]
 
-    def _lines_of_choice(self, e: Any, width: float, first: float) -> list[str]:
+    def _lines_of_choice(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """min{ … } with as many of its arguments on a line as it holds."""
         name = r"\max" if isinstance(e, sympy.Max) else r"\min"
         found = [rf"{name} \biggl\{{ "]
@@ -293,7 +294,7 @@ class Printer(LatexPrinter):
             found[-1] += mark
         return [line.strip() for line in found]
 
-    def _inside(self, name: str, e: Any, width: float, first: float) -> list[str]:
+    def _inside(self, name: str, e: sympy.Expr, width: float, first: float) -> list[str]:
         """name( … ) with the brackets around several lines."""
         opening = rf"{name} \biggl( ".lstrip()
         begun, *rest = self.lines(e, width - 3, first - width_of(opening) - 1)
@@ -301,7 +302,7 @@ class Printer(LatexPrinter):
         lines[-1] += r" \biggr)"
         return lines
 
-    def _lines_of_product(self, e: Any, width: float, first: float) -> list[str]:
+    def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """What stands before the widest factor, then that factor over several lines.
 
         Where that leaves it no room, the factors on lines of their own.
@@ -318,7 +319,7 @@ class Printer(LatexPrinter):
         return self._lines_of_factors(start, tall, width, first)
 
     def _lines_of_factors(
-        self, start: str, factors: Sequence[Any], width: float, first: float
+        self, start: str, factors: Sequence[sympy.Expr], width: float, first: float
     ) -> list[str]:
         """As many factors on a line as it holds, each further line after a dot."""
         found = [start]
@@ -333,7 +334,7 @@ class Printer(LatexPrinter):
                 found += self._after(r"\cdot", factor, width, width)
         return [line for line in found if line]
 
-    def _after(self, before: str, e: Any, width: float, first: float) -> list[str]:
+    def _after(self, before: str, e: sympy.Expr, width: float, first: float) -> list[str]:
         """A product whose last factor is broken."""
         if e.is_Add:
             return self._inside(before, e, width, first)
@@ -342,8 +343,8 @@ class Printer(LatexPrinter):
 
 
 def _with_root_of_two_pi(
-    number: sympy.Rational, over: list[Any], below: list[Any]
-) -> tuple[sympy.Rational, list[Any], list[Any]]:
+    number: sympy.Rational, over: list[sympy.Expr], below: list[sympy.Expr]
+) -> tuple[sympy.Rational, list[sympy.Expr], list[sympy.Expr]]:
     """√2/√π as 2/√(2π), the way the normal density is written."""
     two, pi = sympy.sqrt(2), sympy.sqrt(sympy.pi)
     if two not in over or pi not in below:
@@ -353,7 +354,7 @@ def _with_root_of_two_pi(
     return 2 * number, over, [root, *(one for one in below if one != pi)]
 
 
-def as_power(e: Any) -> tuple[Any, Any]:
+def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     """Base and exponent; e^{k log x} is x^k."""
     if not isinstance(e, sympy.exp):
         return e.as_base_exp()
@@ -361,7 +362,7 @@ def as_power(e: Any) -> tuple[Any, Any]:
     return (logs[0].args[0], e.args[0] / logs[0]) if len(logs) == 1 else (sympy.E, e.args[0])
 
 
-def in_order(es: Iterable[Any], adding: bool = False) -> list[Any]:
+def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]:
     """Factors or terms in the order of reading: the plain before the long.
 
     Of terms, a positive number comes first if something long follows, a negative one last.
@@ -371,7 +372,7 @@ def in_order(es: Iterable[Any], adding: bool = False) -> list[Any]:
         return sorted(listed, key=_rank)
     long = any(_rank(one) > 1 or _is_negative(one) for one in listed if not one.is_number)
 
-    def place(term: Any) -> tuple[int, int]:
+    def place(term: sympy.Expr) -> tuple[int, int]:
         if term.is_Rational:
             return (-1 if term > 0 and long else 9, 0)
         return (_rank(term), int(_is_negative(term)))
@@ -384,11 +385,11 @@ def in_order(es: Iterable[Any], adding: bool = False) -> list[Any]:
     return ordered
 
 
-def _is_negative(e: Any) -> bool:
+def _is_negative(e: sympy.Expr) -> bool:
     return bool(e.as_coeff_Mul(rational=True)[0] < 0)
 
 
-def _rank(e: Any) -> int:
+def _rank(e: sympy.Expr) -> int:
     """The place of a factor or term: numbers, symbols, binomials, powers, brackets, sums."""
     if e.is_Rational:
         return 0

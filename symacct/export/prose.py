@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from symacct.export.latex_names import GREEK
+from symacct.export.latex_names import greek
 from symacct.export.plain_tex import plain_tex
 
 _SIGNS = {
@@ -146,16 +145,5 @@ def _piece(text: str, place: int) -> tuple[str | None, int]:
             return _SIGNS[sign], length
     if sign in "{}^_" or _PLAIN.fullmatch(sign):
         return sign, 1
-    return (f"{_greek(sign)} " if _greek(sign) else None), 1
-
-
-def _greek(sign: str) -> str:
-    """The command of a Greek letter; nothing for another sign."""
-    if sign.isascii():
-        return ""
-    words = unicodedata.name(sign, "").split()
-    if len(words) != 4 or words[0] != "GREEK":
-        return ""
-    name = words[3].lower().replace("lamda", "lambda")
-    name = name.capitalize() if words[1] == "CAPITAL" else name
-    return f"\\{name}" if name in GREEK else ""
+    letter = greek(sign)
+    return (f"{letter} " if letter else None), 1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Any
 
 import flint
 
@@ -16,7 +15,7 @@ from symacct import doors
 from symacct.claims import Kind, Source
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import DomainError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Exact, Order
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import describe, neighbours
 from symacct.export.fingerprint import fingerprint
@@ -25,6 +24,7 @@ from symacct.expr import Node
 from symacct.mechanisms.curve import Curve
 from symacct.rounding import exact_decimal, given
 from symacct.theory import named as named_theorem
+from symacct.version import __version__
 
 _DIGITS = 4  # of the number asked for
 _KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
@@ -95,7 +95,7 @@ def _pair(guarantee: Guarantee) -> str:
     return f"(ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
 
 
-def _number(value: Any) -> str:
+def _number(value: Enclosure | Exact) -> str:
     """The number asked for rounded up; the one given as it is."""
     return value.rounded(_DIGITS) if isinstance(value, Enclosure) else given(value)
 
@@ -130,7 +130,7 @@ def _citations(sources: tuple[Source, ...], form: Form) -> str:
     return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
 
 
-def _order(alpha: Any) -> str:
+def _order(alpha: Order) -> str:
     exact = Fraction(alpha)
     if exact.denominator == 1:
         return str(exact)
@@ -157,11 +157,9 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
 
 def _computed(m: Node, form: Form) -> str:
     """The programs and the expression, so that the number can be had again."""
-    import symacct
-
     programs = ", ".join(
         [
-            f"symacct {symacct.__version__}",
+            f"symacct {__version__}",
             f"python-flint {version('python-flint')} (FLINT {flint.__FLINT_VERSION__})",
             f"SymPy {version('sympy')}",
             f"mpmath {version('mpmath')}",

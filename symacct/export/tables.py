@@ -13,14 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from symacct import doors, sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SymacctError, echo
-from symacct.exact import INFINITY, order
+from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node, as_node
@@ -52,7 +51,7 @@ class Column:
 class Table:
     """ε(α) at some orders, a column for each bound."""
 
-    orders: tuple[Any, ...]
+    orders: tuple[Order, ...]
     columns: tuple[Column, ...]
 
     def csv(self) -> str:
@@ -104,7 +103,7 @@ class Table:
         return text
 
 
-def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = ()) -> Table:
+def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str] = ()) -> Table:
     """ε(α) of `m` at the orders `alphas`, with a column for each theorem of `by`, else the default.
 
     A theorem that says nothing at an order leaves its cell open. Raises as `rdp` does, and
@@ -139,7 +138,7 @@ def table(m: Node, alphas: Iterable[Any], digits: int = 6, by: Sequence[str] = (
     return Table(orders, tuple(columns))
 
 
-def _cell(accountant: Accountant, m: Node, at: Any, by: str | None, digits: int) -> Cell | None:
+def _cell(accountant: Accountant, m: Node, at: Order, by: str | None, digits: int) -> Cell | None:
     try:
         value = accountant.rdp(m, at, by=by)
     except OrderError:
@@ -149,7 +148,7 @@ def _cell(accountant: Accountant, m: Node, at: Any, by: str | None, digits: int)
     return Cell(value, as_printed(value, m, at, by, digits))
 
 
-def as_printed(value: Enclosure, m: Node, at: Any, by: str | None, digits: int) -> str:
+def as_printed(value: Enclosure, m: Node, at: Order, by: str | None, digits: int) -> str:
     """ε(α) as found at an order, on its safe side; as it is where it is a decimal that fits."""
     kind = value.claim.kind
     text, other = value.rounded(digits), safe(value.upper, value.lower, kind, digits)
@@ -157,7 +156,7 @@ def as_printed(value: Enclosure, m: Node, at: Any, by: str | None, digits: int) 
     return text if exact is None else rational_text(exact, digits, up=kind is not Kind.LOWER)
 
 
-def _rational(m: Node, at: Any, by: str | None) -> Fraction | None:
+def _rational(m: Node, at: Order, by: str | None) -> Fraction | None:
     """The value itself where the formula is a rational number: balls do not show that it is."""
     try:
         found = formula(m, at, by)
@@ -203,11 +202,11 @@ def _heading(text: str) -> str:
     return r"$\epsilon(\alpha)$" if text == "ε(α)" else plain_tex(text)
 
 
-def _plain(at: Any) -> str:
+def _plain(at: Order) -> str:
     return "inf" if at == INFINITY else str(at)
 
 
-def _order_tex(at: Any) -> str:
+def _order_tex(at: Order) -> str:
     if at == INFINITY:
         return r"$\infty$"
     return f"${at.numerator}/{at.denominator}$" if isinstance(at, Fraction) else str(at)

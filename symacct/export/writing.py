@@ -7,6 +7,7 @@ curve may be left as a name, which is written once and read wherever it is neede
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,13 +16,13 @@ import sympy
 
 from symacct import sizes
 from symacct.amplification.ternary import Differences, differences
-from symacct.arithmetic import BALL, SymbolicArithmetic
+from symacct.arithmetic import BALL, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError, OrderError, SymacctError
-from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
-from symacct.exact import INFINITY, expression
+from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve, Table
+from symacct.exact import INFINITY, Order, expression
 from symacct.expr import Node
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
@@ -56,7 +57,7 @@ class Names:
     #: The theorems that the formulas written so far rest on.
     theorems: dict[str, Theorem] = field(default_factory=dict)
 
-    def function(self, named: Named) -> Any:
+    def function(self, named: Named) -> Number:
         """The name as a SymPy function of the order."""
         if named not in self.given:
             alike = [one for one in self.given if one.letter == named.letter and one != self.whole]
@@ -76,7 +77,7 @@ class WritingArithmetic(SymbolicArithmetic):
 
 
 @differences.register
-def _(ctx: WritingArithmetic, eps: Any, orders: Any) -> Differences:
+def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differences:
     """B(ε,l) as a name where names are used, else the sum itself."""
     if not ctx.names.differences:
         return differences.dispatch(SymbolicArithmetic)(ctx, eps, orders)
@@ -89,7 +90,9 @@ class Writing(Evaluation):
     `asked` is the open order that the formula is written for.
     """
 
-    def __init__(self, goal: Kind, by: str | None, names: Names, ctx: Any = None) -> None:
+    def __init__(
+        self, goal: Kind, by: str | None, names: Names, ctx: WritingArithmetic | None = None
+    ) -> None:
         super().__init__(ctx or WritingArithmetic(names), goal, by)
         self.names = names
         self.asked: Any = None
@@ -119,11 +122,13 @@ class Writing(Evaluation):
 class NamedCurve(NodeCurve):
     """A curve that is read by its name; at 1 and ∞ its value is short and stands itself."""
 
-    def __init__(self, evaluation: Writing, node: Node, values: Any, function: Any) -> None:
+    def __init__(
+        self, evaluation: Writing, node: Node, values: Table, function: Callable[[Number], Number]
+    ) -> None:
         super().__init__(evaluation, node, values)
         self.function = function
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         body = self.evaluation.body(self.node)  # type: ignore[attr-defined]
         if isinstance(alpha, float) and alpha == INFINITY:
             return body(alpha)
@@ -131,17 +136,17 @@ class NamedCurve(NodeCurve):
             return body(alpha)
         return self.function(self.evaluation.ctx.number(alpha))
 
-    def moments(self) -> Any:
+    def moments(self) -> Number:
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
-    def claim(self, alpha: Any) -> Claim:
+    def claim(self, alpha: Order) -> Claim:
         return self.evaluation.body(self.node).claim(alpha)  # type: ignore[attr-defined]
 
 
 class WrittenLeaf(LeafCurve):
     """The curve of a mechanism, with the orders at which its formula holds."""
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         node = self.node
         if not has_formula(node) and alpha != INFINITY:
             raise DomainError(
@@ -160,14 +165,14 @@ class WrittenLeaf(LeafCurve):
 class WrittenOperation(OperationCurve):
     """The curve of an operation; a hull has a formula where numbers tell which chord it is."""
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> Number:
         if isinstance(self.node, Convexify):
             (theorem,) = self.theorems(2)
             self.evaluation.names.theorems[theorem.name] = theorem  # type: ignore[attr-defined]
             return _chord(self.evaluation.curve(self.node.mechanism), alpha, self.node)
         return super().compute(alpha)
 
-    def value_by(self, theorem: Theorem, alpha: Any) -> Any:
+    def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         tau = dict(theorem.options).get("tau", 0)
         if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:  # type: ignore[attr-defined]
             raise OrderError(
@@ -191,7 +196,7 @@ def has_formula(node: Node) -> bool:
     return isinstance(value, sympy.Expr)
 
 
-def _edge(node: Node, ctx: Any, alpha: Any) -> Any:
+def _edge(node: Node, ctx: WritingArithmetic, alpha: Order) -> Number:
     """The condition on α under which the mechanism says something; True where it always does."""
     if isinstance(alpha, float) and alpha == INFINITY:
         return True
@@ -222,7 +227,7 @@ def _require_finite(node: Node, alpha: sympy.Expr, reach: int | None) -> None:
         )
 
 
-def _chord(eps: NodeCurve, alpha: Any, hull: Convexify) -> Any:
+def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:
     """The projection's value: the chord of the hull over α, written with the curve below."""
     if isinstance(alpha, sympy.Expr):
         if alpha.is_integer and eps.shape == "convex":
@@ -243,14 +248,14 @@ def _chord(eps: NodeCurve, alpha: Any, hull: Convexify) -> Any:
     if alpha == right:
         return eps(alpha)
     left = max(corner for corner in corners if corner < alpha)
-    share = Fraction(alpha - left, right - left)
+    share = Fraction(Fraction(alpha) - left, right - left)
     number = eps.evaluation.ctx.number
     low = (left - 1) * eps(left) if left > 1 else 0  # K(0) = 0
     high = (right - 1) * eps(right)
     return (number(1 - share) * low + number(share) * high) / number(alpha - 1)
 
 
-def _corners(eps: NodeCurve, alpha: Any, hull: Convexify) -> list[int]:
+def _corners(eps: NodeCurve, alpha: Order, hull: Convexify) -> list[int]:
     """The orders of the hull's corners about α; (0, 0) is that of order 1."""
     if eps.shape == "convex":
         right = max(2, -int(-alpha // 1))

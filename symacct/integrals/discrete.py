@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import sympy
 from flint import acb, arb, ctx
 
+from symacct.arithmetic import MpmathArithmetic, Number
+from symacct.arithmetic.signs import log_sign
 from symacct.errors import PrecisionError
-from symacct.integrals.expectations import Question
 from symacct.integrals.jets import ComplexBalls, Jet, constants
+from symacct.integrals.stretch import Integrand, Logs
 from symacct.sums.refine import ball, within
 
 _MOST_TERMS = 200_000
@@ -28,7 +29,7 @@ class Progression:
     step: Fraction
     factorial: bool
 
-    def formula(self, k: Any) -> sympy.Expr:
+    def formula(self, k: int | sympy.Symbol) -> sympy.Expr:
         """log p_k."""
         log = self.start + k * sympy.log(sympy.Rational(self.step.numerator, self.step.denominator))
         return log - sympy.log(sympy.factorial(k)) if self.factorial else log
@@ -39,7 +40,7 @@ class Series:
     """Two such laws, both with factorials or both without.
 
     p^a q^b with a + b = 1 has the quotients step_p^a step_q^b, over k + 1 with factorials: they
-    do not rise, so that what follows a term is at most a geometric series. To a question it is
+    do not rise, so that what follows a term is at most a geometric series. To an integrand it is
     the one side of a piece, y being k.
     """
 
@@ -52,8 +53,6 @@ class Series:
 
     def goes(self, powers: tuple[Fraction, Fraction]) -> bool:
         """Is Σ p^a q^b finite?"""
-        from symacct.mechanisms.closed_forms import log_sign
-
         first, second = self.logs
         if first.factorial:
             return True
@@ -74,14 +73,14 @@ class Series:
         log = _start(one) + k * ball(one.step).log()
         return log - arb(k + 1).lgamma() if one.factorial else log
 
-    def expectation(self, question: Question, bits: int) -> arb:
-        """Σ of the question's function to a relative accuracy of `bits` bits; ∞ where it is."""
-        if question.diverges(self):  # type: ignore[arg-type]
+    def expectation(self, integrand: Integrand, bits: int) -> arb:
+        """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
+        if integrand.diverges(self):  # type: ignore[arg-type]
             return arb("inf")
         working, most = bits + 40, 16 * bits + _MOST_LOST_BITS
         for _ in range(_ROUNDS):
             with ctx.workprec(working):
-                value = self._total(question, bits)
+                value = self._total(integrand, bits)
             reached = max(-bits, value.rel_accuracy_bits())
             if reached >= bits:
                 return value
@@ -92,7 +91,7 @@ class Series:
             f"a sum: {bits} bits wanted, {max(reached, 0)} reached at {working}; the value may be 0"
         )
 
-    def _total(self, question: Question, bits: int) -> arb:
+    def _total(self, integrand: Integrand, bits: int) -> arb:
         """Terms from k = 0 on, until the rest is proved to be small beside their sum."""
         if self.logs[0].factorial and min(one.step for one in self.logs) > _MOST_TERMS:
             raise _too_long()  # both laws still rise there
@@ -100,17 +99,17 @@ class Series:
         logs = [_start(one) for one in self.logs]
         total = arb(0)
         for k in range(_MOST_TERMS):
-            total += _term(question, *logs)
+            total += _term(integrand, *logs)
             common = arb(k + 1).log() if self.logs[0].factorial else arb(0)
             logs = [log + step - common for log, step in zip(logs, steps, strict=True)]
             if k % 16 == 0:
-                rest = question.tail(self, _NO_SHIFTS, k + 1)  # type: ignore[arg-type]
+                rest = integrand.tail(self, _NO_SHIFTS, k + 1)  # type: ignore[arg-type]
                 # Where the sum is lost in its own rounding, more terms add nothing.
                 if rest <= abs(total).upper() * arb(2) ** -(bits + 4):
                     return total + within(rest)
         raise _too_long()
 
-    def plain(self, ctx: Any, question: Any) -> Any:
+    def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
         """The sum in mpmath's arithmetic, to the last term that counts there."""
         starts = [ctx.number(one.start) for one in self.logs]
         steps = [ctx.log(ctx.number(one.step)) for one in self.logs]
@@ -119,7 +118,7 @@ class Series:
             while True:
                 shared = ctx.mp.loggamma(k + 1) if self.logs[0].factorial else 0
                 p, q = (a + k * b - shared for a, b in zip(starts, steps, strict=True))
-                term = question.plainly(ctx.mp, p, q)
+                term = integrand.plainly(ctx.mp, p, q)
                 total += term
                 k += 1
                 if k > 64 and abs(term) * k <= abs(total) * ctx.mp.mpf(2) ** -(2 * ctx.bits):
@@ -139,8 +138,8 @@ def _start(one: Progression) -> arb:
     return constants(one.start).real
 
 
-def _term(question: Question, log_p: arb, log_q: arb) -> arb:
-    a, b = question.powers or (Fraction(0), Fraction(0))
+def _term(integrand: Integrand, log_p: arb, log_q: arb) -> arb:
+    a, b = integrand.powers or (Fraction(0), Fraction(0))
     logs = (log_p, log_q, log_p - log_q, ball(a) * log_p + ball(b) * log_q)
     jets = (Jet(ComplexBalls(), acb(log), acb(0)) for log in logs)
-    return question.combine([part.value for part in question.parts(*jets)]).real
+    return integrand.combine([part.value for part in integrand.parts(Logs(*jets))]).real

@@ -16,74 +16,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
 
 import sympy
 from flint import acb, arb, ctx
+from mpmath.ctx_mp import MPContext
 
+from symacct.arithmetic import Number
 from symacct.errors import PrecisionError
+from symacct.integrals.exponents import T, collected
 from symacct.integrals.jets import Jet
-from symacct.integrals.overlap import Kernel, Side, Stretch, T, collected, sides
+from symacct.integrals.sides import Kernel, Side, sides
+from symacct.integrals.stretch import Bounds, Integrand, Logs, Stretch
 from symacct.sums.refine import ball, steered_by_floats
-
-#: (coefficient, a, b): the integrand is at most the sum of coefficient · p^a q^b beyond a point.
-Bounds = list[tuple[arb, Fraction, Fraction]]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _ROUNDS = 6
 _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 
 
-class Question:
-    """A function of p and q whose integral is asked for."""
-
-    #: (a, b): p^a q^b is in the function; its logarithm is then given to `parts` as one formula.
-    powers: tuple[Fraction, Fraction] | None = None
-
-    def parts(
-        self, log_p: Jet | None, log_q: Jet | None, log_ratio: Jet | None, log_blend: Jet | None
-    ) -> list[Jet]:
-        """What the function is made of; None for the logarithm of a density that is 0."""
-        raise NotImplementedError
-
-    def combine(self, parts: list[acb]) -> acb:
-        """The function from the values of its parts."""
-        raise NotImplementedError
-
-    def bounds(self, side: Side) -> Bounds:
-        """What bounds the function on the side."""
-        raise NotImplementedError
-
-    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
-        """The function in mpmath; a logarithm is −∞ where the density is 0."""
-        raise NotImplementedError
-
-    def diverges(self, side: Side) -> bool:
-        """Is its integral over the side proved to be infinite?"""
-        return not side.is_regular and not all(
-            side.goes(side.blend(a, b)) for _, a, b in self.bounds(side)
-        )
-
-    def tail(self, side: Side, shifts: tuple[arb, arb], start: arb) -> arb:
-        """A bound of the integral past a point."""
-        total = arb(0)
-        for coefficient, a, b in self.bounds(side):
-            scale = (-ball(a) * shifts[0] - ball(b) * shifts[1]).exp()
-            total += coefficient * scale * side.tail(side.blend(a, b), start)
-        return total
-
-
 @dataclass(frozen=True)
-class Mass(Question):
+class Mass(Integrand):
     """∫ p"""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
-        return [log_p]
+    def parts(self, logs: Logs) -> list[Jet]:
+        return [logs.p]
 
     def combine(self, parts: list[acb]) -> acb:
         return parts[0].exp()
 
-    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
+    def plainly(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
         return mp.exp(log_p)
 
     def bounds(self, side: Side) -> Bounds:
@@ -91,12 +52,12 @@ class Mass(Question):
 
 
 @dataclass(frozen=True)
-class Mixed(Question):
-    """What the questions about m = (1−γ)q + γp share; 0 < γ <= 1."""
+class Mixed(Integrand):
+    """What the functions of m = (1−γ)q + γp share; 0 < γ <= 1."""
 
     gamma: Fraction
 
-    def plainly(self, mp: Any, log_p: Any, log_q: Any) -> Any:
+    def plainly(self, mp: MPContext, log_p: Number, log_q: Number) -> Number:
         gamma = mp.mpf(self.gamma.numerator) / self.gamma.denominator
         if log_q == -mp.inf:
             return self.plain_beyond(mp, gamma) * mp.exp(log_p)
@@ -106,11 +67,11 @@ class Mixed(Question):
             log_m = mp.log1p(u) if u > -1 else -mp.inf
             return mp.exp(log_q) * self.plain_function(mp, u, log_m)
 
-    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
         """The function of u = γ(p/q − 1) and log(1+u), over q."""
         raise NotImplementedError
 
-    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+    def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
         """The same over p, where q is 0."""
         return mp.inf
 
@@ -136,7 +97,7 @@ def _log(x: Fraction, bits: int) -> arb:
     return ball(x).log()
 
 
-def constant(like: Jet, value: Any) -> Jet:
+def constant(like: Jet, value: int | arb) -> Jet:
     """A constant among such jets."""
     return Jet(like.sort, acb(value), acb(0))
 
@@ -151,14 +112,14 @@ class Excess(Mixed):
     def powers(self) -> tuple[Fraction, Fraction]:  # type: ignore[override]
         return self.power, 1 - self.power
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
-        if log_ratio is None:
-            return [log_p or log_q] * (2 if log_q is None else 1)
+    def parts(self, logs: Logs) -> list[Jet]:
+        if logs.ratio is None:
+            return [logs.p or logs.q] * (2 if logs.q is None else 1)
         # Where p leads, q(m/q)^β = p^β q^{1−β} (m/p)^β: near a pole of the moment this exponent
         # is a small rest of log p and log q, which balls do not cancel.
-        leads, rest = self.apart(log_ratio)
-        raised = constant(log_q, ball(self.power)) * rest
-        return [(log_blend if leads else log_q) + raised, log_q, log_p]
+        leads, rest = self.apart(logs.ratio)
+        raised = constant(logs.q, ball(self.power)) * rest
+        return [(logs.blend if leads else logs.q) + raised, logs.q, logs.p]
 
     def combine(self, parts: list[acb]) -> acb:
         linear = ball(self.power * self.gamma)
@@ -170,11 +131,11 @@ class Excess(Mixed):
             return -linear * values[0]
         return values[0] - (1 - linear) * values[1] - linear * values[2]
 
-    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
         beta = mp.mpf(self.power.numerator) / self.power.denominator
         return (mp.expm1(beta * log_m) if log_m > -mp.inf else -1) - beta * u
 
-    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+    def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
         return -gamma * mp.mpf(self.power.numerator) / self.power.denominator
 
     def bounds(self, side: Side) -> Bounds:
@@ -198,10 +159,10 @@ class Excess(Mixed):
 class Entropy(Mixed):
     """E_Q[(m/q) log(m/q)], the Kullback–Leibler divergence of m from q."""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
-        if log_p is None:
-            return [log_q]
-        return [log_q, log_p, self.log_mixture(log_ratio)]
+    def parts(self, logs: Logs) -> list[Jet]:
+        if logs.p is None:
+            return [logs.q]
+        return [logs.q, logs.p, self.log_mixture(logs.ratio)]
 
     def combine(self, parts: list[acb]) -> acb:
         gamma, q = ball(self.gamma), parts[0].exp()
@@ -211,7 +172,7 @@ class Entropy(Mixed):
         p = parts[1].exp()
         return ((1 - gamma) * q + gamma * p) * parts[2] - gamma * (p - q)
 
-    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
         return ((1 + u) * log_m if log_m > -mp.inf else 0) - u
 
     def bounds(self, side: Side) -> Bounds:
@@ -257,10 +218,10 @@ class Entropy(Mixed):
 class ReverseEntropy(Mixed):
     """E_Q[log(q/m)], the Kullback–Leibler divergence of q from m; γ < 1."""
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
-        if log_ratio is None:
-            return [log_p or log_q] * (2 if log_q is None else 1)
-        return [log_q, log_p, self.log_mixture(log_ratio)]
+    def parts(self, logs: Logs) -> list[Jet]:
+        if logs.ratio is None:
+            return [logs.p or logs.q] * (2 if logs.q is None else 1)
+        return [logs.q, logs.p, self.log_mixture(logs.ratio)]
 
     def combine(self, parts: list[acb]) -> acb:
         gamma, q = ball(self.gamma), parts[0].exp()
@@ -270,10 +231,10 @@ class ReverseEntropy(Mixed):
             return gamma * q
         return gamma * (parts[1].exp() - q) - q * parts[2]
 
-    def plain_function(self, mp: Any, u: Any, log_m: Any) -> Any:
+    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
         return u - log_m
 
-    def plain_beyond(self, mp: Any, gamma: Any) -> Any:
+    def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
         return gamma
 
     def bounds(self, side: Side) -> Bounds:
@@ -289,13 +250,13 @@ class ReverseEntropy(Mixed):
 
 
 @dataclass(frozen=True)
-class Chi(Question):
+class Chi(Integrand):
     """E_Q[(p/q − 1)^l] for a whole l >= 2."""
 
     l: int
 
-    def parts(self, log_p: Any, log_q: Any, log_ratio: Any, log_blend: Any) -> list[Jet]:
-        return [log_q] if log_p is None else [log_q, log_ratio]
+    def parts(self, logs: Logs) -> list[Jet]:
+        return [logs.q] if logs.p is None else [logs.q, logs.ratio]
 
     def combine(self, parts: list[acb]) -> acb:
         step = parts[1].expm1() if len(parts) == 2 else acb(-1)
@@ -315,22 +276,22 @@ LogTotals = Callable[[], tuple[arb, arb]]
 
 
 @steered_by_floats
-def expectation(pieces: list[Side], question: Question, log_totals: LogTotals, bits: int) -> arb:
+def expectation(pieces: list[Side], integrand: Integrand, log_totals: LogTotals, bits: int) -> arb:
     """The integral to a relative accuracy of `bits` bits; ∞ where it is proved to be.
 
     `log_totals` are the logarithms of ∫p and ∫q at the current precision. PrecisionError where
     the accuracy is not reached: the value may be 0.
     """
-    if any(question.diverges(side) for side in pieces):
+    if any(integrand.diverges(side) for side in pieces):
         return arb("inf")
     working, size = bits + 40, None
     for _ in range(_ROUNDS):
         with ctx.workprec(working):
             shifts = log_totals()
-            stretches = [Stretch(side, question, shifts) for side in pieces]
+            stretches = [Stretch(side, integrand, shifts) for side in pieces]
             if size is None:
                 size = sum((one.rough_size() for one in stretches), arb(0))
-            value = _total(stretches, question, size * arb(2) ** -(bits + 4))
+            value = _total(stretches, integrand, size * arb(2) ** -(bits + 4))
         reached = max(-bits, value.rel_accuracy_bits()) if value.is_finite() else -bits
         if reached >= bits:
             return value
@@ -349,9 +310,9 @@ def mass(kernel: Kernel, bits: int) -> arb:
     return expectation(sides(kernel, kernel), Mass(), lambda: (zero, zero), bits)
 
 
-def _total(stretches: list[Stretch], question: Question, tolerance: arb) -> arb:
+def _total(stretches: list[Stretch], integrand: Integrand, tolerance: arb) -> arb:
     total = arb(0)
     for one in stretches:
-        envelope = partial(question.tail, one.side, one.shifts)
+        envelope = partial(integrand.tail, one.side, one.shifts)
         total += one.integral(envelope, tolerance)
     return total

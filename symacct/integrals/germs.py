@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
@@ -80,7 +79,7 @@ class Germs:
 
     start: arb
 
-    def number(self, value: Any) -> Germ:
+    def number(self, value: int | arb) -> Germ:
         one = arb(value)
         return Germ(self.start, Fraction(0), one, one)
 

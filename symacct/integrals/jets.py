@@ -15,7 +15,7 @@ from operator import add, mul
 from typing import Any
 
 import sympy
-from flint import acb, ctx
+from flint import acb, arb, ctx
 
 from symacct.arithmetic.ball import BALL
 from symacct.arithmetic.expression import evaluate
@@ -82,7 +82,7 @@ class ComplexBalls:
 
     analytic: bool = False
 
-    def number(self, value: Any) -> acb:
+    def number(self, value: int | arb) -> acb:
         return acb(value)
 
     def whole_power(self, z: acb, n: int) -> acb:
@@ -132,6 +132,12 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol = X) -> Evaluator:
             "sqrt, Abs, Min and Max"
         )
     return lambda x: combine(*(argument(x) for argument in arguments))
+
+
+def real_value(function: Evaluator, place: arb) -> arb:
+    """The function at a real place."""
+    found: arb = function(Jet(ComplexBalls(), acb(place), acb(1))).value.real
+    return found
 
 
 def constants(expression: sympy.Expr) -> acb:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from flint import acb, arb, ctx
 
 from symacct.integrals.magnitude import LOG2
-from symacct.integrals.quadrature import Integrand, integrate
+from symacct.integrals.quadrature import ComplexFunction, integrate
 from symacct.sums.refine import ball, to_relative_accuracy
 
 
@@ -33,7 +33,7 @@ def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
     return to_relative_accuracy(evaluate)
 
 
-def _integrand(gamma: Fraction, delta: Fraction) -> Integrand:
+def _integrand(gamma: Fraction, delta: Fraction) -> ComplexFunction:
     rate, rest, shift = ball(gamma), ball(1 - gamma), ball(delta)
 
     def at(x: acb, analytic: bool) -> acb:

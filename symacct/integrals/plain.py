@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import sympy
+from mpmath.ctx_mp import MPContext
 
+from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.expression import evaluate
 from symacct.integrals.expectations import Mass
-from symacct.integrals.overlap import Kernel, Side, T, sides
+from symacct.integrals.exponents import T
+from symacct.integrals.sides import Kernel, Side, sides
+from symacct.integrals.stretch import Integrand
 
 _DEPTH = 40
 _FARTHEST = 1 << 12
 
 
-def plain_mass(ctx: Any, kernel: Kernel) -> Any:
+def plain_mass(ctx: MpmathArithmetic, kernel: Kernel) -> Number:
     """∫ e^log between the cuts."""
     zero = ctx.number(0)
     return plain_expectation(ctx, sides(kernel, kernel), Mass(), (zero, zero))
 
 
-def plain_expectation(ctx: Any, pieces: list[Side], question: Any, totals: tuple[Any, Any]) -> Any:
+def plain_expectation(
+    ctx: MpmathArithmetic, pieces: list[Side], integrand: Integrand, totals: tuple[Number, Number]
+) -> Number:
     """The integral in mpmath's arithmetic `ctx`, stretch by stretch between powers of 2."""
     mp = ctx.mp
     with mp.workprec(ctx.bits + 20):
@@ -29,22 +34,24 @@ def plain_expectation(ctx: Any, pieces: list[Side], question: Any, totals: tuple
         for side in pieces:
             logs = [_in_distance(ctx, log) for log in side.logs]
 
-            def at(t: Any, logs: Any = logs) -> Any:
+            def at(t: Number, logs: list[Callable[[Number], Number] | None] = logs) -> Number:
                 values = [
                     -mp.inf if log is None else log(t) - shift
                     for log, shift in zip(logs, totals, strict=True)
                 ]
-                return question.plainly(mp, *values)
+                return integrand.plainly(mp, *values)
 
             total += _over(mp, at, side, abs(total))
         return +total
 
 
-def _in_distance(ctx: Any, log: sympy.Expr | None) -> Callable[[Any], Any] | None:
+def _in_distance(
+    ctx: MpmathArithmetic, log: sympy.Expr | None
+) -> Callable[[Number], Number] | None:
     return None if log is None else lambda t: evaluate(ctx, log, {T: t})
 
 
-def _over(mp: Any, at: Callable[[Any], Any], side: Side, so_far: Any) -> Any:
+def _over(mp: MPContext, at: Callable[[Number], Number], side: Side, so_far: Number) -> Number:
     """Outwards and inwards from T = 1 (or the middle) until a stretch no longer counts."""
     tolerance = mp.mpf(2) ** -(mp.prec - 16)
     extent = None if side.is_infinite else mp.mpf(side.extent.numerator) / side.extent.denominator  # type: ignore[union-attr]
@@ -59,7 +66,14 @@ def _over(mp: Any, at: Callable[[Any], Any], side: Side, so_far: Any) -> Any:
     return total
 
 
-def _marching(mp: Any, at: Any, start: Any, factor: Any, tolerance: Any, so_far: Any) -> Any:
+def _marching(
+    mp: MPContext,
+    at: Callable[[Number], Number],
+    start: Number,
+    factor: Number,
+    tolerance: Number,
+    so_far: Number,
+) -> Number:
     """Σ over stretches whose ends grow or shrink by the factor."""
     total, small = mp.mpf(0), 0
     for _ in range(_FARTHEST):
@@ -73,7 +87,14 @@ def _marching(mp: Any, at: Any, start: Any, factor: Any, tolerance: Any, so_far:
     return total
 
 
-def _adaptive(mp: Any, at: Any, low: Any, high: Any, tolerance: Any, scale: Any) -> Any:
+def _adaptive(
+    mp: MPContext,
+    at: Callable[[Number], Number],
+    low: Number,
+    high: Number,
+    tolerance: Number,
+    scale: Number,
+) -> Number:
     """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones."""
     total, pending = mp.mpf(0), [(low, high, 0)]
     while pending:

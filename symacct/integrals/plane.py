@@ -14,12 +14,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from symacct import sizes
+from symacct.errors import LimitError
 from symacct.forking import cached_property
 from symacct.integrals.magnitude import LOG2
 from symacct.sums.refine import ball, to_relative_accuracy, within
 
 _BOUND_BITS = 64
+_MOST_NODES = 500_000
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
 _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
@@ -66,6 +67,11 @@ class Floats:
     r: float
 
     @property
+    def lam(self) -> float:
+        """α − 1, kept away from 0."""
+        return max(self.alpha - 1, 1e-200)
+
+    @property
     def squares(self) -> tuple[float, float]:
         """|a|² and |b|²"""
         return self.a**2 + self.r**2, self.b**2 + self.r**2
@@ -77,8 +83,16 @@ class Floats:
 
     @cached_property
     def log_excess(self) -> float:
-        """log(E[…] − 1), about, by a coarse sum over a grid."""
-        return self.log_sum(0.5)
+        """log(E[…] − 1), about: the largest term of a grid, near both ends a fine one."""
+        far = max(0.0, self.alpha * self.a)
+        near = np.arange(-9, 9.1, 0.5)
+        between = np.linspace(0.0, far, 200 if self.r else 4000)
+        z = np.concatenate([near, far + near, between])
+        y = np.zeros(1)
+        if self.r:
+            across = self.alpha * self.r
+            y = np.concatenate([near, across + near, np.linspace(0.0, across, 200)])
+        return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
     def log_sum(self, step: float) -> float:
         """The same by a grid of this step, in blocks."""
@@ -92,6 +106,9 @@ class Floats:
         return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
 
     def _log_block(self, z: np.ndarray, y: np.ndarray) -> float:
+        return float(np.logaddexp.reduce(self._log_terms(z, y).ravel()))
+
+    def _log_terms(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         first, second = self.squares
         log_gap = log_gap_of(
             self.alpha,
@@ -99,7 +116,7 @@ class Floats:
             self.a * z + self.r * y - first / 2,
             self.b * z + self.r * y - second / 2,
         )
-        return float(np.logaddexp.reduce((log_gap - (z * z + y * y) / 2).ravel()))
+        return log_gap - (z * z + y * y) / 2
 
 
 def _steps(low: float, high: float, step: float) -> np.ndarray:
@@ -152,7 +169,6 @@ def triple_excess(triple: Triple) -> arb:
         bound = Majorant.best(triple, rule.log_tolerance)
         rows = list(rows_of(rule, bound))
         nodes = sum(last - first for _, first, last in rows)
-        sizes.check("points", nodes, "a sampled Gaussian's integral, nodes")
         with ctx.workprec(_working_bits(triple, rule, nodes)):
             moment = _weighted_sum(triple, rule, rows)
         with ctx.workprec(_BOUND_BITS):
@@ -237,20 +253,23 @@ class Majorant:
     @classmethod
     def best(cls, triple: Triple, log_tolerance: float) -> Majorant:
         """The one, of some weights w, whose bells reach the least far."""
-        alpha = float(triple.alpha)
-        weights = {1 / 2, 1 - float(triple.gamma), 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
+        alpha, kappa = float(triple.alpha), float(1 - triple.gamma)
+        weights = {1 / 2, kappa, 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
+        logs = [math.log(w) for w in weights if 0 < w < 1]
+        # Where the tolerance is large, the one at which the first bell is below it.
+        logs.append(min(-LOG2, (10 - log_tolerance) / triple.floats.lam))
         with ctx.workprec(_BOUND_BITS):
-            found = [cls.weighted(triple, w) for w in weights if 0 < w < 1]
+            found = [cls.weighted(triple, log_w) for log_w in logs]
         return min(found, key=lambda one: one.reach(log_tolerance))
 
     @classmethod
-    def weighted(cls, triple: Triple, weight: float) -> Majorant:
+    def weighted(cls, triple: Triple, log_w: float) -> Majorant:
         """m^α <= w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n >= κ, or n >= γY where γ > 1/2."""
         alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), triple.mean_in_balls()
-        w, lam = arb(weight), ball(triple.alpha - 1)
+        lam = ball(triple.alpha - 1)
         a, b = (ball(triple.a), r), (ball(triple.b), r)
-        flat = alpha * (1 - gamma).log() - lam * w.log()
-        tilted = alpha * gamma.log() - lam * (1 - w).log() - alpha * _square(a) / 2
+        flat = alpha * (1 - gamma).log() - lam * log_w
+        tilted = alpha * gamma.log() - lam * (-arb(log_w).expm1()).log() - alpha * _square(a) / 2
         tilt = (alpha * a[0], alpha * a[1])
         if triple.gamma > Fraction(1, 2):
             share, back = lam * (_square(b) / 2 - gamma.log()), (-lam * b[0], -lam * b[1])
@@ -275,22 +294,47 @@ def _square(t: tuple[arb, arb]) -> arb:
 
 
 def rows_of(rule: Rule, bound: Majorant) -> Iterator[tuple[int, int, int]]:
-    """(i, first, last): the nodes (i h₁, j h₂), first <= j < last, that may count."""
+    """(i, first, last): the nodes (i h₁, j h₂), first <= j < last, that may count.
+
+    On a line, those within reach of a bell, and one node to a row.
+    """
     log_tolerance = rule.log_tolerance - 8
-    spans = []
-    for bell in bound.bells:
-        reach, centre = bell.half_width(log_tolerance, 0.0), float(bell.centre[0].mid())
-        if reach is not None:
-            spans.append((centre - reach, centre + reach))
-    low, high = min(low for low, _ in spans), max(high for _, high in spans)
     step, across = rule.steps
-    for i in range(math.floor(low / step), math.ceil(high / step) + 1):
-        ends = list(_ends(i * step, bound, log_tolerance))
-        if rule.heights[1] == 0:  # on a line
-            yield i, 0, 1
-        elif ends:
-            first, last = min(a for a, _ in ends), max(b for _, b in ends)
-            yield i, math.floor(first / across), math.ceil(last / across) + 1
+    spans = [_span(bell, log_tolerance, step) for bell in bound.bells]
+    flat, nodes = rule.heights[1] == 0, 0
+    places = sorted({i for low, high in spans for i in range(low, high)} if flat else _hull(spans))
+    for i in places:
+        first, last = 0, 1
+        if not flat:
+            ends = list(_ends(i * step, bound, log_tolerance))
+            if not ends:
+                continue
+            first = math.floor(min(a for a, _ in ends) / across)
+            last = math.ceil(max(b for _, b in ends) / across) + 1
+        nodes += last - first
+        if nodes > _MOST_NODES:
+            raise LimitError(
+                f"a sampled Gaussian's integral: found more than {_MOST_NODES:,} nodes, which "
+                "take too long; ask for a lower order, or for another theorem with by="
+            )
+        yield i, first, last
+
+
+def _span(bell: Bell, log_tolerance: float, step: float) -> tuple[int, int]:
+    """The nodes on a line at which the bell may count, from one to before another."""
+    reach, centre = bell.half_width(log_tolerance, 0.0), float(bell.centre[0].mid())
+    if reach is None:
+        return 0, 0
+    low, high = math.floor((centre - reach) / step), math.ceil((centre + reach) / step) + 1
+    if high - low > _MOST_NODES:
+        return low, low + _MOST_NODES + 1  # too many: refused when they are counted
+    return low, high
+
+
+def _hull(spans: list[tuple[int, int]]) -> range:
+    """From the first to the last node of any span."""
+    counted = [span for span in spans if span[0] < span[1]]
+    return range(min(low for low, _ in counted), max(high for _, high in counted))
 
 
 def _ends(z: float, bound: Majorant, log_tolerance: float) -> Iterator[tuple[float, float]]:
@@ -302,22 +346,25 @@ def _ends(z: float, bound: Majorant, log_tolerance: float) -> Iterator[tuple[flo
 
 
 def _outside(bell: Bell, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
-    """h₁h₂ Σ of a bell over the nodes in no row; a row of one node stands for a line."""
+    """h₁h₂ Σ of a bell over the nodes in no row."""
     step, across = arb(rule.steps[0]), arb(rule.steps[1])
-    flat = rule.heights[1] == 0
-    whole = arb(1) if flat else 1 + across
-    present = {i for i, _, _ in rows}
+    if rule.heights[1] == 0:
+        low, high = _span(bell, rule.log_tolerance - 8, rule.steps[0])
+        if low == high:
+            return bell.log_factor.exp() * (1 + step)
+        sides = _tail(bell.centre[0] - step * low, step)
+        return bell.log_factor.exp() * (sides + _tail(step * (high - 1) - bell.centre[0], step))
+    whole, present = 1 + across, {i for i, _, _ in rows}
     first, last = rows[0][0], rows[-1][0]
     total = _tail(bell.centre[0] - step * first, step) * whole
     total += _tail(step * last - bell.centre[0], step) * whole
     for i in range(first, last + 1):
         if i not in present:
             total += step * _density(step * i - bell.centre[0]) * whole
-    if not flat:
-        for i, low, high in rows:
-            sides = _tail(bell.centre[1] - across * low, across)
-            sides += _tail(across * (high - 1) - bell.centre[1], across)
-            total += step * _density(step * i - bell.centre[0]) * sides
+    for i, low, high in rows:
+        sides = _tail(bell.centre[1] - across * low, across)
+        sides += _tail(across * (high - 1) - bell.centre[1], across)
+        total += step * _density(step * i - bell.centre[0]) * sides
     return bell.log_factor.exp() * total
 
 

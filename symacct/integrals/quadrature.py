@@ -1,4 +1,4 @@
-"""The defining expectations by flint's rigorous integration, with proved tails: a second way."""
+"""Expectations of two sampled pairs by flint's rigorous integration, with proved tails."""
 
 from __future__ import annotations
 
@@ -11,46 +11,23 @@ from flint import acb, arb, ctx
 
 from symacct.integrals.magnitude import (
     LOG2,
-    log_gaussian_excess,
     log_gaussian_kl,
     log_laplace_excess,
-    log_laplace_kl,
-    log_mixture,
 )
 from symacct.sums.refine import ball, integral, steered_by_floats, to_relative_accuracy
 
-Integrand = Callable[[acb, bool], acb]
+ComplexFunction = Callable[[acb, bool], acb]
 Direction = Callable[[acb, acb], acb]
 Density = Callable[[acb, acb, acb], acb]
 
 
-def integrate(integrand: Integrand, points: list[arb], log_tolerance: float) -> arb:
+def integrate(integrand: ComplexFunction, points: list[arb], log_tolerance: float) -> arb:
     """∫ over consecutive points, each piece to about the tolerance; the radius is rigorous."""
     tolerance = arb(log_tolerance).exp().mid()
     total = arb(0)
     for left, right in pairwise(points):
         total += integral(integrand, left, right, rel_tol=arb(0), abs_tol=tolerance).real
     return total
-
-
-def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:
-    """A_α − 1 = E_{N(0,σ²)}[(1+u)^α − 1 − αu], u = q(e^{(2z−1)/(2σ²)} − 1), since E[u] = 0."""
-    log_value = log_gaussian_excess(alpha, q, sigma)
-    order, scale = float(alpha), float(sigma)
-    exponent = (order / scale) ** 2 + order
-
-    def evaluate(bits: int) -> arb:
-        log_tolerance = log_value - (bits + 4) * LOG2
-        top = order * log_mixture((order - 0.5) / scale**2, float(q), float(1 - q))
-        left = scale * _reach(math.log(order * float(q)) - log_tolerance)
-        right = order + scale * _reach(top - (order / scale) ** 2 / 2 - log_tolerance)
-        with ctx.workprec(_bits(log_value, log_tolerance, exponent)):
-            points = [arb(-left), *_inner_points(q, sigma, left, right), arb(right)]
-            inside = integrate(_gaussian_excess(alpha, q, sigma), points, log_tolerance)
-            inside /= ball(sigma) * (2 * arb.pi()).sqrt()
-            return inside + _between(_excess_tails(alpha, q, sigma, arb(left), arb(right)))
-
-    return to_relative_accuracy(evaluate)
 
 
 @steered_by_floats
@@ -61,14 +38,6 @@ def sampled_gaussian_kl(q: Fraction, sigma: Fraction) -> arb:
     Zhang 2019, Theorem 5); subtract 1, divide by α − 1 and let α fall to 1.
     """
     return _kullback_leibler(q, sigma, log_gaussian_kl(q, sigma), _forward, _forward_tails)
-
-
-@steered_by_floats
-def sampled_gaussian_reverse_kl(q: Fraction, sigma: Fraction) -> arb:
-    """D_1(Q‖mixture) = E_Q[u − log(1+u)], the smaller of the two directions at order 1."""
-    fall = float(q) * -math.expm1(-1.5 / float(sigma) ** 2)
-    log_value = math.log(fall * fall / 20)
-    return _kullback_leibler(q, sigma, log_value, _reverse, _reverse_tails)
 
 
 def _kullback_leibler(
@@ -137,24 +106,7 @@ def _crossing(q: Fraction, variance: arb) -> arb:
     return 0.5 + variance * ball((1 - q) / q).log()
 
 
-def _gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> Integrand:
-    """z ↦ ((1+u)^α − 1 − αu)e^{−z²/(2σ²)}, with the squares completed at 0, 1 and α."""
-    order, variance, linear = ball(alpha), ball(sigma * sigma), ball(alpha * q)
-    crossing = _crossing(q, variance)
-    start = ball(1 - q) ** order
-    peak = ball(q) ** order * (ball(alpha * (alpha - 1)) / (2 * variance)).exp()
-
-    def integrand(z: acb, analytic: bool) -> acb:
-        before, bend = _smaller_part(z, crossing, variance, analytic)
-        scale, centre = (start, arb(0)) if before else (peak, order)
-        exponent = order * bend - (z - centre) ** 2 / (2 * variance)
-        rest = (1 - linear) * _bell(z, arb(0), variance) + linear * _bell(z, arb(1), variance)
-        return scale * exponent.exp() - rest
-
-    return integrand
-
-
-def _against_normal(density: Density, q: Fraction, sigma: Fraction) -> Integrand:
+def _against_normal(density: Density, q: Fraction, sigma: Fraction) -> ComplexFunction:
     """z ↦ density(log m, w, u·w) with the weight w = e^{−z²/(2σ²)}."""
     rate, variance = ball(q), ball(sigma * sigma)
     crossing, log_rest, log_rate = _crossing(q, variance), ball(1 - q).log(), rate.log()
@@ -173,11 +125,6 @@ def _forward(log_m: acb, weight: acb, rise: acb) -> acb:
     return (weight + rise) * log_m - rise
 
 
-def _reverse(log_m: acb, weight: acb, rise: acb) -> acb:
-    """(u − log m)·w from log m, w and u·w."""
-    return rise - weight * log_m
-
-
 def _normal_tail(x: arb) -> arb:
     """P(Z > x) for a standard normal Z."""
     return (x / arb(2).sqrt()).erfc() / 2
@@ -188,15 +135,6 @@ def _tilt(q: Fraction, sigma: Fraction, right: arb) -> arb:
     return ball(q) + ball(1 - q) * ((0.5 - right) / ball(sigma * sigma)).exp()
 
 
-def _excess_tails(alpha: Fraction, q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
-    """Bound on the parts of A_α − 1 over z < −left (F(u) ≤ αq) and z > right (F(u) ≤ m^α)."""
-    scale, order = ball(sigma), ball(alpha)
-    peak = ball(alpha * (alpha - 1) / (2 * sigma * sigma))
-    beyond = (peak + order * _tilt(q, sigma, right).log()).exp()
-    beyond *= _normal_tail((right - order) / scale)
-    return ball(alpha * q) * _normal_tail(left / scale) + beyond
-
-
 def _forward_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
     """The same for m log m − u: at most q on the left; (c r) log(c r), c = _tilt, on the right."""
     scale, tilt = ball(sigma), _tilt(q, sigma, right)
@@ -204,13 +142,6 @@ def _forward_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
     density = (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
     mean = (tilt.log() + ball(1 / (2 * sigma * sigma))) * _normal_tail(x) + density / scale
     return ball(q) * _normal_tail(left / scale) + tilt * mean
-
-
-def _reverse_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
-    """The same for u − log m: at most −log(1−q) on the left, and at most q r on the right."""
-    scale = ball(sigma)
-    start = -ball(1 - q).log() * _normal_tail(left / scale)
-    return start + ball(q) * _normal_tail((right - 1) / scale)
 
 
 def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:
@@ -228,23 +159,6 @@ def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fr
             return _laplace_expectation(excess, gamma, b, log_tolerance)
 
     return to_relative_accuracy(evaluate)
-
-
-def sampled_laplace_kl_by_quadrature(gamma: Fraction, b: Fraction) -> arb:
-    """D_1(mixture‖Q) = E_Q[m log m − u], m = 1+u, for Lap(1, b) sampled at rate γ."""
-    log_value = log_laplace_kl(gamma, b)
-
-    def evaluate(bits: int) -> arb:
-        log_tolerance = log_value - (bits + 4) * LOG2
-        with ctx.workprec(_bits(log_value, log_tolerance, float(1 + 1 / b))):
-            return _laplace_expectation(_forward_kl, gamma, b, log_tolerance)
-
-    return to_relative_accuracy(evaluate)
-
-
-def _forward_kl(u: acb, log_m: acb) -> acb:
-    """m log m − u."""
-    return (1 + u) * log_m - u
 
 
 def _laplace_expectation(

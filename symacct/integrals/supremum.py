@@ -9,8 +9,8 @@ from flint import acb, arb
 
 from symacct.errors import PrecisionError
 from symacct.integrals.germs import Germs
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet
-from symacct.integrals.overlap import Side, doublings
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, real_value
+from symacct.integrals.sides import Side, doublings
 from symacct.sums.refine import ball, steered_by_floats
 
 _BOXES = 40_000  # looked at before it is given up
@@ -78,7 +78,7 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
     pending, looked = [], 0
     for ratio, low, high in boxes:
         for end in (low, high):
-            least = least.max(_value(ratio, end))
+            least = least.max(real_value(ratio, end))
         pending.append((ratio, low, high))
     over = least
     while pending:
@@ -90,13 +90,13 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
                 f"{_BOXES:,} boxes; ask for fewer digits, or at a finite order"
             )
         middle = arb(((low + high) / 2).mid())
-        least = least.max(_value(ratio, middle))
+        least = least.max(real_value(ratio, middle))
         wide = ratio(Jet(ComplexBalls(), acb(low.union(high)), acb(1)))
         slope = wide.slope.real
         if slope >= 0 or slope <= 0:
             continue  # the largest value is at an end, which was looked at
         top = wide.value.real.upper()
-        sharp = (_value(ratio, middle) + slope * (low.union(high) - middle)).upper()
+        sharp = (real_value(ratio, middle) + slope * (low.union(high) - middle)).upper()
         if not sharp.is_nan() and (top.is_nan() or sharp < top):
             top = sharp
         if top <= least.lower():
@@ -106,7 +106,3 @@ def _branch_and_bound(boxes: Iterable[tuple[Evaluator, arb, arb]], least: arb, b
             continue
         pending += [(ratio, low, middle), (ratio, middle, high)]
     return least.union(over.max(least))
-
-
-def _value(ratio: Evaluator, place: arb) -> arb:
-    return ratio(Jet(ComplexBalls(), acb(place), acb(1))).value.real

@@ -28,11 +28,18 @@ from symacct.integrals.plane import (
 )
 from symacct.sums.refine import ball
 
-_BITS = 24  # of the values that decide
+_BITS = 16  # of the values that decide
 _SLOPE_BITS = 80
 _PIECES = 32  # values asked for before a larger share is allowed
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
-SHARES = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
+SHARES = (
+    Fraction(0),
+    Fraction(1, 10**40),
+    Fraction(1, 1000),
+    Fraction(1, 50),
+    Fraction(3, 20),
+    Fraction(1, 2),
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,11 @@ class Triangles:
 def largest_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The end with the larger value, and the least share of G − 1 that is proved to be enough."""
     top = triangles.delta**2
-    values = {Fraction(0): triangles.excess(Fraction(0)), top: triangles.excess(top)}
+    values = {Fraction(0): triangles.excess(Fraction(0))}
+    with ctx.workprec(_BITS):  # far beyond the jump no triangle need be looked at
+        if ball(top) * triangles.steepest(top) <= values[Fraction(0)] * ball(SHARES[1]):
+            return triangles.at(Fraction(0)), SHARES[1]
+    values[top] = triangles.excess(top)
     best = top if values[top].mid() > values[Fraction(0)].mid() else Fraction(0)
     first, last = Fraction(0), top
     if best == top:
@@ -83,7 +94,7 @@ def largest_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     else:
         first = _falling_to(triangles)
     with ctx.workprec(_BITS):
-        for share in SHARES[:-1]:
+        for share in (SHARES[0], *SHARES[2:-1]):
             allowed = values[best].lower() * (1 + ball(share))
             if any(value > allowed for value in values.values() if share):
                 continue
@@ -136,7 +147,7 @@ def _falling_to(triangles: Triangles) -> Fraction:
 def _rising_from(triangles: Triangles) -> Fraction:
     """The least of some B from which on G is proved to rise up to δ²; δ² itself if none."""
     top = triangles.delta**2
-    for share in (Fraction(1, 2), Fraction(3, 4), Fraction(7, 8), Fraction(31, 32)):
+    for share in (Fraction(7, 8), Fraction(31, 32)):
         if slope(triangles, share * top, top) > 0:
             return share * top
     return top

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Self
 
 from symacct.accountant import Accountant
 from symacct.domains import whole
 from symacct.enclosure import Guarantee
 from symacct.errors import SymacctError
+from symacct.exact import Numeric
 from symacct.expr import Node
 from symacct.interop.dp_events import from_dp_event, relation_named, to_dp_event
 from symacct.operations import Compose
+
+if TYPE_CHECKING:
+    from dp_accounting.dp_event import DpEvent
 
 _DIGITS = 16
 
@@ -30,8 +35,8 @@ class EventAccountant:
 
     def __init__(
         self,
-        orders: Any = None,
-        neighboring_relation: Any = "add_remove",
+        orders: Iterable[Numeric] | None = None,
+        neighboring_relation: object = "add_remove",
         conversion: str = "improved",
         accountant: Accountant | None = None,
     ) -> None:
@@ -52,11 +57,11 @@ class EventAccountant:
         return self._composed
 
     @property
-    def ledger(self) -> Any:
+    def ledger(self) -> DpEvent:
         """What was composed, as a DpEvent; MissingPackageError where dp_accounting is missing."""
         return to_dp_event(self._composed)
 
-    def supports(self, event: Any) -> bool:
+    def supports(self, event: object) -> bool:
         """Can this event be composed with what is there?"""
         try:
             self._composed + self._node(event)
@@ -64,32 +69,32 @@ class EventAccountant:
             return False
         return True
 
-    def compose(self, event: Any, count: int = 1) -> Self:
+    def compose(self, event: object, count: int = 1) -> Self:
         """Add `count` runs of an event or a node; raises where it cannot be read."""
         runs = whole(count, "compose, count")
         self._composed = Compose(self._composed, {self._node(event): runs})
         return self
 
-    def _node(self, event: Any) -> Node:
+    def _node(self, event: object) -> Node:
         return event if isinstance(event, Node) else from_dp_event(event, self._relation)
 
-    def get_epsilon(self, target_delta: Any) -> float:
+    def get_epsilon(self, target_delta: Numeric) -> float:
         """The smallest ε(δ) over the orders, rounded up."""
         return self.get_epsilon_and_optimal_order(target_delta)[0]
 
-    def get_epsilon_and_optimal_order(self, target_delta: Any) -> tuple[float, float]:
+    def get_epsilon_and_optimal_order(self, target_delta: Numeric) -> tuple[float, float]:
         """(ε(δ) rounded up, the order that gives it)"""
         return _with_order(self._ask(self._accountant.epsilon, target_delta))
 
-    def get_delta(self, target_epsilon: Any) -> float:
+    def get_delta(self, target_epsilon: Numeric) -> float:
         """The smallest δ(ε) over the orders, rounded up."""
         return self.get_delta_and_optimal_order(target_epsilon)[0]
 
-    def get_delta_and_optimal_order(self, target_epsilon: Any) -> tuple[float, float]:
+    def get_delta_and_optimal_order(self, target_epsilon: Numeric) -> tuple[float, float]:
         """(δ(ε) rounded up, the order that gives it)"""
         return _with_order(self._ask(self._accountant.delta, target_epsilon))
 
-    def _ask(self, question: Any, target: Any) -> Guarantee:
+    def _ask(self, question: Callable[..., Guarantee], target: Numeric) -> Guarantee:
         return question(self._composed, target, self._conversion, self._orders)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
 from symacct.domains import whole
@@ -20,6 +21,10 @@ from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import Sampling
+
+if TYPE_CHECKING:
+    from dp_accounting.dp_event import DpEvent
 
 #: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
 RELATIONS = ("add_remove", "replace_one", "replace_special")
@@ -30,7 +35,7 @@ _THEIR_NAMES = {
 }
 
 
-def relation_named(value: Any) -> str:
+def relation_named(value: object) -> str:
     """The relation, given in our words or as dp_accounting's NeighboringRelation."""
     name = getattr(value, "name", value)
     known = _THEIR_NAMES.get(name, name) if isinstance(name, str) else None
@@ -45,7 +50,7 @@ def relation_named(value: Any) -> str:
 # --- from events
 
 
-def from_dp_event(event: Any, relation: Any = "add_remove") -> Node:
+def from_dp_event(event: object, relation: object = "add_remove") -> Node:
     """The node that a dp_accounting DpEvent describes; floats keep their exact binary value.
 
     `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation.
@@ -67,9 +72,9 @@ class _Reading:
 
     def __init__(self, relation: str) -> None:
         self.relation = relation
-        self._read: dict[int, tuple[Any, Node]] = {}
+        self._read: dict[int, tuple[object, Node]] = {}
 
-    def node(self, event: Any, depth: int) -> Node:
+    def node(self, event: object, depth: int) -> Node:
         known = self._read.get(id(event))
         if known is None:
             sizes.check("depth", depth, "DpEvent, nesting depth")
@@ -87,20 +92,20 @@ class _Reading:
         """By how much one record moves a sum of records of norm at most 1."""
         return 2 if self.relation == "replace_one" else 1
 
-    def nothing(self, event: Any, depth: int) -> Node:
+    def nothing(self, event: object, depth: int) -> Node:
         return Compose()
 
-    def gaussian(self, event: Any, depth: int) -> Node:
+    def gaussian(self, event: object, depth: int) -> Node:
         return Gaussian(_field(event, "noise_multiplier"), self.sensitivity)
 
-    def laplace(self, event: Any, depth: int) -> Node:
+    def laplace(self, event: object, depth: int) -> Node:
         return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
 
-    def zcdp(self, event: Any, depth: int) -> Node:
+    def zcdp(self, event: object, depth: int) -> Node:
         """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
         return ZCDP(_field(event, "rho"), _field(event, "xi"))
 
-    def response(self, event: Any, depth: int) -> Node:
+    def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
@@ -122,10 +127,10 @@ class _Reading:
         uniform = Fraction(1, k)
         return DistributionPair([own, 1 - own], [uniform, 1 - uniform])
 
-    def self_composed(self, event: Any, depth: int) -> Node:
+    def self_composed(self, event: object, depth: int) -> Node:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
 
-    def composed(self, event: Any, depth: int) -> Node:
+    def composed(self, event: object, depth: int) -> Node:
         events = _field(event, "events")
         if not isinstance(events, list | tuple):
             raise DomainError(
@@ -137,7 +142,7 @@ class _Reading:
             counts[node] = counts.get(node, 0) + 1
         return Compose(counts)
 
-    def poisson(self, event: Any, depth: int) -> Node:
+    def poisson(self, event: object, depth: int) -> Node:
         """A record that adds zero is as good as one not in the sample."""
         if self.relation == "replace_one":
             raise AdjacencyError(
@@ -146,7 +151,7 @@ class _Reading:
         inner = self.node(_field(event, "event"), depth + 1)
         return PoissonSubsample(inner, _field(event, "sampling_probability"))
 
-    def without_replacement(self, event: Any, depth: int) -> Node:
+    def without_replacement(self, event: object, depth: int) -> Node:
         if self.relation != "replace_one":
             raise AdjacencyError(
                 f"SampledWithoutReplacementDpEvent: found {self.relation}, needed replace_one"
@@ -158,7 +163,7 @@ class _Reading:
         return SubsampleWithoutReplacement(inner, Fraction(sample, size))
 
 
-_READERS: dict[str, Callable[[_Reading, Any, int], Node]] = {
+_READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "NoOpDpEvent": _Reading.nothing,
     "GaussianDpEvent": _Reading.gaussian,
     "LaplaceDpEvent": _Reading.laplace,
@@ -171,7 +176,7 @@ _READERS: dict[str, Callable[[_Reading, Any, int], Node]] = {
 }
 
 
-def _field(event: Any, name: str) -> Any:
+def _field(event: object, name: str) -> Any:
     try:
         return getattr(event, name)
     except AttributeError:
@@ -181,7 +186,7 @@ def _field(event: Any, name: str) -> Any:
 # --- to events
 
 
-def to_dp_event(node: Node) -> Any:
+def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its numbers are floats rounded to the sound side.
 
     The noise multiplier is the noise over the sensitivity, as dp_accounting's RdpAccountant takes
@@ -194,38 +199,44 @@ def to_dp_event(node: Node) -> Any:
         raise MissingPackageError(
             "to_dp_event: needed the package dp-accounting; install it with pip"
         ) from None
-    made: dict[Node, Any] = {}
+    made: dict[Node, DpEvent] = {}
     for one in as_node(node, "to_dp_event").walk():
         made[one] = _event(one, made, events)
     return made[node]
 
 
-def _event(node: Node, made: dict[Node, Any], events: Any) -> Any:
+def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
     what = f"{type(node).__name__} to a DpEvent"
-    fields = node.fields()
     if isinstance(node, Gaussian):
-        noise = floats.down(_ratio(fields["sigma"], fields["sensitivity"]), what)
+        noise = floats.noise_multiplier(node.sigma, node.sensitivity, what)
         return events.GaussianDpEvent(noise)
     if isinstance(node, Laplace):
-        noise = floats.down(_ratio(fields["b"], fields["sensitivity"]), what)
+        noise = floats.noise_multiplier(node.b, node.sensitivity, what)
         return events.LaplaceDpEvent(noise)
     if isinstance(node, ZCDP):
-        return events.ZCDpEvent(floats.up(fields["rho"], what), floats.up(fields["xi"], what))
+        return events.ZCDpEvent(floats.up(node.rho, what), floats.up(node.xi, what))
     if isinstance(node, RandomizedResponse):
-        p = fields["p"]
-        return events.RandomizedResponseDpEvent(floats.down(2 * min(p, 1 - p), what), 2)
+        p = floats.rational(node.p, what)
+        noise = floats.down(2 * min(p, 1 - p), what)
+        return events.RandomizedResponseDpEvent(noise, 2)
+    if isinstance(node, Sampling) and node.fixed_adjacency != node.read_adjacency:
+        raise DomainError(
+            f"{what}: found {node.fixed_adjacency}, needed {node.read_adjacency}: dp_accounting "
+            "takes the noise and the sampling for one and the same relation"
+        )
     if isinstance(node, PoissonSubsample):
-        rate = floats.up(fields["gamma"], what)
-        return events.PoissonSampledDpEvent(rate, made[fields["mechanism"]])
+        rate = floats.up(node.gamma, what)
+        return events.PoissonSampledDpEvent(rate, made[node.mechanism])
     if isinstance(node, SubsampleWithoutReplacement):
-        sampled, (sample, size) = made[fields["mechanism"]], _whole_ratio(fields["gamma"], what)
-        return events.SampledWithoutReplacementDpEvent(size, sample, sampled)
+        share = floats.rational(node.gamma, what)
+        size, sample = share.denominator, share.numerator
+        return events.SampledWithoutReplacementDpEvent(size, sample, made[node.mechanism])
     if isinstance(node, Compose):
         return _composed(node, made, events)
     raise DomainError(f"{what}: dp_accounting has no event for it")
 
 
-def _composed(node: Any, made: dict[Node, Any], events: Any) -> Any:
+def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
     runs = []
     for part, count in node.terms.items():
         if not isinstance(count, int):
@@ -234,15 +245,3 @@ def _composed(node: Any, made: dict[Node, Any], events: Any) -> Any:
     if not runs:
         return events.NoOpDpEvent()
     return runs[0] if len(runs) == 1 else events.ComposedDpEvent(runs)
-
-
-def _whole_ratio(rate: Any, what: str) -> tuple[int, int]:
-    if not isinstance(rate, int | Fraction):
-        raise DomainError(f"{what}: found the rate {rate}, needed a rational number")
-    return rate.numerator, rate.denominator
-
-
-def _ratio(noise: Any, sensitivity: Any) -> Any:
-    if isinstance(noise, int | Fraction) and isinstance(sensitivity, int | Fraction):
-        return Fraction(noise) / sensitivity
-    return noise if not isinstance(noise, int | Fraction) else sensitivity

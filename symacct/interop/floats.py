@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 from symacct.errors import DomainError, echo
+from symacct.exact import Exact
 
 
-def down(x: Any, what: str) -> float:
+def down(x: Exact, what: str) -> float:
     """The largest float64 <= x: for a noise scale."""
-    near = _nearest(x, what)
-    return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
+    number = rational(x, what)
+    near = _nearest(number, what)
+    return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
 
 
-def up(x: Any, what: str) -> float:
+def up(x: Exact, what: str) -> float:
     """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
-    near = _nearest(x, what)
-    return near if Fraction(near) >= x else math.nextafter(near, math.inf)
+    number = rational(x, what)
+    near = _nearest(number, what)
+    return near if Fraction(near) >= number else math.nextafter(near, math.inf)
 
 
-def _nearest(x: Any, what: str) -> float:
+def noise_multiplier(noise: Exact, sensitivity: Exact, what: str) -> float:
+    """The noise scale over the sensitivity, rounded down."""
+    return down(rational(noise, what) / rational(sensitivity, what), what)
+
+
+def rational(x: Exact, what: str) -> Fraction:
+    """x, where it is rational; DomainError where it is not."""
     if not isinstance(x, int | Fraction):
         raise DomainError(
             f"{what}: found {echo(x)}, needed a rational number; give numbers to symbols with "
             ".subs()"
         )
+    return Fraction(x)
+
+
+def _nearest(x: Fraction, what: str) -> float:
     try:
         return float(x)
     except OverflowError:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from symacct.errors import DomainError, echo
+from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 
 
-def from_opacus_history(history: Iterable[Any]) -> Node:
+def from_opacus_history(history: Iterable[Sequence[Numeric]]) -> Node:
     """Poisson-sampled Gaussian noise under add/remove: what Opacus's accountants take it for.
 
     `history` is an accountant's `history`, or state_dict()["history"]: (σ, q, steps). Floats keep
@@ -27,7 +27,7 @@ def from_opacus_history(history: Iterable[Any]) -> Node:
     return Compose(*(_step(row) for row in history))
 
 
-def _step(row: Any) -> Node:
+def _step(row: object) -> Node:
     if not isinstance(row, list | tuple) or len(row) != 3:
         raise DomainError(f"history: found {echo(row)}, needed (sigma, q, steps)")
     sigma, rate, steps = row
@@ -48,19 +48,17 @@ def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:
     return [_row(part, count) for part, count in terms.items()]
 
 
-def _row(part: Node, count: Any) -> tuple[float, float, int]:
+def _row(part: Node, count: object) -> tuple[float, float, int]:
     what = "to_opacus_history"
     if not isinstance(count, int):
         raise DomainError(f"{what}: found the count {count}, needed a number")
-    rate: Any = 1
-    if isinstance(part, PoissonSubsample):
-        rate, part = part.fields()["gamma"], part.fields()["mechanism"]
+    rate: Exact = Fraction(1)
+    if isinstance(part, PoissonSubsample) and part.is_one_step():
+        rate, part = part.gamma, part.mechanism
     if not isinstance(part, Gaussian):
         raise DomainError(
-            f"{what}: found {echo(part)}, needed Gaussian(sigma), alone or under PoissonSubsample"
+            f"{what}: found {echo(part)}, needed Gaussian(sigma), alone or under PoissonSubsample "
+            "for add_remove neighbours"
         )
-    fields = part.fields()
-    sigma, sensitivity = fields["sigma"], fields["sensitivity"]
-    if isinstance(sigma, int | Fraction) and isinstance(sensitivity, int | Fraction):
-        sigma = Fraction(sigma) / sensitivity
-    return floats.down(sigma, what), floats.up(rate, what), count
+    noise = floats.noise_multiplier(part.sigma, part.sensitivity, what)
+    return noise, floats.up(rate, what), count

@@ -15,7 +15,7 @@ from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.bounded import replaced
-from symacct.claims import Adjacency, Claim, Kind, Source
+from symacct.claims import Adjacency, Claim, Kind, Source, check_stated
 from symacct.claims import adjacency as named_adjacency
 from symacct.claims import kind as named_kind
 from symacct.domains import nonnegative
@@ -25,6 +25,10 @@ from symacct.forking import new_lock
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
 
+_KIND_REMEDY = (
+    'kind="upper" for a bound, kind="exact" where one pair attains it at every order, '
+    'or kind="lower"'
+)
 # mpmath's global precision belongs to the process, so one such function runs at a time.
 _global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
 
@@ -57,13 +61,14 @@ class Curve(Mechanism):
     one_pair = True  # what the kinds "exact" and "lower" say
 
     def __new__(
-        cls, f: Any, kind: Any = "upper", adjacency: Any = None, at_infinity: Any = None
+        cls, f: Any, kind: Any = None, adjacency: Any = None, at_infinity: Any = None
     ) -> Curve:
         if adjacency is None:
             raise AdjacencyError(
                 "Curve: found no adjacency, needed the neighbouring relation it is stated for; "
                 'pass adjacency="add_remove", "replace_one" or "either"'
             )
+        check_stated("Curve", {"kind": _KIND_REMEDY}, {"kind": kind})
         if at_infinity is not None:
             at_infinity = (
                 INFINITY

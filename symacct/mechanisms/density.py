@@ -19,7 +19,7 @@ from symacct.exact import INFINITY, Exact, exact, expression, is_infinite, text
 from symacct.forking import cached_property
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
-from symacct.integrals.overlap import Cut, Kernel, Side, corners, sides
+from symacct.integrals.sides import Cut, Kernel, Side, corners, sides
 from symacct.mechanisms.families import Law
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be

@@ -16,7 +16,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
-from symacct.integrals.overlap import Kernel
+from symacct.integrals.sides import Kernel
 from symacct.mechanisms.closed_forms import (
     BetaDirection,
     GammaDirection,

@@ -31,14 +31,14 @@ from symacct.integrals.expectations import (
     Chi,
     Entropy,
     Excess,
-    Question,
     ReverseEntropy,
     expectation,
     mass,
 )
 from symacct.integrals.jets import X
-from symacct.integrals.overlap import Kernel, Side, sides
 from symacct.integrals.plain import plain_expectation, plain_mass
+from symacct.integrals.sides import Kernel, Side, sides
+from symacct.integrals.stretch import Integrand
 from symacct.integrals.supremum import largest_log_ratio
 from symacct.mechanisms.density import Density
 from symacct.mechanisms.direction import Direction
@@ -81,7 +81,7 @@ class Overlap:
         """The logarithms of the integrals of both kernels."""
         return self.P.log_total(ctx), self.Q.log_total(ctx)
 
-    def in_balls(self, question: Question) -> Any:
+    def in_balls(self, question: Integrand) -> Any:
         """The answer in balls at the current precision."""
         if self.series is not None:
             return self.series.expectation(question, BALL.bits)
@@ -121,7 +121,7 @@ class MixtureDirection(Direction):
         """E_Q[(P/Q − 1)^l] in balls."""
         return BALL.number(0) if self.overlap.is_equal else self.overlap.in_balls(Chi(l))
 
-    def question(self, power: Fraction | None) -> Question:
+    def question(self, power: Fraction | None) -> Integrand:
         """E[(m/q)^power] − 1, or the Kullback–Leibler divergence where that is None."""
         gamma = self.gamma
         if isinstance(gamma, sympy.Expr):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct import sizes
 from symacct.claims import Kind
 from symacct.domains import whole
 from symacct.errors import SoundnessError
+from symacct.exact import Numeric
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -27,7 +26,7 @@ class Convexify(Operation):
     mechanism: Node
     max_order: int
 
-    def __new__(cls, mechanism: Any, max_order: Any) -> Convexify:
+    def __new__(cls, mechanism: Node, max_order: Numeric) -> Convexify:
         mechanism = as_node(mechanism, "Convexify, mechanism")
         last = whole(max_order, "Convexify, max_order", least=2)
         sizes.check("order", last, "Convexify, max_order")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from symacct.claims import Adjacency, Claim
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -25,7 +25,7 @@ class GroupPrivacy(Operation):
     mechanism: Node
     c: int
 
-    def __new__(cls, mechanism: Any, c: Any) -> Node:  # type: ignore[misc]
+    def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "GroupPrivacy, mechanism")
         steps = whole(c, "GroupPrivacy, c")
         if steps > 30:

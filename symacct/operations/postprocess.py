@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -18,7 +16,7 @@ class PostProcess(Operation):
 
     mechanism: Node
 
-    def __new__(cls, mechanism: Any) -> PostProcess:
+    def __new__(cls, mechanism: Node) -> PostProcess:
         return cls._intern(mechanism=as_node(mechanism, "PostProcess, mechanism"))
 
     @property

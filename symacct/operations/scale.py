@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from symacct.domains import nonnegative
-from symacct.exact import Exact
+from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
@@ -25,7 +23,7 @@ class Scale(Operation):
     mechanism: Node
     c: Exact
 
-    def __new__(cls, mechanism: Any, c: Any) -> Node:  # type: ignore[misc]
+    def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "Scale, mechanism")
         factor = nonnegative(c, "Scale, c")
         if getattr(factor, "denominator", None) == 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
 from symacct.errors import AdjacencyError
-from symacct.exact import Exact
+from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -26,7 +26,7 @@ class Sampling(Operation):
     json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
 
     @classmethod
-    def _sampled(cls, mechanism: Any, gamma: Any, adjacency: Any) -> Any:
+    def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
         name = cls.__name__
         found = named_adjacency(adjacency)
         if found not in (ADD_REMOVE, REPLACE_ONE):
@@ -70,7 +70,9 @@ class PoissonSubsample(Sampling):
 
     read_adjacency = ADD_REMOVE
 
-    def __new__(cls, mechanism: Any, gamma: Any, adjacency: Any = "add_remove") -> PoissonSubsample:
+    def __new__(
+        cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "add_remove"
+    ) -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
     def is_one_step(self) -> bool:
@@ -95,7 +97,7 @@ class SubsampleWithoutReplacement(Sampling):
     read_adjacency = REPLACE_ONE
 
     def __new__(
-        cls, mechanism: Any, gamma: Any, adjacency: Any = "replace_one"
+        cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"
     ) -> SubsampleWithoutReplacement:
         return cls._sampled(mechanism, gamma, adjacency)
 

@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 import sympy
+from flint import arb
 
 from symacct import sizes
 from symacct.arithmetic import (
+    Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
     LogNumber,
     MpmathArithmetic,
+    Number,
     SymbolicArithmetic,
 )
-from symacct.sums.mixture import Exponentials, certified_binomial_sum
-
-
-@dataclass(frozen=True)
-class Terms:
-    """t_l = term(l, K_l), K_l = log_moment(l) >= 0, with 0 <= term(l, K) <= factor·e^K.
-
-    If `shift` is not None the term is factor·e^K − shift. `shape` is what is proved of K:
-    "convex" in l with K_1 = 0, or None.
-    """
-
-    log_moment: Callable[[Any], Any]
-    term: Callable[[Any, Any], Any]
-    factor: int
-    shift: int | None
-    shape: str | None
-    #: term(l, K_l) where it is had without K_l.
-    direct: Callable[[Any], Any]
-    #: Asked by balls alone: e^{K_l} − 1 over a run of orders, where exponentials make it up.
-    exponentials: Callable[[], Exponentials | None] = lambda: None
-
-    def __call__(self, l: Any) -> Any:
-        return self.direct(l)
+from symacct.exact import Order
+from symacct.sums.terms import Terms
+from symacct.sums.truncation import certified_mixture
 
 
 @singledispatch
-def binomial_sum(ctx: Any, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def binomial_sum(
+    ctx: Arithmetic, alpha: Order, u: Number, v: Number, terms: Terms, first: int = 2
+) -> Number:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole α and u, v >= 0."""
     raise TypeError(f"no binomial sum for {type(ctx).__name__}")
 
 
 @binomial_sum.register
-def _(ctx: SymbolicArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(
+    ctx: SymbolicArithmetic,
+    alpha: int | sympy.Expr,
+    u: sympy.Expr,
+    v: sympy.Expr,
+    terms: Terms,
+    first: int = 2,
+) -> sympy.Expr:
     if isinstance(alpha, int) and alpha < first:
         return sympy.Integer(0)
     return ctx.sum(
@@ -59,26 +48,16 @@ def _(ctx: SymbolicArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: 
 
 
 @binomial_sum.register
-def _(ctx: BallArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(ctx: BallArithmetic, alpha: int, u: arb, v: arb, terms: Terms, first: int = 2) -> arb:
     """The terms that matter at this precision, and a proved bound on all the others."""
     sizes.check("order", alpha, "order alpha")
-    return certified_binomial_sum(
-        alpha,
-        u,
-        v,
-        terms.log_moment,
-        terms.term,
-        terms.factor,
-        first,
-        terms.shape,
-        terms.shift,
-        terms.direct,
-        terms.exponentials(),
-    )
+    return certified_mixture(terms, alpha, u, v, first)
 
 
 @binomial_sum.register
-def _(ctx: MpmathArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(
+    ctx: MpmathArithmetic, alpha: int, u: Number, v: Number, terms: Terms, first: int = 2
+) -> Number:
     sizes.check("order", alpha, "order alpha")
     if alpha < first:
         return ctx.number(0)
@@ -94,7 +73,14 @@ def _(ctx: MpmathArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: in
 
 
 @binomial_sum.register
-def _(ctx: Float64Arithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(
+    ctx: Float64Arithmetic,
+    alpha: int | np.ndarray,
+    u: LogNumber,
+    v: LogNumber,
+    terms: Terms,
+    first: int = 2,
+) -> Number:
     """The same recurrence for a whole array of orders: C(α,l) is 0 once l > α."""
     orders = np.asarray(alpha, dtype=np.float64)
     sizes.check("order", int(orders.max()), "order alpha")

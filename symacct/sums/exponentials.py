@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_poly
 
-from symacct.arithmetic import BallArithmetic
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number
+from symacct.exact import Numeric
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class Line:
         """e^{a + d·l} − 1."""
         return ExponentialSum([(1, self)])
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         if isinstance(other, int | arb):
             return Line(self.orders, self.a + other, self.d)
         return NotImplemented
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         if isinstance(other, int | arb):
             return Line(self.orders, self.a * other, self.d * other)
         return NotImplemented
@@ -46,10 +47,10 @@ class Line:
     def __neg__(self) -> Line:
         return Line(self.orders, -self.a, -self.d)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Line | int | arb) -> Any:
         return self + -other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return -self + other
 
     __radd__ = __add__
@@ -63,22 +64,22 @@ class ExponentialSum:
     parts: list[tuple[Any, Line]]
     m: Any = 1
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         if isinstance(other, ExponentialSum):
             mine, theirs = self._times(other.m), other._times(self.m)
             return ExponentialSum(mine + theirs, self.m * other.m)
         return NotImplemented
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: ExponentialSum) -> Any:
         return self + other * -1
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         factor = other.numbers() if isinstance(other, Line) else other
         if isinstance(factor, int | arb | np.ndarray):
             return ExponentialSum(self._times(factor), self.m)
         return NotImplemented
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         factor = other.numbers() if isinstance(other, Line) else other
         if isinstance(factor, int | arb | np.ndarray):
             return ExponentialSum(self.parts, self.m * factor)
@@ -86,11 +87,11 @@ class ExponentialSum:
 
     __rmul__ = __mul__
 
-    def _times(self, factor: Any) -> list[tuple[Any, Line]]:
+    def _times(self, factor: int | arb | np.ndarray) -> list[tuple[Any, Line]]:
         return [(c * factor, line) for c, line in self.parts]
 
     def summed(self, weights: np.ndarray, x: arb) -> list[arb]:
-        """Return all e^{a_i + d_i·low} P_i(x e^{d_i}) and −P_i(x), divided by x^low.
+        """All e^{a_i + d_i·low} P_i(x e^{d_i}) and −P_i(x), divided by x^low.
 
         The weights w_l, one for each order from low on, are balls.
         """
@@ -113,15 +114,15 @@ class ExponentialSum:
 class ExponentialArithmetic(BallArithmetic):
     """Balls, and for the order the whole run of them."""
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Numeric | Line) -> Number:
         return value if isinstance(value, Line) else super().number(value)
 
 
 EXPONENTIALS = ExponentialArithmetic()
 
 
-def over_run(formula: Callable[[Any], Any], orders: range) -> ExponentialSum | None:
-    """Return formula(arithmetic)(l) over a run, None where it is made of anything else."""
+def over_run(formula: Callable[[Arithmetic], Any], orders: range) -> ExponentialSum | None:
+    """The value formula(arithmetic)(l) over a run, None where it is made of anything else."""
     try:
         value = formula(EXPONENTIALS)(Line(np.arange(orders.start, orders.stop).astype(object)))
     except (AttributeError, TypeError):
@@ -130,7 +131,7 @@ def over_run(formula: Callable[[Any], Any], orders: range) -> ExponentialSum | N
 
 
 def binomial_weights(alpha: int, orders: range) -> np.ndarray:
-    """Return balls for C(α,l)/C(α,low) at the orders of a run that starts at low."""
+    """Balls for C(α,l)/C(α,low) at the orders of a run that starts at low."""
     l = np.arange(orders.start, orders.stop - 1).astype(object)
     ratios = arb(1) * (alpha - l) / (l + 1)
     return np.multiply.accumulate(np.concatenate([[arb(1)], ratios]))

@@ -45,7 +45,9 @@ def within(error: arb) -> arb:
     return arb(0, error.abs_upper())
 
 
-def integral(integrand: Callable[[acb, bool], acb], low: Any, high: Any, **options: Any) -> acb:
+def integral(
+    integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
+) -> acb:
     """flint's rigorous integral; what the integrand raises, Ctrl-C too, is raised as it was.
 
     flint goes on calling after an exception that it does not know, and each later one has the one

@@ -1,9 +1,11 @@
-"""Both ends of an enclosure as exact fractions, of bounded size."""
+"""What is true, between exact fractions of bounded size."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+
+import mpmath
 
 from symacct.enclosure import Enclosure, to_fraction
 from symacct.rounding import rational_text
@@ -13,6 +15,24 @@ Bound = Fraction | float
 _EXPONENT = 4096
 _SMALL = Fraction(1, 2**_EXPONENT)
 _LARGE = Fraction(2**_EXPONENT)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """lower <= what is true <= upper; `exact` where both ends enclose one known number.
+
+    `upper` is the least value that a theorem proves: what lies above it is loose.
+    """
+
+    lower: Bound
+    upper: Bound
+    exact: bool
+
+    def hull(self, other: Truth) -> Truth:
+        """What holds for both readings of the parameters."""
+        return Truth(
+            min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
+        )
 
 
 def ends(value: Enclosure) -> tuple[Bound, Bound]:
@@ -28,7 +48,7 @@ def ends(value: Enclosure) -> tuple[Bound, Bound]:
     return lower, _SMALL if high < -_EXPONENT else to_fraction(value.upper)
 
 
-def _exponent(x: Any) -> float | None:
+def _exponent(x: mpmath.mpf) -> float | None:
     """log₂ x to within 1; None for 0, ∞ for ∞."""
     _, mantissa, power, bits = x._mpf_
     if mantissa:

@@ -10,14 +10,14 @@ from fractions import Fraction
 
 from symacct.verify.bounds import approximately
 from symacct.verify.clusters import region_of_orders
-from symacct.verify.protocol import Answer, Ask
+from symacct.verify.laws import curves
+from symacct.verify.protocol import Answer, Ask, Asked
 from symacct.verify.truth import Oracle
 from symacct.verify.verdict import Finding, Judge, explained_by_rounding
 
 _BISECTIONS = 60
 #: Errors that differ by less are the same error; a jump is of at least the second.
 _SAME, _JUMP = 1e-7, 1e-6
-Point = tuple[Ask, Answer]
 
 
 class Jumps:
@@ -28,15 +28,10 @@ class Jumps:
         self.oracle: Oracle = judge.oracle
         self.ask = ask
 
-    def brackets(self, points: Iterable[Point]) -> Iterator[tuple[Ask, Ask]]:
+    def brackets(self, points: Iterable[Asked]) -> Iterator[tuple[Ask, Ask]]:
         """Neighbouring orders of one curve of which one is right and the other is not."""
-        curves: dict[object, list[Point]] = {}
-        for ask, answer in points:
-            if answer.finite is not None:
-                curves.setdefault((ask.parts, ask.adjacency), []).append((ask, answer))
         seen = set()
-        for curve in curves.values():
-            curve.sort(key=lambda point: Fraction(point[0].at))
+        for curve in curves(points):
             for low, high in itertools.pairwise(curve):
                 kinds = self._verdict(low), self._verdict(high)
                 what = tuple((part.mechanism, part.sampling) for part in low[0].parts)
@@ -79,7 +74,7 @@ class Jumps:
         below = found is not None and found.below
         return Finding("jump", high, second, truth, below=below, note=note, other=(low, first))
 
-    def _verdict(self, point: Point) -> str | None:
+    def _verdict(self, point: Asked) -> str | None:
         found = self.judge.judge(*point)
         return None if found is None or not found.beyond_rounding else found.verdict
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
 
 from symacct.verify.bounds import approximately
-from symacct.verify.protocol import Answer, Ask
+from symacct.verify.protocol import Answer, Ask, Asked
 from symacct.verify.verdict import ALLOWANCE, Finding, explained_by_rounding
 
-Point = tuple[Ask, Answer]
+
+def curves(points: Iterable[Asked]) -> list[list[Asked]]:
+    """The finite values of each curve, by their orders."""
+    found: dict[object, list[Asked]] = {}
+    for ask, answer in points:
+        if answer.finite is not None:
+            found.setdefault((ask.parts, ask.adjacency), []).append((ask, answer))
+    return [sorted(curve, key=lambda point: Fraction(point[0].at)) for curve in found.values()]
 
 
-def curve_laws(points: list[Point]) -> Iterator[Finding]:
+def curve_laws(curve: list[Asked]) -> Iterator[Finding]:
     """Violations along one curve, asked at several orders; for curves claimed to be exact."""
-    curve = sorted((p for p in points if p[1].finite is not None), key=lambda p: Fraction(p[0].at))
     for low, high in pairwise(curve):
         if (fall := _value(low) - _value(high)) > ALLOWANCE * abs(_value(low)):
             note = f"ε(α) falls from α = {low[0].at}: it is nondecreasing"
@@ -28,23 +34,23 @@ def curve_laws(points: list[Point]) -> Iterator[Finding]:
             yield _broken("convex", middle, after, above / b, f"{note}: not convex")
 
 
-def _broken(law: str, point: Point, other: Point, gap: Fraction, note: str) -> Finding:
+def _broken(law: str, point: Asked, other: Asked, gap: Fraction, note: str) -> Finding:
     beyond = not explained_by_rounding(point[0], gap, abs(_value(point)))
     return Finding("inconsistent", *point, beyond_rounding=beyond, note=note, other=other, law=law)
 
 
-def _cgf(point: Point) -> tuple[Fraction, Fraction]:
+def _cgf(point: Asked) -> tuple[Fraction, Fraction]:
     lam = Fraction(point[0].at) - 1
     return lam, lam * _value(point)
 
 
-def _value(point: Point) -> Fraction:
+def _value(point: Asked) -> Fraction:
     value = point[1].finite
     assert value is not None  # noqa: S101  # only finite points are compared
     return value
 
 
-def sum_law(ask: Ask, answer: Answer, runs: list[Point]) -> Finding | None:
+def sum_law(ask: Ask, answer: Answer, runs: list[Asked]) -> Finding | None:
     """n-fold is n times, and a composition is the sum: against the peer's own single runs."""
     if answer.finite is None or any(run.finite is None for _, run in runs):
         return None

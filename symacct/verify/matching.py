@@ -76,22 +76,19 @@ def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | No
     if any(part.sampling == "none" for part in ask.parts):
         return None
     try:
-        return _hull([_sum_of_parts(oracle, reading, name) for reading in readings(ask)])
+        lows, highs = zip(*(_sum_of_parts(oracle, r, name) for r in readings(ask)), strict=True)
     except SymacctError:
         return None
+    return min(lows), max(highs)
 
 
 def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
-    low: Any = Fraction(0)
-    high: Any = Fraction(0)
+    low: Bound = Fraction(0)
+    high: Bound = Fraction(0)
     for part in ask.parts:
         a, b = ends(oracle.accountant.rdp(step(replace(part, count=1)), ask.at, by=name))
         low, high = low + part.count * a, high + part.count * b
     return low, high
-
-
-def _hull(found: list[tuple[Bound, Bound]]) -> tuple[Bound, Bound]:
-    return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import importlib
 import io
-import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symacct.errors import SymacctError
 from symacct.verify.report import Point, Report, finding_as_dict
 from symacct.verify.verdict import ALLOWANCE
 
-_FLOOR = 1e-17
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FLOOR, _TOP = 1e-17, 1e12
 
 _TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{{ title }}</title><style>
@@ -121,8 +123,8 @@ def plot(points: Sequence[Point]) -> str:
     return base64.b64encode(image.getvalue()).decode()
 
 
-def _scatter(axis: Any, points: Sequence[Point], of: Callable[[Point], float | None]) -> None:
-    sides = {
+def _scatter(axis: Axes, points: Sequence[Point], of: Callable[[Point], float | None]) -> None:
+    sides: dict[str, tuple[str, Callable[[float], bool]]] = {
         "below the truth": ("#b00020", lambda error: error < 0),
         "above the truth": ("#1f5fa8", lambda error: error > 0),
         "in the enclosure": ("0.6", lambda error: error == 0),
@@ -130,20 +132,9 @@ def _scatter(axis: Any, points: Sequence[Point], of: Callable[[Point], float | N
     for name, (colour, chosen) in sides.items():
         drawn = [(x, p.error) for p in points if chosen(p.error) and (x := of(p)) is not None]
         xs = [x for x, _ in drawn]
-        ys = [min(max(abs(error), _FLOOR), 1e12) for _, error in drawn]
+        ys = [min(max(abs(error), _FLOOR), _TOP) for _, error in drawn]
         axis.plot(xs, ys, ".", markersize=3, color=colour, label=name, alpha=0.6)
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_ylim(
-        _FLOOR / 3,
-        max(
-            [
-                10.0,
-                *(
-                    3 * abs(p.error)
-                    for p in points
-                    if math.isfinite(p.error) and abs(p.error) < 1e12
-                ),
-            ]
-        ),
-    )
+    top = max([10.0, *(3 * abs(p.error) for p in points if abs(p.error) < _TOP)])
+    axis.set_ylim(_FLOOR / 3, top)

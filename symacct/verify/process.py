@@ -67,6 +67,32 @@ class _EndedError(Exception):
     """The child ended, or wrote more than it may."""
 
 
+@dataclass(frozen=True)
+class _Child:
+    """The process and its three pipes, none of which blocks."""
+
+    process: subprocess.Popen[bytes]
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
+    @classmethod
+    def start(cls, command: Sequence[str]) -> _Child:
+        """In a group of its own; OSError where it cannot be run."""
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(  # noqa: S603  # the user's own command, no shell
+            command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        pipes = [p for p in (process.stdin, process.stdout, process.stderr) if p is not None]
+        for stream in pipes:
+            os.set_blocking(stream.fileno(), False)
+        return cls(process, *pipes)
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+        return self.stdin, self.stdout, self.stderr
+
+
 class Peer:
     """A running peer. Use as a context manager; `hello` says what it may be asked."""
 
@@ -74,7 +100,7 @@ class Peer:
         self.command = tuple(command)
         self.timeout = timeout
         self.incidents = Incidents()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: _Child | None = None
         self._answered = 0
         self.hello = self._start()
 
@@ -86,7 +112,7 @@ class Peer:
 
     def ask(self, ask: Ask) -> Answer:
         """The answer to one question; a hang or an end is an answer too, and a fresh child."""
-        if self._process is None:
+        if self._child is None:
             self._restart()
         self._number += 1
         begun = time.monotonic()
@@ -108,13 +134,12 @@ class Peer:
 
     def close(self) -> None:
         """Close the child's standard input, give it two seconds, end it."""
-        process = self._process
-        if process is None:
+        if self._child is None:
             return
         with contextlib.suppress(OSError):
-            process.stdin.close()  # type: ignore[union-attr]
+            self._child.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GOODBYE_SECONDS)
+            self._child.process.wait(GOODBYE_SECONDS)
         self._kill()
 
     # --- the child
@@ -127,21 +152,12 @@ class Peer:
         self._noise_bytes = 0
         self._stderr = b""
         try:
-            self._process = subprocess.Popen(  # noqa: S603  # the user's own command, no shell
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-            )
+            self._child = _Child.start(self.command)
         except OSError as error:
             raise PeerError(
                 f"peer command: found {self.command[0]!r}, which cannot be run "
                 f"({error.strerror}); needed a program that exists and may be executed"
             ) from None
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            os.set_blocking(stream.fileno(), False)  # type: ignore[union-attr]
         return self._greet()
 
     def _greet(self) -> Hello:
@@ -169,18 +185,18 @@ class Peer:
             raise PeerGoneError(f"the peer could not be started again: {error}") from None
 
     def _kill(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
+        child, self._child = self._child, None
+        if child is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # our own child's group, made at its start
-        process.wait()
+            os.killpg(child.process.pid, signal.SIGKILL)  # the child's own group
+        child.process.wait()
         # Once: a process that left the group may go on writing.
         with contextlib.suppress(OSError):
-            self._keep(_read(process.stderr) or b"")  # type: ignore[arg-type]
-        for stream in (process.stdin, process.stdout, process.stderr):
+            self._keep(_read(child.stderr) or b"")
+        for stream in child.pipes:
             with contextlib.suppress(OSError):
-                stream.close()  # type: ignore[union-attr]
+                stream.close()
 
     # --- lines
 
@@ -205,11 +221,11 @@ class Peer:
 
     def _lines(self, deadline: float) -> Iterator[bytes]:
         """Lines of standard output until the deadline, each byte looked at once."""
-        assert self._process is not None  # noqa: S101
+        child = self._running()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdin, selectors.EVENT_WRITE)  # type: ignore[arg-type]
-            for stream in (self._process.stdout, self._process.stderr):
-                selector.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]
+            selector.register(child.stdin, selectors.EVENT_WRITE)
+            for stream in (child.stdout, child.stderr):
+                selector.register(stream, selectors.EVENT_READ)
             while True:
                 end = self._buffer.find(b"\n", self._searched)
                 if end < 0:
@@ -230,18 +246,22 @@ class Peer:
         events = selector.select(left) if left > 0 else []
         if not events:
             raise TimeoutError
-        process = self._process
+        child = self._running()
         for stream in (key.fileobj for key, _ in events):
-            if stream is process.stdin:  # type: ignore[union-attr]
-                self._send(stream)
+            if stream is child.stdin:
+                self._send(child.stdin)
                 if not self._unsent:
                     selector.unregister(stream)
-            elif stream is process.stdout:  # type: ignore[union-attr]
-                self._take(_read(stream))
-            elif (data := _read(stream)) is not None:  # type: ignore[arg-type]
+            elif stream is child.stdout:
+                self._take(_read(child.stdout))
+            elif (data := _read(child.stderr)) is not None:
                 self._keep(data)
                 if not data:
                     selector.unregister(stream)
+
+    def _running(self) -> _Child:
+        assert self._child is not None  # noqa: S101  # lines are exchanged with a child only
+        return self._child
 
     def _send(self, stream: IO[bytes]) -> None:
         try:
@@ -265,9 +285,8 @@ class Peer:
         self._stderr = (self._stderr + data)[-_STDERR_BYTES:]
 
     def _status(self) -> str:
-        assert self._process is not None  # noqa: S101
         try:
-            code = self._process.wait(GOODBYE_SECONDS)
+            code = self._running().process.wait(GOODBYE_SECONDS)
         except subprocess.TimeoutExpired:
             return "it closed its standard output"
         return f"signal {-code}" if code < 0 else f"exit status {code}"

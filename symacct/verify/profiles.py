@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from flint import arb
 
@@ -19,19 +18,10 @@ from symacct.arithmetic import BALL
 from symacct.baselines.gaussian import hockey_stick, hockey_stick_inverse
 from symacct.claims import Claim, Kind
 from symacct.errors import SymacctError
-from symacct.verify.bounds import Bound, ends
+from symacct.verify.bounds import Truth, ends
 from symacct.verify.protocol import Ask, Part
 
 _DIGITS = 15
-
-
-@dataclass(frozen=True)
-class Least:
-    """An enclosure of the largest lower bound known; `exact` where it is the truth itself."""
-
-    lower: Bound
-    upper: Bound
-    exact: bool
 
 
 @dataclass(frozen=True)
@@ -42,8 +32,8 @@ class Profile:
     epsilon: Callable[[arb], arb]
 
 
-def lower(ask: Ask, accountant: Accountant) -> Least | None:
-    """The largest lower bound of the ε or δ asked for, among those of the parts."""
+def lower(ask: Ask, accountant: Accountant) -> Truth | None:
+    """The largest lower bound of the ε or δ asked for, among those of the parts; enclosed."""
     found = [
         least
         for profile, exact in _profiles(ask)
@@ -69,7 +59,8 @@ def _gaussian(square: Fraction) -> Profile:
     """k runs with noise σ are one with s² = k/σ²."""
 
     def ratio() -> arb:
-        return BALL.number(square).sqrt()
+        s: arb = BALL.number(square)
+        return s.sqrt()
 
     return Profile(
         lambda eps: hockey_stick(eps, ratio()), lambda delta: hockey_stick_inverse(delta, ratio())
@@ -82,7 +73,7 @@ def _single(part: Part, adjacency: str) -> Profile | None:
     if base is None or part.sampling == "none":
         return base
     # Replacing a record by one that contributes nothing is a removal, without replacement too.
-    return _sampled(base, Fraction(part.gamma))  # type: ignore[arg-type]
+    return _sampled(base, part.rate)
 
 
 def _base(mechanism: str, parameters: dict[str, str]) -> Profile | None:
@@ -120,11 +111,11 @@ def _sampled(base: Profile, gamma: Fraction) -> Profile:
     """The sampled profile: δ(ε) = γ δ₀(log(1 + (e^ε − 1)/γ))."""
 
     def delta(eps: arb) -> arb:
-        rate = BALL.number(gamma)
+        rate: arb = BALL.number(gamma)
         return rate * base.delta((eps.expm1() / rate).log1p())
 
     def epsilon(given: arb) -> arb:
-        rate = BALL.number(gamma)
+        rate: arb = BALL.number(gamma)
         if not given < rate:
             return arb(0)
         return (rate * base.epsilon(given / rate).expm1()).log1p()
@@ -136,15 +127,15 @@ def _floor(x: arb) -> arb:
     return x.max(arb(0))
 
 
-def _enclosed(profile: Profile, ask: Ask, accountant: Accountant, exact: bool) -> Least | None:
+def _enclosed(profile: Profile, ask: Ask, accountant: Accountant, exact: bool) -> Truth | None:
     given = Fraction(ask.at)
     question = profile.epsilon if ask.kind == "epsilon" else profile.delta
 
-    def value(_: Any) -> tuple[arb, Claim]:
+    def value(_: Accountant) -> tuple[arb, Claim]:
         return question(BALL.number(given)), Claim(Kind.LOWER)
 
     try:
         x = certified_number(accountant, value, _DIGITS, "a lower bound")
-        return Least(*ends(x), exact)
+        return Truth(*ends(x), exact)
     except (SymacctError, OverflowError):
         return None

@@ -45,6 +45,11 @@ class Part:
     count: int = 1
 
     @property
+    def rate(self) -> Fraction:
+        """The sampling rate, 1 without sampling."""
+        return Fraction(1 if self.gamma is None else self.gamma)
+
+    @property
     def text(self) -> str:
         """The expression in symacct's notation."""
         inner = f"{self.mechanism}({', '.join(value for _, value in self.parameters)})"
@@ -63,8 +68,7 @@ class Part:
         if self.gamma is not None:
             row |= number_fields("gamma", self.gamma)
         if self.sampling == "without_replacement":
-            gamma = Fraction(self.gamma)  # type: ignore[arg-type]
-            row |= {"sample_size": gamma.numerator, "dataset_size": gamma.denominator}
+            row |= {"sample_size": self.rate.numerator, "dataset_size": self.rate.denominator}
         return row | {"count": self.count}
 
 
@@ -177,4 +181,6 @@ class Answer:
         return self.value if isinstance(self.value, Fraction) else None
 
 
+#: A question and what came back.
+Asked = tuple[Ask, Answer]
 HELLO_LINE = json.dumps({"id": 0, "ask": "hello", "protocol": VERSION})

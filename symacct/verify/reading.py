@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from symacct.errors import DomainError, LimitError, SymacctError
 from symacct.exact import exact
@@ -27,7 +27,7 @@ from symacct.verify.protocol import (
 )
 
 _T = TypeVar("_T")
-Row = dict[str, Any]
+Row = dict[str, object]
 #: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
 MOST_LEAST_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
 _MOST_ORDERS = 4096
@@ -82,18 +82,18 @@ def read_answer(row: Row, measured: float) -> Answer:
     given = [key for key in ("value", "error", "unsupported") if key in row]
     if len(given) != 1:
         raise ProtocolError(f"found {shown(row)}, needed one of 'value', 'error', 'unsupported'")
-    what = given[0]
-    found: Any = {what: read_number(row[what]) if what == "value" else _text(row[what], 300)}
     return Answer(
+        value=read_number(row["value"]) if "value" in row else None,
+        error=_text(row["error"], 300) if "error" in row else None,
+        unsupported=_text(row["unsupported"], 300) if "unsupported" in row else None,
         claims=_if_given(row, "claims", lambda value: _text(value, 200)),
         alpha=_if_given(row, "alpha", _order_found),
         reproduce=_if_given(row, "reproduce", _lines) or (),
         seconds=_seconds(row, measured),
-        **found,
     )
 
 
-def read_number(value: Any) -> Fraction | float:
+def read_number(value: object) -> Fraction | float:
     """A number, or text that is one, exactly; inf and nan as floats."""
     if not isinstance(value, str):
         raise _needed(value, "a number")
@@ -140,7 +140,7 @@ def _hello(row: Row) -> Hello:
     )
 
 
-def _support(item: Any) -> Support:
+def _support(item: object) -> Support:
     if not isinstance(item, dict):
         raise _needed(item, "an object with a 'mechanism'")
     _only(item, _SUPPORT)
@@ -170,17 +170,17 @@ def _asked_somewhere(row: Support) -> None:
         )
 
 
-def _asks(value: Any) -> tuple[str, ...]:
+def _asks(value: object) -> tuple[str, ...]:
     return tuple(_one_of(one, KINDS) for one in _listed(value, "asks", len(KINDS)))
 
 
-def _orders(value: Any) -> tuple[Fraction, ...] | str:
+def _orders(value: object) -> tuple[Fraction, ...] | str:
     if value == "real":
         return "real"
     return tuple(map(_order, _listed(value, 'default_orders (or "real")', _MOST_ORDERS)))
 
 
-def _order(value: Any) -> Fraction:
+def _order(value: object) -> Fraction:
     number = read_number(value)
     bits = _ORDER_BITS
     if isinstance(number, Fraction) and 1 <= number <= _MOST_ORDER:
@@ -190,14 +190,14 @@ def _order(value: Any) -> Fraction:
     return Fraction(number)
 
 
-def _how(value: Any) -> dict[str, tuple[str, ...]]:
+def _how(value: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise _needed(value, "'how', an object")
     _only(value, set(HOW))
     return {key: _ways(value[key], known) for key, known in HOW.items() if key in value}
 
 
-def _ways(value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+def _ways(value: object, known: tuple[str, ...]) -> tuple[str, ...]:
     given = {_one_of(one, known) for one in _listed(value, "ways", len(known))}
     return tuple(way for way in known if way in given)
 
@@ -213,52 +213,52 @@ def _only(row: Row, known: set[str]) -> None:
         )
 
 
-def _required(row: Row, key: str) -> Any:
+def _required(row: Row, key: str) -> object:
     if key not in row:
         raise _needed(row, f"{key!r}")
     return row[key]
 
 
-def _if_given(row: Row, key: str, read: Callable[[Any], _T]) -> _T | None:
+def _if_given(row: Row, key: str, read: Callable[[object], _T]) -> _T | None:
     """The field as `read` has it; None where it is absent or null."""
     return None if row.get(key) is None else read(row[key])
 
 
-def _text(value: Any, most: int) -> str:
+def _text(value: object, most: int) -> str:
     if type(value) is not str:
         raise _needed(value, "text")
     return printable(value, most)
 
 
-def _version(value: Any) -> str:
+def _version(value: object) -> str:
     return _text(str(value) if isinstance(value, Number) else value, 80)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise _needed(value, "true or false")
     return value
 
 
-def _one_of(value: Any, known: tuple[str, ...]) -> str:
+def _one_of(value: object, known: tuple[str, ...]) -> str:
     if type(value) is not str or value not in known:
         raise _needed(value, f"one of {', '.join(known)}")
     return value
 
 
-def _listed(value: Any, what: str, most: int) -> list[Any]:
+def _listed(value: object, what: str, most: int) -> list[object]:
     if not isinstance(value, list) or not 0 < len(value) <= most:
         raise _needed(value, f"{what}, a list of 1 to {most}")
     return value
 
 
-def _lines(value: Any) -> tuple[str, ...]:
+def _lines(value: object) -> tuple[str, ...]:
     lines, length = _REPRODUCE
     listed = value if isinstance(value, list) else [value]
     return tuple(_text(line, length) for line in listed[:lines])
 
 
-def _order_found(value: Any) -> str:
+def _order_found(value: object) -> str:
     read_number(value)
     return printable(str(value), 80)
 
@@ -273,7 +273,7 @@ def _seconds(row: Row, measured: float) -> float:
     return float(min(stated, Fraction(measured)))
 
 
-def _needed(found: Any, needed: str) -> ProtocolError:
+def _needed(found: object, needed: str) -> ProtocolError:
     return ProtocolError(f"found {shown(found)}, needed {needed}")
 
 
@@ -286,8 +286,8 @@ def printable(text: str, most: int = 300) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in cut)
 
 
-def shown(value: Any) -> str:
-    """Any JSON value for a message."""
+def shown(value: object) -> str:
+    """object JSON value for a message."""
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import functools
 from fractions import Fraction
 
-from flint import arb, fmpq
+from flint import arb
 
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import BALL, precision
 from symacct.verify.protocol import Ask, Part
 
 _BITS = 80
@@ -31,16 +31,15 @@ def renyi_lower(part: Part, ask: Ask) -> Fraction:
     alpha = Fraction(ask.at)
     if alpha > _MAX_ORDER:
         return Fraction(0)
-    sigma, gamma = Fraction(dict(part.parameters)["sigma"]), Fraction(part.gamma)  # type: ignore[arg-type]
-    return part.count * _one_run(sigma, gamma, alpha)
+    return part.count * _one_run(Fraction(dict(part.parameters)["sigma"]), part.rate, alpha)
 
 
 @functools.lru_cache(maxsize=1024)
 def _one_run(sigma: Fraction, gamma: Fraction, alpha: Fraction) -> Fraction:
     with precision(_BITS):
-        order, rate = _ball(alpha), _ball(gamma)
+        order, rate = BALL.number(alpha), BALL.number(gamma)
         height = arb(3).sqrt() / 2
-        s = _ball(sigma)
+        s = BALL.number(sigma)
         across = _cells(s, height, float(sigma), -0.5, 1.5, _ACROSS)
         # P^α Q^{1−α} sits as far out as αa − (α−1)b.
         along = _cells(s, arb(1) / 2, float(sigma), -1.0, float(alpha), _ALONG)
@@ -76,10 +75,6 @@ def _cells(
         ]
 
     return list(zip(masses(arb(0)), masses(shift), masses(-shift), strict=True))
-
-
-def _ball(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))
 
 
 def _fraction(x: arb) -> Fraction:

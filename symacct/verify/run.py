@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from symacct.verify.process import Peer
 from symacct.verify.protocol import Answer, Ask
-from symacct.verify.questions import FULL, QUICK, Extent
+from symacct.verify.questions import FULL, Extent
 from symacct.verify.report import Point, Report
 from symacct.verify.session import Session
 
@@ -76,6 +76,3 @@ def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
         error=error,
         label=f"{part.mechanism}, {part.sampling.replace('_', ' ')}",
     )
-
-
-__all__ = ["FULL", "QUICK", "Report", "verify"]

@@ -16,7 +16,7 @@ from symacct.verify.bounds import approximately
 from symacct.verify.clusters import Cluster, Clusters, region
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
-from symacct.verify.protocol import Answer, Ask, Hello
+from symacct.verify.protocol import Answer, Ask, Asked, Hello, Part
 from symacct.verify.questions import Extent
 from symacct.verify.simplify import simplest
 from symacct.verify.truth import Oracle
@@ -52,7 +52,7 @@ class Session:
     #: Not asked, being of a kind that ran out of time before.
     skipped: int = 0
     clusters: Clusters = field(default_factory=Clusters)
-    points: list[tuple[Ask, Answer]] = field(default_factory=list)
+    points: list[Asked] = field(default_factory=list)
     history: list[Ask] = field(default_factory=list)
     #: Why the run stopped before all was asked; empty if it did not.
     cut: list[str] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Session:
 
     # --- asking
 
-    def _stream(self, asks: Iterable[Ask]) -> Iterator[tuple[Ask, Answer]]:
+    def _stream(self, asks: Iterable[Ask]) -> Iterator[Asked]:
         """Answers in the order of the asks; the peer works while truths are computed here."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
         for ask in asks:
@@ -105,7 +105,7 @@ class Session:
         while pending:
             yield from self._first(pending)
 
-    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[tuple[Ask, Answer]]:
+    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
         """The first that is pending, unless there is no time for questions of its kind any more."""
         ask, future = pending.popleft()
         if self._hopeless(ask) and future.cancel():
@@ -120,7 +120,7 @@ class Session:
     def _hopeless(self, ask: Ask) -> bool:
         return self._late() or self._hangs[region(ask)] >= _HANGS
 
-    def _counted(self, ask: Ask, future: Future[Answer]) -> tuple[Ask, Answer]:
+    def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
         answer = future.result()
         self.asked += 1
         self.history.append(ask)
@@ -162,7 +162,7 @@ class Session:
                 return
             self.clusters.note(self._probe(base), self._probe)
             for variant in questions.variants(self.hello, base, sizes):
-                if self._late() or self._hangs[region(variant)] >= _HANGS:
+                if self._hopeless(variant):
                     continue
                 found = self._variant(variant)
                 self.clusters.note(found, self._variant if found and found.ask.how else self._probe)
@@ -170,13 +170,9 @@ class Session:
 
     def _curves(self) -> None:
         """The laws along each curve that was asked at several orders."""
-        curves: dict[object, list[tuple[Ask, Answer]]] = {}
-        for ask, answer in self.points:
-            truth = self.oracle.truth(ask)
-            if truth is not None and truth.exact:
-                curves.setdefault((ask.parts, ask.adjacency), []).append((ask, answer))
-        for points in curves.values():
-            for found in laws.curve_laws(points):
+        truths = ((point, self.oracle.truth(point[0])) for point in self.points)
+        for curve in laws.curves(p for p, truth in truths if truth is not None and truth.exact):
+            for found in laws.curve_laws(curve):
                 self.clusters.note(found, _nothing)
 
     def _refine(self) -> None:
@@ -364,7 +360,7 @@ def _near(ask: Ask, chance: random.Random) -> Ask:
         x += Decimal(str(least))
         return text if most is not None and x >= most else str(x)
 
-    def moved_part(part: questions.Part) -> questions.Part:
+    def moved_part(part: Part) -> Part:
         name, value = part.parameters[0]
         limits = (0.5, 1) if name == "p" else (0, None)
         gamma = None if part.gamma is None else moved(part.gamma, 0, 1)

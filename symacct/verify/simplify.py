@@ -19,8 +19,11 @@ _VALUES = {
     "ZCDP": ("1", "0.1", "0.01"),
 }
 _RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
-_ORDERS = ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01")
-_GIVEN = {"epsilon": ("1e-5", "0.001"), "delta": ("1", "0.1")}
+_AT = {
+    "rdp": ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01"),
+    "epsilon": ("1e-5", "0.001"),
+    "delta": ("1", "0.1"),
+}
 _ROUNDS = 4
 
 
@@ -61,7 +64,7 @@ def simplifications(ask: Ask) -> Iterator[Ask]:
         for i, part in enumerate(ask.parts):
             if part.count > count:
                 yield _with(ask, i, replace(part, count=count))
-    yield from (replace(ask, at=at) for at in _simpler_at(ask))
+    yield from (replace(ask, at=at) for at in _before(_AT[ask.kind], ask.at))
     for i, part in enumerate(ask.parts):
         yield from (_with(ask, i, simpler) for simpler in _simpler_parts(part))
 
@@ -69,31 +72,19 @@ def simplifications(ask: Ask) -> Iterator[Ask]:
 def _bold(ask: Ask) -> Iterator[Ask]:
     """The plainest question of all with the order kept, and with the rate kept."""
     for gamma in ("0.5", "0.1", "0.001"):
-        plain = tuple(
-            Part(
-                part.mechanism,
-                _first(part, _VALUES[part.mechanism][0]),
-                part.sampling,
-                None if part.gamma is None else gamma,
-            )
-            for part in ask.parts
-        )
-        if len(gamma_and(plain)) < len(gamma_and(ask.parts)):
-            yield replace(ask, parts=plain)
+        plain = replace(ask, parts=tuple(_plain(part, gamma) for part in ask.parts))
+        if len(plain.expression) < len(ask.expression):
+            yield plain
 
 
-def gamma_and(parts: tuple[Part, ...]) -> str:
-    """The text by whose length plainness is judged."""
-    return " + ".join(part.text for part in parts)
+def _plain(part: Part, gamma: str) -> Part:
+    """One run with the first of the known values."""
+    rate = None if part.gamma is None else gamma
+    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=1)
 
 
 def _with(ask: Ask, i: int, part: Part) -> Ask:
     return replace(ask, parts=(*ask.parts[:i], part, *ask.parts[i + 1 :]))
-
-
-def _simpler_at(ask: Ask) -> Iterator[str]:
-    known = _ORDERS if ask.kind == "rdp" else _GIVEN[ask.kind]
-    yield from _before(known, ask.at)
 
 
 def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
@@ -108,8 +99,10 @@ def _simpler_parts(part: Part) -> Iterator[Part]:
     if part.gamma is not None:
         yield from (replace(part, gamma=gamma) for gamma in _before(_RATES, part.gamma))
     for value in _before(_VALUES[part.mechanism], part.parameters[0][1]):
-        yield replace(part, parameters=_first(part, value))
+        yield _first(part, value)
 
 
-def _first(part: Part, value: str) -> tuple[tuple[str, str], ...]:
-    return ((part.parameters[0][0], value), *part.parameters[1:])
+def _first(part: Part, value: str) -> Part:
+    """The part with another first parameter."""
+    (name, _), *rest = part.parameters
+    return replace(part, parameters=((name, value), *rest))

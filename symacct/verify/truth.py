@@ -4,55 +4,32 @@ from __future__ import annotations
 
 import functools
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.errors import OrderGridWarning, SymacctError
-from symacct.exact import exact
+from symacct.exact import Numeric, exact
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.verify import profiles, replaced
-from symacct.verify.bounds import Bound, ends
+from symacct.verify.bounds import Bound, Truth, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
 DIGITS = 20
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
-_KINDS: dict[str, Any] = {
-    "Gaussian": Gaussian,
-    "Laplace": Laplace,
-    "RandomizedResponse": RandomizedResponse,
-    "PureDP": PureDP,
-    "ZCDP": ZCDP,
+_NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
+_CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
+_SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
+    "poisson": PoissonSubsample,
+    "without_replacement": SubsampleWithoutReplacement,
 }
-_SAMPLINGS: dict[type[Node], str] = {
-    PoissonSubsample: "poisson",
-    SubsampleWithoutReplacement: "without_replacement",
-}
-
-
-@dataclass(frozen=True)
-class Truth:
-    """lower <= what is true <= upper; `exact` where both ends enclose one known number.
-
-    `upper` is the least value that a theorem proves: what lies above it is loose.
-    """
-
-    lower: Bound
-    upper: Bound
-    exact: bool
-
-    def hull(self, other: Truth) -> Truth:
-        """What holds for both readings of the parameters."""
-        return Truth(
-            min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
-        )
 
 
 class Oracle:
@@ -85,9 +62,9 @@ class Oracle:
         if ask.kind == "rdp":
             return self._rdp(ask)
         least = profiles.lower(ask, self.accountant)
-        low = least.lower if least is not None else Fraction(0)
         if least is not None and least.exact:
-            return Truth(low, least.upper, True)
+            return least
+        low = Fraction(0) if least is None else least.lower
         return Truth(low, self.by_method(ask, "improved", None).upper, False)
 
     def _rdp(self, ask: Ask) -> Truth:
@@ -128,7 +105,7 @@ class Oracle:
         except SymacctError:
             return Fraction(0)
 
-    def by_method(self, ask: Ask, conversion: str, orders: Any) -> Truth:
+    def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers.
 
         Rounding the parameters moves it by far less than the allowance that it is compared with.
@@ -177,31 +154,29 @@ def _nearest(text: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def step(part: Part) -> Node:
     """One run of a part, as a node."""
-    m: Node = _KINDS[part.mechanism](*(exact(value) for _, value in part.parameters))
-    if part.sampling == "poisson":
-        return PoissonSubsample(m, part.gamma)
-    if part.sampling == "without_replacement":
-        return SubsampleWithoutReplacement(m, part.gamma)
-    return m
+    m: Node = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
+    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma)
 
 
 def node(ask: Ask) -> Node:
     """The composition asked about."""
-    parts = [part.count * step(part) for part in ask.parts]
-    return functools.reduce(lambda a, b: a + b, parts)
+    return Compose(*(part.count * step(part) for part in ask.parts))
 
 
 def parts_of(m: Node) -> tuple[Part, ...] | None:
     """The parts of a node that an ask can name; None for any other."""
     terms = m.terms.items() if isinstance(m, Compose) else [(m, 1)]
-    parts = tuple(_part_of(run, count) for run, count in terms)
-    return None if None in parts else parts  # type: ignore[return-value]
+    found = [_part_of(run, count) for run, count in terms]
+    parts = tuple(part for part in found if part is not None)
+    return parts if len(parts) == len(found) else None
 
 
-def _part_of(m: Node, count: Any) -> Part | None:
+def _part_of(m: Node, count: object) -> Part | None:
     sampling, gamma = "none", None
-    for operation, name in _SAMPLINGS.items():
+    for name, operation in _SAMPLINGS.items():
         if isinstance(m, operation):
+            if m.fixed_adjacency != m.read_adjacency:  # no other accountant has it
+                return None
             sampling, gamma, m = name, str(m.parameters()["gamma"]), m.children[0]
     name = type(m).__name__
     if name not in MECHANISMS or not isinstance(count, int):

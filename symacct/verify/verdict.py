@@ -9,9 +9,9 @@ from typing import Any
 
 from symacct.errors import SymacctError
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, approximately, decimal_text
+from symacct.verify.bounds import Bound, Truth, approximately, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
-from symacct.verify.truth import Oracle, Truth
+from symacct.verify.truth import Oracle
 
 VERDICTS = (
     "unsound",
@@ -84,6 +84,28 @@ def _quotient(a: Fraction, b: Fraction) -> float:
     return approximately(a / b)
 
 
+@dataclass(frozen=True)
+class _Case:
+    """A number beside what is true."""
+
+    ask: Ask
+    answer: Answer
+    value: Fraction
+    truth: Truth
+
+    @property
+    def below_upper(self) -> bool:
+        """Is it less than every proved bound, by more than rounding?"""
+        return bool(self.value < self.truth.upper * (1 - ALLOWANCE))
+
+    def finding(self, verdict: str, right: Bound | None = None, **more: Any) -> Finding:
+        """A finding; `right` is the number that rounding might have led away from."""
+        if right is not None and right != math.inf:
+            gap = abs(self.value - Fraction(right))
+            more["beyond_rounding"] = not explained_by_rounding(self.ask, gap, Fraction(right))
+        return Finding(verdict, self.ask, self.answer, self.truth, **more)
+
+
 class Judge:
     """Verdicts for a peer's answers."""
 
@@ -104,13 +126,14 @@ class Judge:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
-        truth = self.oracle.truth(ask)
+        value, truth = answer.value, self.oracle.truth(ask)
+        assert value is not None  # noqa: S101  # what is no error is a value
         if truth is None:
-            return self._without_truth(ask, answer)
-        if answer.finite is None:
-            return self._not_finite(ask, answer, truth)
+            return self._without_truth(ask, answer, value)
+        if isinstance(value, float):
+            return self._not_finite(ask, answer, value, truth)
         self.judged += 1
-        return self._number(ask, answer, answer.finite, truth)
+        return self._number(_Case(ask, answer, value, truth))
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -126,114 +149,75 @@ class Judge:
             below = self._below_every_conversion(found.ask, value)
         return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
 
-    def _without_truth(self, ask: Ask, answer: Answer) -> Finding | None:
-        value = answer.value
-        if answer.finite is None and not math.isinf(value):  # type: ignore[arg-type]
-            return Finding("nan", ask, answer)
-        if answer.finite is not None and answer.finite < 0:
-            return Finding("negative", ask, answer, below=True)
-        return None
+    def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
+        if isinstance(value, float):
+            return Finding("nan", ask, answer) if math.isnan(value) else None
+        return Finding("negative", ask, answer, below=True) if value < 0 else None
 
-    def _not_finite(self, ask: Ask, answer: Answer, truth: Truth) -> Finding | None:
-        if math.isnan(answer.value):  # type: ignore[arg-type]
+    def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
+        if math.isnan(value):
             return Finding("nan", ask, answer, truth)
-        if answer.value < 0:  # type: ignore[operator]
+        if value < 0:
             return Finding("negative", ask, answer, truth, below=True)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
             return None
         return Finding("inf", ask, answer, truth)
 
-    def _number(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
-        if value < truth.lower:
-            low = self._below(ask, answer, value, truth)
-            if low is not None:
-                return low
-        if ask.kind != "rdp":
-            return self._by_method(ask, answer, value, truth)
-        if not truth.exact and value < truth.upper * (1 - ALLOWANCE):
-            return self._between(ask, answer, value, truth)
-        return self._above(ask, answer, value, truth)
+    def _number(self, case: _Case) -> Finding | None:
+        low = self._below(case)
+        if low is not None:
+            return low
+        if case.ask.kind != "rdp":
+            return self._by_method(case)
+        if case.below_upper and not case.truth.exact:
+            return self._between(case)
+        return self._above(case)
 
-    def _below(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+    def _below(self, case: _Case) -> Finding | None:
         """A value below a certified lower bound of the truth."""
-        lower = Fraction(truth.lower)
-        if value >= 0 and lower < _TINY:
-            return None  # what float64 has no number for
-        if value > 0 and (lower - value) <= ALLOWANCE * lower:
+        value, lower = case.value, Fraction(case.truth.lower)
+        if value >= lower or (value >= 0 and lower < _TINY):
+            return None  # the second is what float64 has no number for
+        if value > 0 and lower - value <= ALLOWANCE * lower:
             self.within_rounding += 1
             self.worst_within = max(self.worst_within, approximately((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
-        return Finding(
-            verdict,
-            ask,
-            answer,
-            truth,
-            beyond_rounding=not explained_by_rounding(ask, lower - value, lower),
-            below=True,
-        )
+        return case.finding(verdict, lower, below=True)
 
-    def _between(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+    def _between(self, case: _Case) -> Finding | None:
         """Below every proved bound, above the lower bound: a theorem, or nothing known."""
-        sharper = self.oracle.sharpened(ask, truth)
-        if value < sharper.lower:
-            low = self._below(ask, answer, value, sharper)
-            if low is not None:
-                return low
-        wrong = self._not_as_claimed(ask, answer, value, sharper)
-        if wrong is not None:
-            return wrong
-        least = Fraction(sharper.upper)
-        return Finding(
-            "wrong-formula",
-            ask,
-            answer,
-            sharper,
-            beyond_rounding=not explained_by_rounding(ask, least - value, least),
-            below=True,
-            note="below every proved bound; the truth is not known well enough to say more",
+        case = replace(case, truth=self.oracle.sharpened(case.ask, case.truth))
+        note = "below every proved bound; the truth is not known well enough to say more"
+        return (
+            self._below(case)
+            or self._not_as_claimed(case)
+            or case.finding("wrong-formula", case.truth.upper, below=True, note=note)
         )
 
-    def _above(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
-        if value <= truth.upper * (1 + ALLOWANCE):
+    def _above(self, case: _Case) -> Finding | None:
+        if case.value <= case.truth.upper * (1 + ALLOWANCE):
             return None
-        if self._as_claimed(ask, answer, value):
+        bounds = self._claimed(case)
+        if bounds is not None and matching.same(case.value, bounds):
             return None  # what is loose is the theorem, not the computation
-        wrong = self._not_as_claimed(ask, answer, value, truth)
-        if wrong is not None:
-            return wrong
-        beyond = not explained_by_rounding(
-            ask, value - Fraction(truth.upper), Fraction(truth.upper)
-        )
-        return Finding("loose", ask, answer, truth, beyond_rounding=beyond)
+        return self._not_as_claimed(case) or case.finding("loose", case.truth.upper)
 
-    def _as_claimed(self, ask: Ask, answer: Answer, value: Fraction) -> bool:
-        """Is the value that of the theorem which the peer names?"""
-        bounds = answer.claims and matching.claimed(self.oracle, ask, answer.claims)
-        return bool(bounds) and matching.same(value, bounds)  # type: ignore[arg-type]
+    def _claimed(self, case: _Case) -> tuple[Bound, Bound] | None:
+        """The value of the theorem that the peer names, if it names one that speaks."""
+        name = case.answer.claims
+        return None if name is None else matching.claimed(self.oracle, case.ask, name)
 
-    def _not_as_claimed(
-        self, ask: Ask, answer: Answer, value: Fraction, truth: Truth
-    ) -> Finding | None:
+    def _not_as_claimed(self, case: _Case) -> Finding | None:
         """The finding where the peer names a theorem, and the value is not that theorem's."""
-        if answer.claims is None:
-            return None
-        bounds = matching.claimed(self.oracle, ask, answer.claims)
-        if bounds is None or matching.same(value, bounds):
+        bounds = self._claimed(case)
+        if bounds is None or matching.same(case.value, bounds):
             return None
         low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
-        below = bool(value < truth.upper * (1 - ALLOWANCE)) and not truth.exact
-        gap = abs(value - Fraction(bounds[0]))
-        return Finding(
-            "wrong-formula",
-            ask,
-            answer,
-            truth,
-            beyond_rounding=not explained_by_rounding(ask, gap, Fraction(bounds[0])),
-            below=below,
-            note=f"claims {answer.claims}, which is {low}" + f" … {high}" * (low != high),
-        )
+        note = f"claims {case.answer.claims}, which is {low}" + f" … {high}" * (low != high)
+        below = case.below_upper and not case.truth.exact
+        return case.finding("wrong-formula", bounds[0], below=below, note=note)
 
     # --- ε and δ
 
@@ -241,25 +225,25 @@ class Judge:
     def _has_method(self) -> bool:
         return self.hello.conversion not in (None, "none")
 
-    def _by_method(self, ask: Ask, answer: Answer, value: Fraction, truth: Truth) -> Finding | None:
+    def _by_method(self, case: _Case) -> Finding | None:
         """ε or δ against what the conversion that the peer declares can give."""
-        conversion = self.hello.conversion
+        ask, value, truth = case.ask, case.value, case.truth
         if not self._has_method:
             loose = value > truth.upper * LOOSE and value > _TINY
-            return Finding("loose", ask, answer, truth) if loose else None
+            return case.finding("loose") if loose else None
         try:
-            best = self.oracle.by_method(ask, str(conversion), ask.orders)
+            best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
             least = best if ask.orders else self.oracle.by_method(ask, "improved", None)
         except SymacctError:
             return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0
         # `exact` says that no order does better, by a proof; otherwise another order may.
         if best.exact and value < best.lower * (1 - ALLOWANCE) - cancelled and best.lower > _TINY:
-            return self._below_method(ask, answer, value, truth, best)
+            return self._below_method(case, best)
         # An accountant that goes through RDP is held against the best that RDP gives.
         if value <= least.upper * LOOSE or value <= _TINY:
             return None
-        return Finding("loose", ask, answer, Truth(truth.lower, least.upper, False))
+        return replace(case, truth=Truth(truth.lower, least.upper, False)).finding("loose")
 
     def _split(self, found: Finding, value: Fraction) -> Finding:
         """A loose ε or δ with its excess split into conversion, order grid and series."""
@@ -276,21 +260,19 @@ class Judge:
         return replace(found, split=split, note=_largest(split))
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
-        orders: Any = ask.orders or self.hello.default_orders
-        if orders is None or orders == "real":
+        orders = ask.orders or self.hello.default_orders
+        if orders is None or isinstance(orders, str):
             return None
         usable = [order for order in orders if Fraction(order) > 1]
         return self.oracle.by_method(ask, conversion, usable) if usable else None
 
-    def _below_method(
-        self, ask: Ask, answer: Answer, value: Fraction, truth: Truth, best: Truth
-    ) -> Finding | None:
-        if self._by_total_variation(ask, value):
+    def _below_method(self, case: _Case, best: Truth) -> Finding | None:
+        if self._by_total_variation(case.ask, case.value):
             return None
         low = decimal_text(best.lower, False, 12)
         note = f"below {low}, the least that its conversion gives at its orders"
-        wrong = Truth(truth.lower, best.upper, False)
-        return Finding("wrong-formula", ask, answer, wrong, note=note)
+        case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
+        return case.finding("wrong-formula", note=note)
 
     def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
         """Less than the best conversion of one order makes of the best proved curve?"""

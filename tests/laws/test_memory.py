@@ -213,7 +213,7 @@ def test_an_accountant_counts_its_own_calls_only():
 
 
 def test_symbols_in_a_curve_leave_no_trace_in_another():
-    a = Curve(symbols.alpha / 50, adjacency="either")
-    b = Curve(symbols.alpha / 51, adjacency="either")
+    a = Curve(symbols.alpha / 50, kind="upper", adjacency="either")
+    b = Curve(symbols.alpha / 51, kind="upper", adjacency="either")
     accountant = Accountant()
     assert accountant.rdp(a, 5).lower > accountant.rdp(b, 5).upper

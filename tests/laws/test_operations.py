@@ -129,7 +129,10 @@ def test_the_projection_of_a_kinked_bound_is_convex_and_below_it():
     bound = Curve(kinked, kind="upper", adjacency="either")
     projected = bound.convexify(12)
     assert (
-        overlap(ask(projected, 7), ask(Curve("alpha/50", adjacency="either").convexify(12), 7))
+        overlap(
+            ask(projected, 7),
+            ask(Curve("alpha/50", kind="upper", adjacency="either").convexify(12), 7),
+        )
         is False
     )
     assert ask(projected, 7).upper < ask(bound, 7).lower

@@ -120,7 +120,7 @@ def test_shared_parts_are_written_once():
 
 
 def test_a_python_function_has_no_text_and_says_so():
-    node = Curve(lambda ctx, alpha: alpha, adjacency="either")
+    node = Curve(lambda ctx, alpha: alpha, kind="upper", adjacency="either")
     with pytest.raises(Exception, match=r"Python function.*SymPy"):
         node.to_json()
     assert copy.deepcopy(node) is node

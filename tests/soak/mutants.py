@@ -26,6 +26,7 @@ MEMORY = 4 << 30
 
 PAIRS = "tests/test_integrals.py tests/test_pair_sampling.py tests/test_pair_densities.py"
 SAMPLED = "tests/sums/test_sampled_gaussian.py tests/sums/test_sampled_laplace.py"
+MIXTURE = "tests/sums/test_mixture.py tests/sums/test_exponentials.py"
 #: The tests that concern a module; of the names that begin its path the longest counts.
 CONCERNED = {
     "": "tests",
@@ -39,7 +40,9 @@ CONCERNED = {
     "mechanisms/": f"tests/test_pairs.py {PAIRS}",
     "search.py": "tests/test_search.py",
     "sums/": "tests/sums",
-    "sums/mixture.py": "tests/sums/test_mixture.py tests/sums/test_exponentials.py",
+    "sums/majorant.py": MIXTURE,
+    "sums/truncation.py": MIXTURE,
+    "sums/weights.py": MIXTURE,
 }
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}

@@ -25,9 +25,7 @@ from symacct import (
 )
 from symacct.amplification import wbk19
 from symacct.enclosure import to_fraction
-from symacct.sums.mixture import certified_binomial_sum, enclose_binomial_sum
-from tests.sums.curves import ball
-from tests.test_hard_sums import (
+from tests.hard_sums.formulas import (
     epsilon_objective,
     gaussian,
     gaussian_by_integral,
@@ -45,6 +43,8 @@ from tests.test_hard_sums import (
     theorem_9,
     theorem_27,
 )
+from tests.sums.curves import ball
+from tests.sums.oracles import certified_binomial_sum, enclose_binomial_sum
 
 BLOCKS = 20
 
@@ -90,7 +90,7 @@ def leaf(source):
 
 
 def sum_of_any_terms(source):
-    """The two sums of sums/mixture.py for a random K, against the plain sum at 10 times the bits.
+    """The certified and the rough sum for a random K, against the plain one at 10 times the bits.
 
     K is convex (a maximum of lines and a parabola), or only K_l/(l−1) is nondecreasing.
     """

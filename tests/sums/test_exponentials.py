@@ -8,8 +8,11 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from symacct.arithmetic import BALL
-from symacct.sums import mixture
+from symacct.sums import truncation
 from symacct.sums.exponentials import binomial_weights, over_run
+from symacct.sums.majorant import Majorant
+from symacct.sums.weights import Weights
+from tests.sums.oracles import certified_binomial_sum, terms_of
 
 Formula = Callable[[Any], Callable[[Any], Any]]
 
@@ -145,7 +148,7 @@ def test_certified_sums_with_and_without_exponentials(
         asked.append(orders)
         return over_run(formula, orders)
 
-    ball = mixture.certified_binomial_sum(
+    ball = certified_binomial_sum(
         alpha,
         arb(gamma),
         arb(1 - gamma),
@@ -171,24 +174,22 @@ def test_what_cancels_is_summed_term_by_term(monkeypatch: pytest.MonkeyPatch) ->
     """K is below 1e-4 on the run: 20 bits and more would be lost."""
     formula, orders = laplace(fmpq(1000)), range(2, 12)
     pair = arb(1) / 1000, arb(999) / 1000
-    curve = mixture._Curve(
+    terms = terms_of(
         lambda l: formula(BALL)(l).log1p(),
         lambda l, k: k.expm1(),
         1,
-        1,
-        "convex",
-        2,
-        None,
-        lambda orders: over_run(formula, orders),
+        shift=1,
+        exponentials=lambda orders: over_run(formula, orders),
     )
+    curve, weights = Majorant(terms, 2), Weights(1000, pair)
     for order in (2, orders[-1], 1000):
         curve.cut(order)
-    monkeypatch.setattr(mixture, "SHORT", 4)
-    monkeypatch.setattr(mixture._Curve, "is_small", lambda *_: False)
-    monkeypatch.setattr(mixture, "CANCELLED", 14)
-    assert mixture._exponential_sum(curve, 1000, pair, (2, orders[-1])) is None
-    monkeypatch.setattr(mixture, "CANCELLED", 30)
-    ball = mixture._exponential_sum(curve, 1000, pair, (2, orders[-1]))
-    lead = mixture._weight(1000, 2, pair)
+    monkeypatch.setattr(truncation, "SHORT", 4)
+    monkeypatch.setattr(Majorant, "is_small", lambda *_: False)
+    monkeypatch.setattr(truncation, "CANCELLED", 14)
+    assert truncation.exponential_sum(curve, weights, (2, orders[-1])) is None
+    monkeypatch.setattr(truncation, "CANCELLED", 30)
+    ball = truncation.exponential_sum(curve, weights, (2, orders[-1]))
+    lead = weights.at(2)
     assert ball is not None
     assert ball.overlaps(lead * term_by_term(formula, 1000, fmpq(1, 999), orders))

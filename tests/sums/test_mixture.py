@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 from flint import arb, ctx, fmpq
 
-from symacct.sums import mixture
-from symacct.sums.mixture import certified_binomial_sum, enclose_binomial_sum
-
-Oracle = Callable[[int], arb]
+from symacct.sums import truncation
+from symacct.sums.majorant import Majorant
+from symacct.sums.truncation import SHAPES
+from symacct.sums.weights import Span, Weights
+from tests.sums import enclosure
+from tests.sums.oracles import (
+    Oracle,
+    certified_binomial_sum,
+    enclose_binomial_sum,
+    terms_of,
+)
 
 
 def gaussian(sigma: int) -> Oracle:
@@ -206,7 +212,7 @@ def test_coarse_truncation_is_covered_by_its_bound(
     kind = source.choice(list(TERMS))
     alpha, gamma = random_alpha(source) + 40, random_gamma(source)
     with ctx.workprec(330):
-        monkeypatch.setattr(mixture, "SLACK_BITS", 310)
+        monkeypatch.setattr(truncation, "SLACK_BITS", 310)
         truth = brute(alpha, gamma, ORACLES[name], kind)
         assert_tight(certified(alpha, gamma, ORACLES[name], kind), truth, 18)
 
@@ -307,11 +313,11 @@ def test_block_bound_exceeds_the_block(seed: int) -> None:
     low = source.choice((source.randrange(left, right + 1), right))
     span = low, source.randrange(low, right + 1)
     pair = rates(random_gamma(source), kind == "capped")
-    shape = source.choice(mixture.SHAPES)
-    curve = mixture._Curve(oracle, term, factor, shift, shape, first)
+    shape = source.choice(SHAPES)
+    curve = Majorant(terms_of(oracle, term, factor, shape, shift), first)
     for order in (left, right):
         curve.cut(order)
-    bound = curve.bound(mixture._Weights(alpha, pair), pair, (left, right), span)
+    bound = curve.bound(Weights(alpha, pair), (left, right), span)
     truth = block_sum(alpha, pair, oracle, kind, range(span[0], span[1] + 1))
     assert truth.lower() <= bound
 
@@ -320,14 +326,14 @@ def test_block_bound_exceeds_the_block(seed: int) -> None:
 def test_runs_and_spans_outside_them_cover_every_order_once(seed: int) -> None:
     source = seeded(6000 + seed)
     alpha, first = source.randrange(5, 60), source.choice((2, 3))
-    curve = mixture._Curve(gaussian(5), tight, 1, 1, "convex", first)
+    curve = Majorant(terms_of(gaussian(5), tight, 1, shift=1), first)
     inner = source.sample(range(first + 1, alpha), source.randrange(0, alpha - first - 1))
     for order in {*inner, alpha, *([first] if seed % 2 else [])}:
         curve.cut(order)
     spans = [sorted(source.choices(range(first, alpha + 1), k=2)) for _ in range(seed % 4)]
-    runs = mixture._merged((low, high) for low, high in spans)
+    runs = truncation.merged((low, high) for low, high in spans)
     seen = [k for low, high in runs for k in range(low, high + 1)]
-    for (left, right), (low, high) in mixture._spans_outside(curve, runs):
+    for (left, right), (low, high) in curve.spans_outside(runs):
         assert left < low <= high <= right
         seen.extend(range(low, high + 1))
     assert sorted(seen) == list(range(first, alpha + 1))
@@ -337,19 +343,19 @@ def closed_form(
     monkeypatch: pytest.MonkeyPatch, oracle: Oracle, kind: str, shape: str, cuts: list[int]
 ) -> tuple[arb | None, arb]:
     """Return the closed form on the run of the cuts at a loose tolerance, and the run's sum."""
-    monkeypatch.setattr(mixture, "SLACK_BITS", 100)
-    monkeypatch.setattr(mixture._Curve, "is_affine", lambda *_: True)
+    monkeypatch.setattr(truncation, "SLACK_BITS", 100)
+    monkeypatch.setattr(Majorant, "is_affine", lambda *_: True)
     term, factor, shift, first = TERMS[kind]
     alpha, pair = 2000, rates(fmpq(1, 5), False)
-    curve = mixture._Curve(oracle, term, factor, shift, shape, first)
+    curve = Majorant(terms_of(oracle, term, factor, shape, shift), first)
     for order in (2, cuts[0] - 150, *cuts, cuts[-1] + 100, alpha):
         curve.cut(order)
     run = cuts[0], cuts[-1]
-    ball = mixture._affine_sum(curve, mixture._Weights(alpha, pair), pair, run)
+    ball = truncation.affine_sum(curve, Weights(alpha, pair), run)
     return ball, block_sum(alpha, pair, oracle, kind, range(run[0], run[1] + 1))
 
 
-@pytest.mark.parametrize("shape", mixture.SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", ["tight", "general"])
 def test_closed_form_bounds_the_tails_of_its_run(
     shape: str, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -362,7 +368,7 @@ def test_closed_form_bounds_the_tails_of_its_run(
     assert closed_form(monkeypatch, line, kind, shape, [960, 1060])[0] is None
 
 
-@pytest.mark.parametrize("shape", mixture.SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", ["tight", "general"])
 @pytest.mark.parametrize("step", [20, 100, 250, 1000])
 def test_closed_form_carries_a_bend(
@@ -381,14 +387,14 @@ def test_share_of_a_cut_bounds_every_slope(seed: int, monkeypatch: pytest.Monkey
     """Wherever the secants are taken and however long they are."""
     source = seeded(7000 + seed)
     if seed % 2:
-        monkeypatch.setattr(mixture, "STEP", 0.25)
-        monkeypatch.setattr(mixture._Enclosure, "balance", lambda *_: source.random())
+        monkeypatch.setattr(enclosure, "STEP", 0.25)
+        monkeypatch.setattr(enclosure.Enclosure, "balance", lambda *_: source.random())
     oracle = source.choice(list(MECHANISMS.values()))
     alpha = random_alpha(source) + 20
     pair = rates(random_gamma(source), False)
-    curve = mixture._Curve(oracle, tight, 1, 1, "convex", 2)
+    curve = Majorant(terms_of(oracle, tight, 1, shift=1), 2)
     curve.moment(alpha)
-    state = mixture._Enclosure(curve, mixture._Weights(alpha, pair), pair)
+    state = enclosure.Enclosure(curve, Weights(alpha, pair))
     state.refined(source.randrange(3, 12), 0.0)
     windows = state.windows()
     for cut in curve.cuts[:-1]:
@@ -403,7 +409,7 @@ def test_share_of_a_cut_bounds_every_slope(seed: int, monkeypatch: pytest.Monkey
             assert share.lower() <= state.slope_sum(cut, sides, slope).max(arb(0)).upper()
 
 
-def owned(curve: mixture._Curve, windows: dict[mixture.Span, mixture.Span], cut: int):
+def owned(curve: Majorant, windows: dict[Span, Span], cut: int):
     """(order, share) of the orders nearer to the cut than to the next one, half of it at a tie.
 
     The last cut owns nothing: no chord bounds the slope there, so the one before it takes all.
@@ -428,9 +434,9 @@ def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
     oracle = source.choice(list(MECHANISMS.values()))
     alpha, sharp = source.randrange(30, 400), 0
     u, v = rates(fmpq(source.randrange(1, 400), 1000), False)
-    curve = mixture._Curve(oracle, tight, 1, 1, "convex", 2)
+    curve = Majorant(terms_of(oracle, tight, 1, shift=1), 2)
     curve.moment(alpha)
-    state = mixture._Enclosure(curve, mixture._Weights(alpha, (u, v)), (u, v))
+    state = enclosure.Enclosure(curve, Weights(alpha, (u, v)))
     state.refined(source.randrange(3, 9), 0.0)
     windows = state.windows()
     for cut in curve.cuts[:-1]:
@@ -454,12 +460,12 @@ def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
 
 
 def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(mixture._Plan):
+    class Hasty(truncation.Plan):
         def __init__(self, *arguments: object) -> None:
             super().__init__(*arguments)
             self.drop = 3.0
 
-    monkeypatch.setattr(mixture, "_Plan", Hasty)
+    monkeypatch.setattr(truncation, "Plan", Hasty)
     for name, alpha in (("Gaussian(5)", 346), ("Laplace(1/2)", 2000), ("Gaussian(50)", 900)):
         truth = brute(alpha, fmpq(1, 1000), MECHANISMS[name], "tight")
         assert_tight(certified(alpha, fmpq(1, 1000), MECHANISMS[name], "tight"), truth, 100)
@@ -467,7 +473,7 @@ def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["RandomizedResponse(3/5)", "RandomizedResponse(9/10)", "affine"])
 def test_line_needs_few_calls(name: str) -> None:
-    for shape in mixture.SHAPES[: 2 if name == "affine" else 1]:
+    for shape in SHAPES[: 2 if name == "affine" else 1]:
         counted = Counted(ORACLES[name])
         with ctx.workprec(200):
             u, v = rates(fmpq(1, 20), False)

@@ -17,11 +17,9 @@ from symacct.integrals.laplace import (
     sampled_laplace_excess_by_series,
     sampled_laplace_kl,
 )
-from symacct.integrals.quadrature import (
-    sampled_laplace_excess_by_quadrature,
-    sampled_laplace_kl_by_quadrature,
-)
+from symacct.integrals.quadrature import sampled_laplace_excess_by_quadrature
 from symacct.sums.refine import ball
+from tests.sums.quadrature import sampled_laplace_kl_by_quadrature
 
 TINY = Fraction(1, 10**12)
 ALMOST = 1 - Fraction(1, 10**9)

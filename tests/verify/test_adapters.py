@@ -449,6 +449,14 @@ def test_each_names_what_pip_has_to_install():
         assert "from symacct" not in text
 
 
+def test_what_adapters_share_hides_no_package_of_a_peer():
+    shared = adapters()["opacus"].script.parent / "shared"
+    assert [path.name for path in shared.glob("*.py")] == ["line_protocol.py"]
+    assert "symacct" not in re.findall(
+        r"(?:import|from) (\w+)", (shared / "line_protocol.py").read_text()
+    )
+
+
 # --- the real peers
 
 

@@ -210,7 +210,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path):
 
 def test_nothing_is_left_running(tmp_path):
     peer = Peer(program(tmp_path, "say({'value': value})"))
-    process = peer._process
+    process = peer._child.process
     peer.close()
     assert process.poll() is not None
 

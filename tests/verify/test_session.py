@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 
 from symacct.verify import laws, page, questions
+from symacct.verify.bounds import Truth
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
 from symacct.verify.questions import FULL, QUICK, Extent
 from symacct.verify.run import verify
 from symacct.verify.session import _near
 from symacct.verify.simplify import simplest, simplifications
-from symacct.verify.truth import Truth
 from symacct.verify.verdict import Finding
 from tests.verify import fuzz
 from tests.verify.peers import program

@@ -65,7 +65,7 @@ def in_numbers(node: Node) -> str | None:
 def worst_triangle(ctx: Any, eps: Any, alpha: Any, gamma: Exact) -> Any:
     """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G(B) = E[m^α n^{1−α}],
     m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ;
-    s is the least of 0, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
+    s is one of 0, 10^{−40}, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
     return _value(ctx, eps, alpha, gamma, True)
 
 

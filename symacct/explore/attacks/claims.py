@@ -28,7 +28,7 @@ from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.rdp_curve import RDPCurve
-from symacct.theory import Bound, Theorem
+from symacct.theory import Bound, Theorem, always
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ def conjectured(
         source=source,
         orders=orders,
         adjacency=USUAL_RELATION.get(about, EITHER),
+        applies=always,
         monotone=False,
         status="conjecture",
         bound=bound,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from symacct import theory as register
+from symacct import theory
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
-from symacct.conversion import conversions
+from symacct.conversion import of_one_order
 from symacct.conversion.conversion import Conversion
 from symacct.errors import DomainError, echo
 from symacct.exact import Order
@@ -17,7 +17,7 @@ from symacct.explore.attacks.claims import CLAIMS, conjectured
 from symacct.explore.attacks.scheme import Scheme
 from symacct.explore.attacks.schemes import SCHEMES
 from symacct.rdp_curve import RDPCurve
-from symacct.theory import Bound, Theorem
+from symacct.theory import Bound, Theorem, always
 
 #: A theorem, and the schemes that attack it where they are chosen for it.
 Statement = tuple[Theorem, tuple[Scheme, ...] | None]
@@ -47,13 +47,13 @@ def statements(
 
 def _named(name: str) -> Theorem | Conversion:
     """The conversion or the registered theorem of that name."""
-    known = {conversion.name: conversion for conversion in conversions()}
+    known = {conversion.name: conversion for conversion in of_one_order()}
     if name in known:
         return known[name]
     try:
-        return register.named(name)
+        return theory.named(name)
     except DomainError:
-        names = [*(t.name for t in register.theorems()), *known, *CLAIMS]
+        names = [*(t.name for t in theory.theorems()), *known, *CLAIMS]
         raise DomainError(
             f"falsify: found {echo(name)}, needed one of {', '.join(names)}"
         ) from None
@@ -101,6 +101,7 @@ def _of_conversion(conversion: Conversion) -> list[Theorem]:
             source=conversion.source,
             orders=FINITE_ORDERS,
             adjacency=EITHER,
+            applies=always,
             monotone=True,
             status=conversion.status,
             bound=bound,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from symacct.claims import Kind
 from symacct.errors import DomainError, GapWarning, echo
@@ -14,7 +14,7 @@ from symacct.export.figures import matplotlib_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by every eye.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -93,7 +93,7 @@ class Drawing:
             xytext=(-2, 0), textcoords="offset points", color="0.4", ha="right", va="bottom",
         )  # fmt: skip
 
-    def finished(self) -> Figure | SubFigure:
+    def finished(self) -> Figure:
         """The figure, with its scales and its legend. DomainError if nothing was drawn."""
         points = [point for line in self._lines for point in line.drawn]
         if not points:
@@ -105,7 +105,7 @@ class Drawing:
         self.axes.legend(
             fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False
         )
-        return self.axes.figure
+        return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 
 def _plain(label: str) -> str:

@@ -23,7 +23,7 @@ from symacct.expr import Node, as_node
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 #: What is drawn: a node, several, or a mapping from names to nodes; as text too.
 Curves: TypeAlias = Node | str | Iterable[Node | str] | Mapping[str, Node | str]
@@ -45,7 +45,7 @@ def plot(
     orders: Iterable[Numeric] | None = None,
     by: Sequence[str] = (),
     axes: Axes | None = None,
-) -> Figure | SubFigure:
+) -> Figure:
     """ε(α) of one or more expressions over the order, as a matplotlib Figure.
 
     `curves` is a node, several, or a mapping from names to nodes; `by` names theorems to draw
@@ -95,7 +95,7 @@ def plot_sweep(
     conversion: str = "improved",
     executor: Executor | None = None,
     axes: Axes | None = None,
-) -> Figure | SubFigure:
+) -> Figure:
     """ε, δ or ε(α) over the one parameter that takes several values, as a matplotlib Figure.
 
     `over` is that of `sweep`, which see; exactly one of its entries has several values, and is the

@@ -17,7 +17,6 @@ import sympy
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-import symacct
 from symacct import doors, exact, sizes
 from symacct.errors import (
     DomainError,
@@ -32,6 +31,7 @@ from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.expr import Node, as_node
+from symacct.version import __version__
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -208,7 +208,7 @@ class _Grid:
         """What a results file must agree with."""
         return {
             "symacct sweep": 2,
-            "version": symacct.__version__,
+            "version": __version__,
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
             "settings": settings,

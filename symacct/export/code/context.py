@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Protocol
 
 import sympy
 from flint import arb
@@ -27,7 +27,16 @@ from symacct.export.code.ir import (
     Var,
     variables,
 )
-from symacct.export.code.number import Traced, UntraceableError, apply, choose, lesser, logged
+from symacct.export.code.number import (
+    Operand,
+    Traced,
+    UntraceableError,
+    apply,
+    choose,
+    lesser,
+    logged,
+)
+from symacct.expr import Node
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
@@ -36,6 +45,20 @@ _LONGEST_TABLE = 10_000
 _MOST_TERMS = 200_000  # of a sum over a grid
 #: Errors of a sum over a grid, in nats below its value.
 _FLOAT_NATS = 50
+
+
+class CodeCurve(Protocol):
+    """The curve that a theorem reads: asked at an order it gives a call of its function."""
+
+    node: Node
+
+    def __call__(self, alpha: Operand) -> Traced: ...
+
+    def moments(self) -> Callable[[Operand], Traced]:
+        """l ↦ e^{(l−1)ε(l)} − 1."""
+
+    def function_name(self) -> str:
+        """The name of its function in the code."""
 
 
 class CodeArithmetic:
@@ -61,7 +84,7 @@ class CodeArithmetic:
 
     # --- the protocol of an arithmetic
 
-    def number(self, value: Any) -> Traced:
+    def number(self, value: Operand | sympy.Expr) -> Traced:
         if isinstance(value, Traced):
             return value
         if isinstance(value, int | Fraction):
@@ -79,46 +102,46 @@ class CodeArithmetic:
     def pi(self) -> Traced:
         return Traced(Op("pi", ()), low=3.0, high=4.0)
 
-    def exp(self, x: Any) -> Traced:
+    def exp(self, x: Operand) -> Traced:
         x = Traced.of(x)
         return logged(x.as_plain(), low=1.0 if x.low >= 0 else 0.0)
 
-    def expm1(self, x: Any) -> Traced:
+    def expm1(self, x: Operand) -> Traced:
         x = Traced.of(x)
         if x.low >= 0:
             return logged(Num(-INFINITY) if x.is_number(0) else Op("log_expm1", (x.as_plain(),)))
         return apply("expm1", x, low=-1.0)
 
-    def log(self, x: Any) -> Traced:
+    def log(self, x: Operand) -> Traced:
         x = Traced.of(x)
         return Traced(x.as_log(), low=0.0 if x.low >= 1 else -INFINITY)
 
-    def log1p(self, x: Any) -> Traced:
+    def log1p(self, x: Operand) -> Traced:
         x = Traced.of(x)
         if x.is_log:
             return Traced(Op("log1p_exp", (x.as_log(),)), low=0.0)
         return apply("log1p", x, low=0.0 if x.low >= 0 else -INFINITY)
 
-    def exp_gap(self, x: Any) -> Traced:
+    def exp_gap(self, x: Operand) -> Traced:
         return logged(Op("log_expm2", (Traced.of(x).as_plain(),)))
 
-    def power_gap(self, gamma: Any, x: Any, lam: Any) -> Traced:
+    def power_gap(self, gamma: Operand, x: Operand, lam: Operand) -> Traced:
         parts = (Traced.of(part).as_plain() for part in (gamma, x, lam))
         return logged(Op("log_power_gap", tuple(parts)))
 
-    def entropy_gap(self, gamma: Any, x: Any) -> Traced:
+    def entropy_gap(self, gamma: Operand, x: Operand) -> Traced:
         return logged(Op("log_entropy_gap", (Traced.of(gamma).as_plain(), Traced.of(x).as_plain())))
 
-    def sqrt(self, x: Any) -> Traced:
+    def sqrt(self, x: Operand) -> Traced:
         x = Traced.of(x)
         if x.is_log:
             return logged(Op("mul", (Num(Fraction(1, 2)), x.as_log())))
         return apply("sqrt", x, low=0.0)
 
-    def power(self, x: Any, y: Any) -> Traced:
+    def power(self, x: Operand, y: Operand) -> Traced:
         return Traced.of(x) ** y
 
-    def binomial(self, n: Any, k: Any) -> Traced:
+    def binomial(self, n: Operand, k: Operand) -> Traced:
         n, k = Traced.of(n), Traced.of(k)
         if k.exact is None or k.exact > _SMALL_BINOMIAL:
             return logged(Op("log_binomial", (n.as_plain(), k.as_plain())))
@@ -128,19 +151,19 @@ class CodeArithmetic:
         result = product / math.factorial(int(k.exact))
         return Traced(result.as_plain(), low=max(result.low, 0.0))
 
-    def sum(self, term: Callable[[Any], Any], first: Any, last: Any) -> Traced:
+    def sum(self, term: Callable[[Traced], Operand], first: Operand, last: Operand) -> Traced:
         return self.weighted_sum(term, first, last, None)
 
-    def minimum(self, *xs: Any) -> Traced:
+    def minimum(self, *xs: Operand) -> Traced:
         return lesser([Traced.of(x) for x in xs])
 
-    def maximum(self, *xs: Any) -> Traced:
+    def maximum(self, *xs: Operand) -> Traced:
         return lesser([Traced.of(x) for x in xs], "greater")
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: Operand) -> bool:
         return Traced.of(x).is_number(0)
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: Operand) -> bool:
         return Traced.of(x).is_number(INFINITY)
 
     # --- what code has beside it
@@ -157,9 +180,9 @@ class CodeArithmetic:
 
     def weighted_sum(
         self,
-        term: Callable[[Traced], Any],
-        first: Any,
-        last: Any,
+        term: Callable[[Traced], Operand],
+        first: Operand,
+        last: Operand,
         ratio: Callable[[Traced], Traced] | None,
     ) -> Traced:
         """Σ_{i=first}^{last} w_i term(i), w_first = 1, w_i = ratio(i) w_{i−1}."""
@@ -214,7 +237,7 @@ class CodeArithmetic:
 
         return self.weighted_sum(piece, 0, pieces - 1, None) / pieces
 
-    def differences(self, eps: Any) -> Callable[[Traced], Traced]:
+    def differences(self, eps: CodeCurve) -> Callable[[Traced], Traced]:
         """l ↦ B(ε,l) at even l up to max_order + 1, from a table: float64 cannot form them."""
         from symacct.amplification.ternary import differences
 
@@ -250,7 +273,7 @@ class DigitsArithmetic(CodeArithmetic):
         with self.index() as (name, z):
             return logged(Quadrature(name, pieces.as_plain(), value(z).as_log()))
 
-    def differences(self, eps: Any) -> Callable[[Traced], Traced]:
+    def differences(self, eps: CodeCurve) -> Callable[[Traced], Traced]:
         name = eps.function_name()
         return lambda l: logged(Difference(name, l.as_plain()))
 

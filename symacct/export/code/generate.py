@@ -5,22 +5,31 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import sympy
 
-import symacct
 from symacct import doors, sizes
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import exact
+from symacct.exact import Numeric, Order, exact
 from symacct.export.code import source
 from symacct.export.code.constants import in_float64
 from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.interpret import DigitsMachine, FloatMachine
 from symacct.export.code.ir import Compare, Num, Var
-from symacct.export.code.measure import Measured, box, measured, orders, samples
+from symacct.export.code.measure import (
+    Epsilon,
+    Given,
+    Measured,
+    Value,
+    box,
+    measured,
+    orders,
+    samples,
+)
 from symacct.export.code.runtime import digits
 from symacct.export.code.targets import TARGETS
 from symacct.export.code.targets.multiprecision import GUARD_DIGITS
@@ -28,6 +37,7 @@ from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
 from symacct.theory import Theorem
+from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
 _LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
@@ -38,7 +48,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
 _OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$")
 _FEW_SAMPLES = 3  # of the parameters left open, where the user names none
 
-
 _TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
 
 
@@ -48,7 +57,7 @@ def code(
     by: str | None = None,
     *,
     max_order: int | None = None,
-    accuracy: Any = "1e-11",
+    accuracy: Numeric = "1e-11",
     points: int = 100,
     at: Mapping[Any, Iterable[Any]] | None = None,
 ) -> str:
@@ -68,110 +77,111 @@ def code(
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
         few = tried if at else tried[:: 1 + len(tried) // _FEW_SAMPLES]
-        return _in_digits(m, writer, by, names, few, last, count)
-    program = in_float64(_traced(m, by, names, CodeArithmetic, last, tried))
-    machine = FloatMachine(program)
-
-    def epsilon(alpha: Any, given: Any) -> float:
-        return machine.epsilon(float(alpha), given)
-
-    asked = orders(count, last, _DENSE)
-    result = measured(m, by, names, epsilon, tried, asked, needed)
-    margin = max(_MARGIN * result.error, _LEAST_MARGIN)
-    if margin > _MARGIN * needed:
-        raise PrecisionError(f"code: found a margin of {float(margin):.1e}, needed {accuracy}")
-    stated = source.rounded_up(margin)
-    how = (
-        f"{stated} is the margin, measured and no bound: the largest relative error of "
-        f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at order "
-        f"{float(result.order):.7g}, by the same operations in Python's float64 against certified "
-        f"enclosures; the margin is {_MARGIN} times that and at least 1e-14, for other math "
-        "libraries round otherwise"
-    )
-    return writer.document(
-        program, _facts(m, writer, by, program.program, result, stated, last, how)
-    )
+        return _Request(m, by, writer, names, few, last).in_digits(count)
+    return _Request(m, by, writer, names, tried, last).in_float64(count, needed)
 
 
-def _in_digits(
-    m: Node,
-    writer: type[Writer],
-    by: str | None,
-    names: dict[Any, str],
-    tried: list[Any],
-    last: int,
-    count: int,
-) -> str:
-    program = _traced(m, by, names, DigitsArithmetic, last, tried)
-    machine = DigitsMachine(program)
-    asked = orders(max(20, count // _FEWER_POINTS), last)
-    for dps in _MEASURED_DIGITS:
+@dataclass(frozen=True)
+class _Request:
+    """The code asked for: of what, in which language, measured at which parameters, up to where."""
 
-        def epsilon(alpha: Any, given: Any, dps: int = dps) -> Any:
-            with digits.mp.workdps(dps + GUARD_DIGITS):
-                value = machine.epsilon(alpha, given)
-            with digits.mp.workdps(dps):
-                return +value
+    m: Node
+    by: str | None
+    writer: type[Writer]
+    names: dict[sympy.Symbol, str]
+    tried: list[Given]
+    last: int
 
-        needed = Fraction(1, 10 ** (dps - 2))
-        with digits.alone():
-            result = measured(m, by, names, epsilon, tried, asked, needed)
-    how = (
-        f"10^(2-dps) is the margin, measured and no bound: no relative error of {result.values} "
-        f"values{_of_box(result)} was larger, with {', '.join(map(str, _MEASURED_DIGITS))} digits "
-        "each, by the same operations against certified enclosures"
-    )
-    return writer.document(program, _facts(m, writer, by, program, result, "", last, how))
+    def in_float64(self, count: int, needed: Fraction) -> str:
+        """The text, with the margin that was measured."""
+        program = in_float64(self.traced(CodeArithmetic))
+        machine = FloatMachine(program)
 
+        def epsilon(alpha: Order, given: Given) -> float:
+            return machine.epsilon(float(alpha), given)
 
-def _traced(
-    m: Node,
-    by: str | None,
-    names: dict[Any, str],
-    arithmetic: type[CodeArithmetic],
-    last: int,
-    tried: list[Any],
-) -> Program:
-    """The program, which has no answer outside the box of parameters that is measured."""
-    program = trace(m, by, names, arithmetic, last)
-    for name, ends in box(tried).items():
-        low, high = map(Num, ends)
-        program.conditions += [Compare(">=", Var(name), low), Compare("<=", Var(name), high)]
-    return program
+        result = self.measured(epsilon, orders(count, self.last, _DENSE), needed)
+        margin = max(_MARGIN * result.error, _LEAST_MARGIN)
+        if margin > _MARGIN * needed:
+            raise PrecisionError(
+                f"code: found a margin of {float(margin):.1e}, needed {float(needed):.1e}"
+            )
+        stated = source.rounded_up(margin)
+        how = (
+            f"{stated} is the margin, measured and no bound: the largest relative error of "
+            f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at "
+            f"order {float(result.order):.7g}, by the same operations in Python's float64 against "
+            f"certified enclosures; the margin is {_MARGIN} times that and at least 1e-14, for "
+            "other math libraries round otherwise"
+        )
+        return self.writer.document(program, self.facts(program.program, result, stated, how))
+
+    def in_digits(self, count: int) -> str:
+        """The text for mpmath, measured at a few precisions."""
+        program = self.traced(DigitsArithmetic)
+        machine = DigitsMachine(program)
+        asked = orders(max(20, count // _FEWER_POINTS), self.last)
+        for dps in _MEASURED_DIGITS:
+
+            def epsilon(alpha: Order, given: Given, dps: int = dps) -> Value:
+                with digits.mp.workdps(dps + GUARD_DIGITS):
+                    value = machine.epsilon(alpha, given)
+                with digits.mp.workdps(dps):
+                    return +value
+
+            with digits.alone():
+                result = self.measured(epsilon, asked, Fraction(1, 10 ** (dps - 2)))
+        how = (
+            f"10^(2-dps) is the margin, measured and no bound: no relative error of "
+            f"{result.values} values{_of_box(result)} was larger, with "
+            f"{', '.join(map(str, _MEASURED_DIGITS))} digits each, by the same operations against "
+            "certified enclosures"
+        )
+        return self.writer.document(program, self.facts(program, result, "", how))
+
+    def traced(self, arithmetic: type[CodeArithmetic]) -> Program:
+        """The program, which has no answer outside the box of parameters that is measured."""
+        program = trace(self.m, self.by, self.names, arithmetic, self.last)
+        for name, ends in box(self.tried).items():
+            low, high = map(Num, ends)
+            program.conditions += [Compare(">=", Var(name), low), Compare("<=", Var(name), high)]
+        return program
+
+    def measured(self, epsilon: Epsilon, asked: list[Order], accuracy: Fraction) -> Measured:
+        """The error of the code at the orders asked."""
+        return measured(self.m, self.by, self.names, epsilon, self.tried, asked, accuracy)
+
+    def facts(self, program: Program, result: Measured, margin: str, how: str) -> source.Facts:
+        """What the header says."""
+        m, text, language = self.m, repr(self.m), self.writer.language
+        leaves = [node for node in m.walk() if not node.children and node.claim.sources]
+        said = [
+            ("made by", f"symacct {__version__}"),
+            ("expression", text),
+            ("sha256", hashlib.sha256(text.encode()).hexdigest()),
+            ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),
+            ("adjacency", str(m.claim.adjacency)),
+            *([("pinned", f"by={self.by}")] if self.by is not None else []),
+            *(("theorem", _cited(theorem)) for theorem in program.theorems),
+            *(
+                ("mechanism", leaf)
+                for leaf in sorted(f"{n!r} ({n.claim.sources[0]})" for n in leaves)
+            ),
+            *(
+                ("argument", f"{n}: the symbol {s}, > 0 and in the box")
+                for s, n in self.names.items()
+            ),
+        ]
+        lines = [
+            f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}.",
+            *(line for label, words in said for line in source.wrapped(label, words)),
+            *source.evidence(result, self.last, how),
+        ]
+        return source.Facts(tuple(lines), margin, self.last, result.kind)
 
 
 def _of_box(result: Measured) -> str:
     return f" at {len(result.samples)} points of the box" if any(result.samples) else ""
-
-
-def _facts(
-    m: Node,
-    writer: type[Writer],
-    by: str | None,
-    program: Program,
-    result: Measured,
-    margin: str,
-    max_order: int,
-    how: str,
-) -> source.Facts:
-    text = repr(m)
-    lines = [f"Renyi differential privacy curve epsilon(alpha), in nats, for {writer.language}."]
-    lines += source.wrapped("made by", f"symacct {symacct.__version__}")
-    lines += source.wrapped("expression", text)
-    lines += source.wrapped("sha256", hashlib.sha256(text.encode()).hexdigest())
-    lines += source.wrapped("kind", f"{result.kind}: {_KINDS[str(result.kind)]}")
-    lines += source.wrapped("adjacency", str(m.claim.adjacency))
-    if by is not None:
-        lines += source.wrapped("pinned", f"by={by}")
-    for theorem in program.theorems:
-        lines += source.wrapped("theorem", _cited(theorem))
-    leaves = [node for node in m.walk() if not node.children and node.claim.sources]
-    for leaf in sorted(f"{node!r} ({node.claim.sources[0]})" for node in leaves):
-        lines += source.wrapped("mechanism", leaf)
-    for symbol, name in program.arguments.items():
-        lines += source.wrapped("argument", f"{name}: the symbol {symbol}, > 0 and in the box")
-    lines += source.evidence(result, max_order, how)
-    return source.Facts(tuple(lines), margin, max_order, result.kind, result)
 
 
 _KINDS = {

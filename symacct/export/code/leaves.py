@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
 
 from symacct.exact import INFINITY
 from symacct.export.code.context import CodeArithmetic
@@ -13,7 +12,7 @@ from symacct.mechanisms import TCDP, ExponentialFamily
 from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 
-Curve = Callable[[Any], Traced]
+Curve = Callable[[Traced], Traced]
 
 
 @expected.register
@@ -28,19 +27,19 @@ def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
 
 
 @singledispatch
-def curve(mechanism: Mechanism, ctx: Any) -> Curve:
+def curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Curve:
     """α ↦ ε(α) for 1 < α < ∞."""
     return mechanism.curve(ctx)
 
 
 @curve.register
-def _(mechanism: TCDP, ctx: Any) -> Curve:
+def _(mechanism: TCDP, ctx: CodeArithmetic) -> Curve:
     rho, omega = ctx.number(mechanism.rho), ctx.threshold(ctx.number(mechanism.omega), True)
     return lambda alpha: choose(">=", alpha, omega, ctx.number(INFINITY), rho * alpha)
 
 
 @curve.register
-def _(mechanism: ExponentialFamily, ctx: Any) -> Curve:
+def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Curve:
     smooth, flat = mechanism._branches(ctx)
 
     def inside(alpha: Traced) -> Traced:

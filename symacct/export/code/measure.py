@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
+import mpmath
 import sympy
 from rich.console import Console
 from rich.progress import Progress
@@ -18,7 +19,7 @@ from symacct.accountant import Accountant
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, PrecisionError, SymacctError
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
 from symacct.expr import Node
 
@@ -43,8 +44,12 @@ _INSIDE = 9  # points inside the box, beside the combinations
 _REFINEMENTS = 3
 _NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
 
+#: What code gives: a float, or an mpf.
+Value: TypeAlias = float | mpmath.mpf
 Given = dict[str, Fraction]
-Epsilon = Callable[[Any, Given], Any]
+Epsilon = Callable[[Order, Given], Value]
+Sample = tuple[Given, Node]
+Pair = tuple[Order, Sample]
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Measured:
     """The largest relative error found, where, over how many values; and what was claimed."""
 
     error: Fraction
-    order: Any
+    order: Order
     values: int
     samples: tuple[Given, ...]
     claims: dict[str, Claim]
@@ -64,14 +69,14 @@ class Measured:
         return next((k for k in (Kind.LOWER, Kind.UPPER) if k in kinds), Kind.EXACT)
 
 
-def orders(count: int, max_order: int, dense: int = 8) -> list[Any]:
+def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
     """Orders in [1, max_order] and ∞, `count` of them beside whole ones up to `dense`.
 
     Of the whole ones each up to a quarter of `dense`, every third further on; the others are ends
     and orders evenly spread in log α − 1.
     """
     whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
-    fixed: list[Any] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
+    fixed: list[Order] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
     fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
     found = dict.fromkeys(fixed)
     enough = len(found) + count - 8
@@ -79,11 +84,11 @@ def orders(count: int, max_order: int, dense: int = 8) -> list[Any]:
         if len(found) >= enough:
             break
         exponent = (k * _GOLDEN) % 1.0
-        order: Any = Fraction(round((1 + (max_order - 1) ** exponent) * _GRAIN), _GRAIN)
+        order = Fraction(round((1 + (max_order - 1) ** exponent) * _GRAIN), _GRAIN)
         if k % 4 == 0:  # between 1 and 2
             order = Fraction(round((1 + 2 ** (-8 * exponent)) * _GRAIN) - 1, _GRAIN)
         order = Fraction(round(order)) if k % 2 else order
-        order = min(max(order, 1), max_order)
+        order = min(max(order, Fraction(1)), Fraction(max_order))
         found[int(order) if order == int(order) else order] = None
     return list(found)
 
@@ -169,7 +174,7 @@ def measured(
     arguments: Mapping[sympy.Symbol, str],
     epsilon: Epsilon,
     tried: list[Given],
-    asked: list[Any],
+    asked: list[Order],
     accuracy: Fraction,
 ) -> Measured:
     """The error of `epsilon` at the orders asked, spread over the samples.
@@ -206,11 +211,11 @@ class _Comparison:
         self.by = by
         self.epsilon = epsilon
         self.accuracy = accuracy
-        self.worst: tuple[Fraction, Any, Given, Any] = (Fraction(0), 1, {}, None)
+        self.worst: tuple[Fraction, Order, Given, Node | None] = (Fraction(0), 1, {}, None)
         self.values = 0
         self.claims: dict[str, Claim] = {}
 
-    def compare(self, alpha: Any, given: Given, node: Node) -> None:
+    def compare(self, alpha: Order, given: Given, node: Node) -> None:
         """One order; PrecisionError where the code is too far off."""
         certain = _certified(self.accountant, node, alpha, self.by)
         if isinstance(certain, PrecisionError):
@@ -227,7 +232,7 @@ class _Comparison:
         if error > self.worst[0] or self.worst[3] is None:
             self.worst = error, alpha, given, node
 
-    def compare_around(self, last: int) -> None:
+    def compare_around(self, last: Order) -> None:
         """Orders near the worst one: where a sum passes from one peak to another, errors peak."""
         _, alpha, given, node = self.worst
         if node is None or alpha == INFINITY:
@@ -238,7 +243,7 @@ class _Comparison:
                     self.compare(int(near) if near == int(near) else near, given, node)
 
 
-def relative_error(value: Any, certain: Enclosure) -> Fraction | None:
+def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
     """A bound on |value − ε|/ε; None where one is infinite or undefined and the other is not."""
     if certain.lower == INFINITY or value != value or abs(value) == INFINITY:
         return Fraction(0) if value == INFINITY == certain.lower else None
@@ -247,21 +252,23 @@ def relative_error(value: Any, certain: Enclosure) -> Fraction | None:
     return error / low if low else (None if error else Fraction(0))
 
 
-def _fraction(x: Any) -> Fraction:
+def _fraction(x: Value) -> Fraction:
     if isinstance(x, float):
         return Fraction(x)
     sign, mantissa, exponent, _ = x._mpf_
     return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def _pairs(asked: list[Any], tried: list[Any]) -> list[tuple[Any, Any]]:
+def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
     """Every order with a sample, and every sample with many orders."""
     rounds = -(-len(tried) * 12 // len(asked))  # at least twelve orders for each sample
     wheel = itertools.cycle(tried)
     return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in asked]
 
 
-def _certified(accountant: Accountant, m: Node, alpha: Any, by: str | None) -> Any:
+def _certified(
+    accountant: Accountant, m: Node, alpha: Order, by: str | None
+) -> Enclosure | SymacctError:
     """The enclosure, or the reason why there is none."""
     try:
         answer = accountant.rdp(m, alpha, by=by)
@@ -272,7 +279,7 @@ def _certified(accountant: Accountant, m: Node, alpha: Any, by: str | None) -> A
     return answer
 
 
-def _must_be_silent(value: Any, reason: SymacctError, alpha: Any, given: Given) -> None:
+def _must_be_silent(value: Value, reason: SymacctError, alpha: Order, given: Given) -> None:
     if value == value:
         raise PrecisionError(
             f"code{_at(alpha, given)}: found the value {value}, needed none: {reason}"
@@ -280,7 +287,12 @@ def _must_be_silent(value: Any, reason: SymacctError, alpha: Any, given: Given) 
 
 
 def _too_far(
-    value: Any, certain: Enclosure, error: Fraction | None, alpha: Any, given: Given, needed: Any
+    value: Value,
+    certain: Enclosure,
+    error: Fraction | None,
+    alpha: Order,
+    given: Given,
+    needed: Fraction,
 ) -> str:
     found = f"found {value}, certified is {certain}"
     if error is None:
@@ -291,12 +303,12 @@ def _too_far(
     )
 
 
-def _at(alpha: Any, given: Given) -> str:
+def _at(alpha: Order, given: Given) -> str:
     values = "".join(f", {name} = {value}" for name, value in given.items())
     return f" at order {alpha}{values}"
 
 
-def _watched(pairs: list[Any]) -> Iterator[Any]:
+def _watched(pairs: list[Pair]) -> Iterator[Pair]:
     """The pairs one by one, with a bar on a terminal once it has taken two seconds."""
     screen, start, done = Console(stderr=True), time.monotonic(), 0
     rest = iter(pairs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 from symacct.errors import SymacctError
 from symacct.export.code.ir import Compare, Expr, If, Num, Op
@@ -45,7 +45,7 @@ class Traced:
         self.high = high
 
     @classmethod
-    def of(cls, value: Any) -> Traced:
+    def of(cls, value: Operand) -> Traced:
         """An exact rational number or ±∞."""
         if isinstance(value, Traced):
             return value
@@ -101,7 +101,7 @@ class Traced:
     def __neg__(self) -> Traced:
         return Traced(_negative(self.as_plain()), low=-self.high, high=-self.low)
 
-    def __add__(self, other: Any) -> Traced:
+    def __add__(self, other: Operand) -> Traced:
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact + other.exact)
@@ -127,16 +127,16 @@ class Traced:
             return Traced(Op("sub", (self.as_plain(), Num(-other.exact))), low=low, high=high)
         return Traced(Op("add", (self.as_plain(), other.as_plain())), low=low, high=high)
 
-    def __radd__(self, other: Any) -> Traced:
+    def __radd__(self, other: Operand) -> Traced:
         return Traced.of(other) + self
 
-    def __sub__(self, other: Any) -> Traced:
+    def __sub__(self, other: Operand) -> Traced:
         return self + -Traced.of(other)
 
-    def __rsub__(self, other: Any) -> Traced:
+    def __rsub__(self, other: Operand) -> Traced:
         return Traced.of(other) + -self
 
-    def __mul__(self, other: Any) -> Traced:
+    def __mul__(self, other: Operand) -> Traced:
         other = Traced.of(other)
         if self.exact is not None and other.exact is not None:
             return Traced.of(self.exact * other.exact)
@@ -155,10 +155,10 @@ class Traced:
             return Traced(log=_sum_of_logs(self.as_log(), other.as_log()), low=low)
         return Traced(Op("mul", (self.as_plain(), other.as_plain())), low=low)
 
-    def __rmul__(self, other: Any) -> Traced:
+    def __rmul__(self, other: Operand) -> Traced:
         return Traced.of(other) * self
 
-    def __truediv__(self, other: Any) -> Traced:
+    def __truediv__(self, other: Operand) -> Traced:
         other = Traced.of(other)
         if other.exact == 1 or (self.is_number(INFINITE) and other.low > 0):
             return self
@@ -173,10 +173,10 @@ class Traced:
         name = "div" if other.low > 0 else "ratio"
         return Traced(Op(name, (self.as_plain(), other.as_plain())), low=low)
 
-    def __rtruediv__(self, other: Any) -> Traced:
+    def __rtruediv__(self, other: Operand) -> Traced:
         return Traced.of(other) / self
 
-    def __pow__(self, other: Any) -> Traced:
+    def __pow__(self, other: Operand) -> Traced:
         exponent = Traced.of(other)
         power = exponent.exact
         if power is not None and power.denominator == 1:
@@ -187,7 +187,7 @@ class Traced:
             raise UntraceableError("a power of a number that may be negative")
         return Traced(log=_times(exponent.as_plain(), self.as_log()))
 
-    def __rpow__(self, other: Any) -> Traced:
+    def __rpow__(self, other: Operand) -> Traced:
         return Traced.of(other) ** self
 
     def _whole_power(self, n: int) -> Traced:
@@ -211,28 +211,32 @@ class Traced:
             return Traced.of(int(low))
         return Traced(Op("floor", (self.as_plain(),)), low=low, high=high)
 
-    def __floordiv__(self, other: Any) -> Traced:
+    def __floordiv__(self, other: Operand) -> Traced:
         return math.floor(self / other)
 
     # --- comparisons that bounds decide
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Operand) -> bool:
         other = Traced.of(other)
         return _decided(self.high < other.low, self.low >= other.high)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Operand) -> bool:
         return not self < other
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Operand) -> bool:
         return Traced.of(other) < self
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Operand) -> bool:
         return not Traced.of(other) < self
 
     def __bool__(self) -> bool:
         raise UntraceableError("whether a number is 0")
 
     __hash__ = None  # type: ignore[assignment]  # no key of a table: `remember` is not for these
+
+
+#: What may stand beside a traced number.
+Operand: TypeAlias = Traced | Fraction | int | float
 
 
 def choose(sign: str, left: Traced, right: Traced, then: Traced, other: Traced) -> Traced:

@@ -30,7 +30,6 @@ class Facts:
     margin: str
     max_order: int
     kind: Kind
-    measured: Measured
 
     @property
     def sign(self) -> str:
@@ -121,16 +120,12 @@ def float_constants(program: FloatProgram, line: str, remark: str) -> str:
 
 
 def float_tables(writer: Writer, program: FloatProgram, start: str, end: str) -> list[str]:
-    """The tables of constants, each between `name = start` and `end`."""
-    return [
-        "\n".join([f"{name} = {start}", *indented(entries(writer, values)), end])
-        for name, values in program.tables.items()
-    ]
-
-
-def entries(writer: Writer, values: Iterable[float]) -> list[str]:
-    """A line for each entry of a table."""
-    return [f"{writer.number(value)[0]}," for value in values]
+    """The tables of constants, each between `start`, which names it, and `end`."""
+    tables = []
+    for name, values in program.tables.items():
+        entries = indented(f"{writer.number(value)[0]}," for value in values)
+        tables.append("\n".join([start.format(name=name), *entries, end]))
+    return tables
 
 
 def conditions(writer: Writer, given: list[Compare], both: str) -> str:

@@ -8,39 +8,34 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
 
 from symacct.amplification.bdrs18 import truncated
-from symacct.amplification.finite_pairs import mixture
 from symacct.amplification.gaussian_ratio import noise_ratio
 from symacct.amplification.sampled_pairs import _expectation, by_quadrature, shape_ratio
 from symacct.amplification.ternary import loss_spread, ternary_power
-from symacct.amplification.triples.dominated import expectation as dominated_expectation
-from symacct.amplification.triples.dominated import of_answers
-from symacct.amplification.triples.finite import worst_directions
-from symacct.amplification.triples.gaussian_poisson import log_moment as opposite_log_moment
-from symacct.amplification.triples.gaussian_poisson import relative_entropy as opposite_entropy
-from symacct.amplification.triples.pure import numbers
 from symacct.amplification.wbk19 import ternary_sum
-from symacct.arithmetic import BALL
+from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.arithmetic.ball import precision
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError
 from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY
-from symacct.export.code.context import _MOST_TERMS, CodeArithmetic
+from symacct.exact import INFINITY, Exact
+from symacct.export.code.context import _MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
-from symacct.export.code.number import Traced, UntraceableError, choose, logged, nearest
-from symacct.expr import Node
-from symacct.mechanisms import Gaussian
+from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged, nearest
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.direction import FiniteDirection
-from symacct.mechanisms.response import ResponsePair
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.pair import mixture
+from symacct.operations import Compose, Convexify
+from symacct.operations.subsample import Sampling
+from symacct.regime import Inequality, Regime
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
 
-Lowered = Callable[[Any, Any, Any, Node, Theorem], Traced]
+Lowered = Callable[..., Traced]
 
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
@@ -64,7 +59,14 @@ def form(*names: str) -> Callable[[Lowered], Lowered]:
 # --- binomial sums
 
 
-def mixed(ctx: Any, alpha: Any, u: Any, v: Any, term: Callable[[Any], Any], first: int) -> Traced:
+def mixed(
+    ctx: CodeArithmetic,
+    alpha: Traced,
+    u: Operand,
+    v: Operand,
+    term: Callable[[Traced], Operand],
+    first: int,
+) -> Traced:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
     if ctx.is_zero(u):
         return Traced.of(0)
@@ -76,12 +78,14 @@ def mixed(ctx: Any, alpha: Any, u: Any, v: Any, term: Callable[[Any], Any], firs
 
 
 @binomial_sum.register
-def _(ctx: CodeArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Traced:
+def _(
+    ctx: CodeArithmetic, alpha: Traced, u: Operand, v: Operand, terms: Terms, first: int = 2
+) -> Traced:
     return mixed(ctx, alpha, Traced.of(u), Traced.of(v), terms, first)
 
 
 @ternary_sum.register
-def _(ctx: CodeArithmetic, eps: Any, alpha: Any, gamma: Any) -> Traced:
+def _(ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand) -> Traced:
     """Theorem 27's sum; in float64 up to the last order of the table of differences."""
     spread, difference = loss_spread(ctx, eps), ctx.differences(eps)
     end = ctx.minimum(alpha, ctx.max_order)
@@ -95,13 +99,15 @@ def _(ctx: CodeArithmetic, eps: Any, alpha: Any, gamma: Any) -> Traced:
 
 
 @form("ZW19-T11", "ZW19-T20")
-def tau_terms(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def tau_terms(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
     """Theorem 8's (5's) sum itself, with ε(l) between the first and last τ terms replaced by E.
 
     The papers write the middle by the binomial theorem; the terms of the sum do not cancel.
     """
     tau, sides = dict(theorem.options).values()
-    gamma, moment = ctx.number(node.gamma), eps.moments()  # type: ignore[attr-defined]
+    gamma, moment = ctx.number(node.gamma), eps.moments()
     top = eps(alpha - tau if sides == 2 else alpha)
     general = theorem.name.startswith("ZW19-T20")
 
@@ -126,9 +132,11 @@ def tau_terms(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> T
 
 
 @form("MIR17-P1")
-def composition(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def composition(
+    ctx: CodeArithmetic, eps: tuple[CodeCurve, ...], alpha: Traced, node: Compose, theorem: Theorem
+) -> Traced:
     """Σ n_i ε_i(α) in the order in which the parts are written: the text never varies."""
-    parts = zip(eps, node.terms.values(), strict=True)  # type: ignore[attr-defined]
+    parts = zip(eps, node.terms.values(), strict=True)
     ordered = sorted(parts, key=lambda part: repr(part[0].node))
     return _balanced_sum([count * curve(alpha) for curve, count in ordered])
 
@@ -145,7 +153,7 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 
 
 @_expectation.register
-def _(ctx: CodeArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Any:
+def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
         _check_grid(ctx.max_order, nearest(scale.exact))
@@ -163,166 +171,136 @@ def _check_grid(order: int, sigma: float) -> None:
 
 
 @form("PAIR-FINITE", "PAIR-FINITE-WOR")
-def finite_pair(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def finite_pair(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
     """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws."""
-    pair, gamma = eps.node, node.gamma  # type: ignore[attr-defined]
+    pair, gamma = eps.node, node.gamma
+    assert isinstance(pair, DistributionPair)  # noqa: S101  # `applies` has looked
     if node.symbolic_parameters():
         raise UntraceableError(
             f"which of four divergences is the larger at the open rate {gamma}; replace it "
             "by .subs({...}) or pin S22-POISSON with by="
         )
     roles = [pair] if pair.swap_symmetric else [pair, pair.swapped()]
-    masses = [mixture(role.masses, gamma) for role in roles]
+    masses = [mixture(role.masses or (), gamma) for role in roles]
     directions = [FiniteDirection(m) for m in masses]
     directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
-    return _largest_of(ctx, directions, alpha)
+    return largest_of(ctx, directions, alpha)
 
 
-def _largest_of(ctx: Any, directions: list[FiniteDirection], alpha: Any) -> Traced:
+def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Traced) -> Traced:
     """The largest D_α of several pairs of finite laws."""
     return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
-
-
-# --- three laws
-
-
-@form("TRIPLE-PURE", "TRIPLE-PURE-UPPER")
-def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """Two answers as the mean of (1+u)^α − 1 − αu, three as the product that the theorem has."""
-    gamma = node.gamma  # type: ignore[attr-defined]
-    if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
-        return theorem.bound(ctx, eps, alpha, gamma=gamma)
-    pure, rate = eps(INFINITY), ctx.number(gamma)
-    e, log_u, _ = numbers(ctx, eps, gamma)
-    if isinstance(alpha, int):
-        gaps = ctx.entropy_gap(rate, pure) + e * ctx.entropy_gap(rate, -pure)
-        return ctx.maximum(gaps / (e + 1), ctx.expm1(log_u) * log_u / (e + 2))
-    gaps = ctx.power_gap(rate, pure, alpha - 1) + e * ctx.power_gap(rate, -pure, alpha - 1)
-    three = -(ctx.expm1(alpha * log_u) * ctx.expm1((1 - alpha) * log_u)) / (e + 2)
-    return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
-
-
-@form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
-def finitely_many_laws(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """The largest over the triples of laws."""
-    if node.free_symbols:
-        raise UntraceableError(
-            f"which of several triples of laws is the worst at the open numbers of {node}; "
-            "replace them by .subs({...})"
-        )
-    directions = worst_directions(eps.node, node.gamma, theorem.name)  # type: ignore[attr-defined]
-    return _largest_of(ctx, directions, alpha)
-
-
-@dominated_expectation.register
-def _(ctx: CodeArithmetic, mechanism: Any, alpha: Any, gamma: Any) -> Traced:
-    """E_Q[ψ(1−γ+γL); L > 1] by Gauss–Legendre rules on stretches short against the peak."""
-    if isinstance(mechanism, ResponsePair):
-        return of_answers(ctx, mechanism, alpha, gamma)
-    rate, s = ctx.number(gamma), 1 / ctx.number(shape_ratio(mechanism))
-    order = Traced.of(1) if alpha is None else alpha
-
-    def value(log_ratio: Traced) -> Traced:
-        log_t = ctx.log1p(rate * ctx.expm1(log_ratio))
-        if alpha is None:
-            return ctx.expm1(log_t) * log_t
-        fall = Traced((-ctx.expm1((1 - alpha) * log_t)).as_plain(), low=0.0, high=1.0)
-        return ctx.expm1(alpha * log_t) * fall
-
-    if not isinstance(mechanism, Gaussian):
-        inside = ctx.integral(
-            lambda y: value(s * _between_0_and_1(y)) * ctx.exp(-(s * (1 + y) / 2)),
-            s * (order + 1) // 3 + 1,
-        )
-        return s * inside / 4 + value(s) * ctx.exp(-s) / 2
-    length = order * s + ctx.sqrt(2 * ctx.grid_nats())
-
-    def bell(share: Traced) -> Traced:
-        beyond = Traced((length * share).as_plain(), low=0.0)
-        x = s / 2 + beyond
-        return value(s * beyond) * ctx.exp(-(x * x / 2))
-
-    pieces = length * (1 + s) // 2 + 1
-    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
-
-
-def _between_0_and_1(share: Traced) -> Traced:
-    """A node of a rule, whose sign is known."""
-    return Traced(share.as_plain(), low=0.0, high=1.0)
-
-
-@opposite_log_moment.register
-def _(ctx: CodeArithmetic, alpha: Any, gamma: Any, shift: Any) -> Traced:
-    return ctx.log1p(_at_opposite_ends(ctx, gamma, shift, alpha))
-
-
-@opposite_entropy.register
-def _(ctx: CodeArithmetic, gamma: Any, shift: Any) -> Traced:
-    return _at_opposite_ends(ctx, gamma, shift, None)
-
-
-def _at_opposite_ends(ctx: Any, gamma: Any, shift: Any, alpha: Any) -> Traced:
-    """E[n gap(log m/n)] for x ~ N(0, 1), m and n at ±δ, by stretches of Gauss–Legendre rules."""
-    rate, delta = ctx.number(gamma), ctx.number(shift)
-    order = Traced.of(1) if alpha is None else alpha
-    reach, one = ctx.sqrt(2 * ctx.grid_nats()), Traced.of(1)
-    length = 2 * reach + order * delta
-
-    def bell(share: Traced) -> Traced:
-        x = length * share - reach
-        log_m, log_n = (
-            ctx.log1p(rate * ctx.expm1(s * delta * x - delta * delta / 2)) for s in (1, -1)
-        )
-        log_r = log_m - log_n
-        gap = ctx.entropy_gap(one, log_r) if alpha is None else ctx.power_gap(one, log_r, alpha - 1)
-        return ctx.exp(log_n - x * x / 2) * gap
-
-    pieces = length * (1 + delta) // 2 + 1
-    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
 
 
 # --- theorems with conditions on the order
 
 
-def where(ctx: Any, conditions: Iterable[tuple[Any, Any]], value: Traced) -> Traced:
-    """`value` where left <= right holds for all pairs; NaN elsewhere.
+def _rate_and_noise(node: Sampling) -> tuple[Exact, Exact]:
+    """q and σ/Δ."""
+    return node.gamma, noise_ratio(node.mechanism)
 
-    What is computed must hold with a little to spare, for it is rounded; what is given need not.
-    """
-    for left, right in conditions:
-        left, right = Traced.of(left), Traced.of(right)
-        if not all(isinstance(side.plain, Var | Num) for side in (left, right)):
-            left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _SPARE
-        value = choose("<=", left, right, value, NO_ANSWER)
+
+def _stated(node: Sampling) -> tuple[Exact | float, ...]:
+    """s, and ρ and ω such that ε(α) <= ρα for α < ω."""
+    known = truncated(node.mechanism)
+    assert known is not None  # noqa: S101  # `applies` has looked
+    return node.gamma, *known
+
+
+def _few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    yield Inequality("q <= 1/5", q, ctx.number(Fraction(1, 5)))
+    yield Inequality("σ/Δ >= 4", ctx.number(4), sigma)
+
+
+def _closed_form_orders(
+    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
+) -> Iterator[Inequality]:
+    log = ctx.log1p(1 / (q * (alpha - 1)))
+    right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
+    yield Inequality("α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))", alpha, right)
+    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
+    right = sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)
+    yield Inequality("α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ", left, right)
+
+
+def _fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    yield Inequality("σ/Δ >= 1", ctx.number(1), sigma)
+    yield Inequality("q < Δ/(16σ)", 16 * q * sigma, ctx.number(1), strict=True)
+
+
+def _moments_orders(
+    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("λ = α−1 <= σ² log(1/(qσ))", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
+
+
+def _truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
+    log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
+    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
+    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
+    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
+    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
+
+
+def _truncated_orders(
+    ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
+
+
+REGIMES = {
+    "MTZ19-T11": Regime(_rate_and_noise, _few_and_noisy, _closed_form_orders),
+    "ACG16-L3": Regime(_rate_and_noise, _fewer_than_noise, _moments_orders),
+    "BDRS18-T11": Regime(_stated, _truncated_well, _truncated_orders),
+}
+
+
+def where_it_holds(
+    ctx: CodeArithmetic, theorem: Theorem, node: Sampling, alpha: Traced, value: Traced
+) -> Traced:
+    """`value` where the theorem's conditions hold, those on parameters where some are open."""
+    regime = REGIMES[theorem.name]
+    given = [ctx.number(quantity) for quantity in regime.quantities(node)]
+    asked = [*regime.of_order(ctx, *given, alpha)]
+    asked += regime.of_node(ctx, *given) if node.free_symbols else []
+    for one in asked:
+        value = _where(ctx, one.left, one.right, value)
     return value
 
 
-def _at_most(ctx: Any, value: Traced, edge: Fraction) -> tuple[Traced, Traced]:
-    """value <= edge, the edge rounded so that float64 decides it."""
-    return value, ctx.threshold(ctx.number(edge), False)
+def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
+    """`value` where left <= right; NaN elsewhere.
+
+    What is computed must hold with a little to spare, for it is rounded; what is given need not.
+    """
+    if right.is_number(INFINITY):
+        return value
+    if not all(isinstance(side.plain, Var | Num) for side in (left, right)):
+        left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _SPARE
+    elif right.exact is not None:
+        right = ctx.threshold(right, False)
+    return choose("<=", left, right, value, NO_ANSWER)
 
 
 @form("MTZ19-T11")
-def gaussian_closed_form(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """2q²α/σ² where the two conditions on α hold, and those on q and σ where they are open."""
-    q, sigma = _rate_and_noise(ctx, eps, node)
-    log = ctx.log1p(1 / (q * (alpha - 1)))
-    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
-    conditions = [
-        (alpha, sigma**2 * log / 2 - 2 * ctx.log(sigma)),
-        (left, sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)),
-    ]
-    if node.free_symbols:
-        conditions += [_at_most(ctx, q, Fraction(1, 5)), (4, sigma)]
+def gaussian_closed_form(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """2q²α/σ²"""
+    q, sigma = map(ctx.number, _rate_and_noise(node))
     if ctx.is_zero(q):
         return Traced.of(0)
-    return where(ctx, conditions, 2 * q**2 * alpha / sigma**2)
+    return where_it_holds(ctx, theorem, node, alpha, 2 * q**2 * alpha / sigma**2)
 
 
 @form("ACG16-L3")
-def moments_accountant(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """The lemma's sum, all of its terms positive, where its condition on α holds."""
-    q, sigma = _rate_and_noise(ctx, eps, node)
+def moments_accountant(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """The lemma's sum, all of its terms positive."""
+    q, sigma = map(ctx.number, _rate_and_noise(node))
     if ctx.is_zero(q):
         return Traced.of(0)
     keep, lam = 1 - q, alpha - 1
@@ -337,39 +315,27 @@ def moments_accountant(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theo
     start = ctx.binomial(alpha, 3)
     total = start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
     value = (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
-    conditions: list[tuple[Any, Any]] = [(lam, -(sigma**2) * ctx.log(q * sigma))]
-    if node.free_symbols:
-        conditions += [(1, sigma), (16 * q * sigma, 1)]
-    return where(ctx, conditions, value)
+    return where_it_holds(ctx, theorem, node, alpha, value)
 
 
 @form("BDRS18-T11")
-def truncated_bound(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
-    """13 s²ρα for α < log(1/s)/(4ρ)"""
-    known = truncated(eps.node)
-    assert known is not None  # noqa: S101  # `applies` has looked
-    rho, s = ctx.number(known[0]), ctx.number(node.gamma)  # type: ignore[attr-defined]
+def truncated_bound(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """13 s²ρα"""
+    s, rho, _ = map(ctx.number, _stated(node))
     if ctx.is_zero(s):
         return Traced.of(0)
-    log = -ctx.log(s)
-    conditions: list[tuple[Any, Any]] = [(4 * rho * alpha, log)]
-    if node.free_symbols:
-        per_bit = 1 / ctx.log(ctx.number(2))
-        conditions += [(10 * rho, 1), _at_most(ctx, s, Fraction(1, 10))]
-        conditions += [(3 * rho * (2 - ctx.log(rho) * per_bit), log)]
-        conditions += [] if known[1] == INFINITY else [(log, 2 * rho * ctx.number(known[1]))]
-    return where(ctx, conditions, 13 * s**2 * rho * alpha)
-
-
-def _rate_and_noise(ctx: Any, eps: Any, node: Node) -> tuple[Traced, Traced]:
-    return ctx.number(node.gamma), ctx.number(noise_ratio(eps.node))  # type: ignore[attr-defined]
+    return where_it_holds(ctx, theorem, node, alpha, 13 * s**2 * rho * alpha)
 
 
 # --- the projection
 
 
 @form("WBK19-P35")
-def projection(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def projection(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Operand, node: Convexify, theorem: Theorem
+) -> Traced:
     """The chord of (l−1, (l−1)ε(l)) over the segment of the hull that holds α, eps beyond it."""
     segments = _segments(eps, node)
     if isinstance(alpha, float) or not segments:
@@ -392,9 +358,9 @@ def projection(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> 
     return choose(">", lam, Traced.of(last), eps(alpha), ((1 - share) * low + high) / lam)
 
 
-def _segments(eps: Any, node: Node) -> list[tuple[int, int]]:
+def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
     """For every whole λ below max_order − 1 the two corners of the hull around λ … λ+1."""
-    last = node.max_order  # type: ignore[attr-defined]
+    last = node.max_order
     if last > _MOST_SEGMENTS:
         raise DomainError(
             f"code of Convexify: found max_order = {last:,}, needed at most {_MOST_SEGMENTS:,}, "

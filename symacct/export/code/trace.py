@@ -16,6 +16,7 @@ from symacct.errors import DomainError, LimitError, SymacctError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY
 from symacct.export.code import leaves
+from symacct.export.code import triples as _triples  # noqa: F401  # puts its forms on the list
 from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
 from symacct.export.code.number import Traced, UntraceableError
@@ -72,7 +73,7 @@ class Program:
     theorems: list[Theorem]
 
 
-class CodeCurve:
+class TracedCurve:
     """A node's curve as a theorem reads it: asked at an order it gives a call of its function."""
 
     def __init__(self, tracer: Tracer, node: Node, evaluation: Evaluation) -> None:
@@ -163,17 +164,17 @@ class Tracer:
         self.ctx = ctx
         self.used: dict[Theorem, None] = {}
         self.functions: dict[str, Function] = {}
-        self._curves: dict[Any, CodeCurve] = {}
+        self._curves: dict[Any, TracedCurve] = {}
         self._names: dict[Any, str] = {}
 
-    def curve(self, node: Node, evaluation: Evaluation) -> CodeCurve:
+    def curve(self, node: Node, evaluation: Evaluation) -> TracedCurve:
         """The curve of a node under an evaluation, the same object each time."""
         key = node, evaluation.by if evaluation.pins(node) else None
         if key not in self._curves:
-            self._curves[key] = CodeCurve(self, node, evaluation)
+            self._curves[key] = TracedCurve(self, node, evaluation)
         return self._curves[key]
 
-    def function(self, curve: CodeCurve) -> Function:
+    def function(self, curve: TracedCurve) -> Function:
         """The function of a curve; a curve that reads itself finds its own."""
         key = curve.node, curve.evaluation.by if curve.evaluation.pins(curve.node) else None
         name = self._names.get(key)
@@ -184,7 +185,7 @@ class Tracer:
                 self._trace(curve, kind, made)
         return self.functions[name]
 
-    def _trace(self, curve: CodeCurve, kind: str, function: Function) -> None:
+    def _trace(self, curve: TracedCurve, kind: str, function: Function) -> None:
         try:
             function.cases[kind] = curve.value(kind).as_plain()
         except UntraceableError as error:

@@ -25,11 +25,11 @@ from symacct.export.code.ir import (
     variables,
     walk,
 )
-from symacct.export.code.trace import Function, Program
+from symacct.export.code.trace import CLASSES, Function, Program
 
 #: How tightly what is written binds.
 SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4
-_INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
+INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 INDENT = "    "
 
 #: Groups of classes of orders that one formula may serve, with the name of their union.
@@ -37,6 +37,18 @@ _UNIONS = {
     ("whole", "below_two", "above_two"): "finite",
     ("below_two", "above_two"): "fractional",
 }
+
+#: Whether an order is of a class, by itself; and once the classes before it are dealt with.
+TESTS = {
+    "one": "alpha == 1.0",
+    "infinite": "alpha == {inf}",
+    "whole": "alpha >= 2.0 and alpha < {inf} and alpha == floor(alpha)",
+    "below_two": "alpha > 1.0 and alpha < 2.0",
+    "above_two": "alpha > 2.0 and alpha < {inf} and alpha != floor(alpha)",
+    "finite": "alpha > 1.0 and alpha < {inf}",
+    "fractional": "alpha > 1.0 and alpha < {inf} and alpha != floor(alpha)",
+}
+REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alpha < 2.0"}
 
 
 @dataclass
@@ -61,6 +73,11 @@ class Writer:
     digits: ClassVar[bool] = False
     #: Words that no argument may be named by.
     words: ClassVar[frozenset[str]] = frozenset()
+    infix: ClassVar[dict[str, tuple[str, int]]] = INFIX
+    #: How it writes "and", a choice, an entry of a table.
+    both = " and "
+    choice = "({then} if {condition} else {other})"
+    entry = "{table}[int({index})]"
     #: Names of the language for functions of the runtime; others keep theirs.
     functions: ClassVar[dict[str, str]] = {}
     #: The name of the language's own "no answer".
@@ -100,7 +117,7 @@ class Writer:
         if isinstance(e, Call):
             return self.call(e.function, [self.text(e.order, scope), *self.arguments]), ATOM
         if isinstance(e, Entry):
-            return self.entry(e.table, self.text(e.index, scope)), ATOM
+            return self.entry.format(table=e.table, index=self.text(e.index, scope)), ATOM
         if isinstance(e, Difference):
             return self.difference(e, scope), ATOM
         assert isinstance(e, Sum | Quadrature)  # noqa: S101  # Compare stands in an If only
@@ -109,8 +126,8 @@ class Writer:
 
     def operation(self, e: Op, scope: Scope) -> tuple[str, int]:
         """An operator or a function, applied."""
-        if e.name in _INFIX:
-            sign, level = _INFIX[e.name]
+        if e.name in self.infix:
+            sign, level = self.infix[e.name]
             left, right = self.text(e.args[0], scope, level), self.text(e.args[1], scope, level + 1)
             return f"{left} {sign} {right}", level
         if e.name == "neg":
@@ -141,12 +158,11 @@ class Writer:
 
     def conditional(self, e: If, scope: Scope) -> str:
         """One value or the other."""
-        condition = self.compared(e.condition, scope)
-        return f"({self.text(e.then, scope)} if {condition} else {self.text(e.other, scope)})"
-
-    def entry(self, table: str, index: str) -> str:
-        """An entry of a table."""
-        raise NotImplementedError
+        return self.choice.format(
+            condition=self.compared(e.condition, scope),
+            then=self.text(e.then, scope),
+            other=self.text(e.other, scope),
+        )
 
     def difference(self, e: Difference, scope: Scope) -> str:
         """A forward difference of a curve."""
@@ -238,6 +254,24 @@ class Writer:
         """The function of one curve."""
         raise NotImplementedError
 
+    def cases(self, function: Function) -> list[str]:
+        """The statements that return a curve's value at an order of any class."""
+        complete = len(function.cases) == len(CLASSES)
+        tests = REMAINING_TESTS if complete else TESTS
+        *most, last = found = branches(function)
+        lines = []
+        for kind, e in most if complete else found:
+            lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
+        return lines + self.body(last[1] if complete else Num(math.nan))
+
+    def test(self, text: str) -> str:
+        """A condition on α in this language."""
+        return text.format(inf=self.infinity).replace(" and ", self.both)
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        """The lines further in, under their head."""
+        return [f"{head}:", *indented(lines)]
+
     def body(self, e: Expr) -> list[str]:
         """The statements that return an expression."""
         scope = Scope()
@@ -279,11 +313,6 @@ def branches(function: Function) -> list[tuple[str, Expr]]:
     return found
 
 
-def is_complete(function: Function) -> bool:
-    """Has every class of orders a formula?"""
-    return len(function.cases) == 5
-
-
 def one_line(text: str) -> str:
     """A text with nothing in it that could end a comment, or run on, in any of the languages."""
     plain = "".join(c if c.isprintable() else " " for c in text)
@@ -304,7 +333,7 @@ def _parts_here(e: Expr) -> Iterator[Expr]:
 def _is_costly(e: Expr) -> bool:
     """Is it more than a name, a number, or one sum or product of them?"""
     if isinstance(e, Op):
-        return e.name not in _INFIX or any(isinstance(part, Op) for part in e.args)
+        return e.name not in INFIX or any(isinstance(part, Op) for part in e.args)
     return isinstance(e, Call | Sum | Quadrature | Difference | If)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import sympy
 
 from symacct.amplification.sampled_pairs import _expectation, shape_ratio
 from symacct.claims import Claim, Kind
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
-from symacct.exact import INFINITY, expression
-from symacct.export.expansions.series import Series, SeriesArithmetic, no_series
+from symacct.exact import INFINITY, Order, expression
+from symacct.export.expansions.series import Series, SeriesArithmetic, SeriesNumber, no_series
+from symacct.export.expansions.taylor import TaylorArithmetic
 from symacct.expr import Node
-from symacct.mechanisms import Gaussian
+from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sums.binomial import Terms, binomial_sum
@@ -30,15 +30,15 @@ class Expanding(Evaluation):
 
     def __init__(
         self,
-        ctx: Any,
+        ctx: SeriesArithmetic | TaylorArithmetic,
         goal: Kind,
         by: str | None,
         typical: Fraction | None = None,
-        chosen: dict[Any, Theorem] | None = None,
+        chosen: dict[tuple[Node, Order], Theorem] | None = None,
     ) -> None:
         super().__init__(ctx, goal, by)
         self.typical = typical
-        self.chosen: dict[Any, Theorem] = {} if chosen is None else chosen
+        self.chosen: dict[tuple[Node, Order], Theorem] = {} if chosen is None else chosen
 
     def curve(self, node: Node) -> NodeCurve:
         if node not in self._curves:
@@ -58,7 +58,7 @@ class Expanding(Evaluation):
 class ExpandedLeaf(LeafCurve):
     """The curve of a mechanism; the values of a user's formula are series, not numbers to check."""
 
-    def compute(self, alpha: Any) -> Any:
+    def compute(self, alpha: Order) -> SeriesNumber:
         ctx, node = self.evaluation.ctx, self.node
         if isinstance(node, Curve) and alpha != INFINITY:
             return ctx.number(node.f.xreplace({ALPHA: expression(alpha)}))
@@ -72,7 +72,7 @@ class ExpandedCurve(OperationCurve):
 
     evaluation: Expanding
 
-    def theorems(self, alpha: Any) -> list[Theorem]:
+    def theorems(self, alpha: Order) -> list[Theorem]:
         chosen = self.evaluation.chosen.get((self.node, alpha))
         if chosen is not None:
             return [chosen]
@@ -80,8 +80,8 @@ class ExpandedCurve(OperationCurve):
         asked = typical if typical is not None and isinstance(alpha, sympy.Expr) else alpha
         return super().theorems(asked)
 
-    def compute(self, alpha: Any) -> Any:
-        best: tuple[Any, Theorem] | None = None
+    def compute(self, alpha: Order) -> SeriesNumber:
+        best: tuple[SeriesNumber, Theorem] | None = None
         for theorem in self.theorems(alpha):
             value = self._value(theorem, alpha)
             if best is None or self._is_better(value, best[0]):
@@ -90,7 +90,7 @@ class ExpandedCurve(OperationCurve):
         self.evaluation.chosen[self.node, alpha] = best[1]
         return best[0]
 
-    def _value(self, theorem: Theorem, alpha: Any) -> Any:
+    def _value(self, theorem: Theorem, alpha: Order) -> SeriesNumber:
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             typical = self.evaluation.typical
             if theorem.name != "WBK19-C10" or typical is None or typical > 2:
@@ -98,7 +98,7 @@ class ExpandedCurve(OperationCurve):
             return self(2)  # K(0) = 0 and K(1) = ε(2) make ε(α) = ε(2) on all of (1, 2]
         return self.value_by(theorem, alpha)
 
-    def _is_better(self, value: Any, best: Any) -> bool:
+    def _is_better(self, value: SeriesNumber, best: SeriesNumber) -> bool:
         """Is this bound the tighter one? None is below 0, so what vanishes faster is the less."""
         ctx, upper = self.evaluation.ctx, self.evaluation.goal is Kind.UPPER
         if not ctx.inner and not ctx.is_infinite(value) and not ctx.is_infinite(best):
@@ -107,26 +107,33 @@ class ExpandedCurve(OperationCurve):
                 return bool((one.first > other.first) is upper)
         return bool(ctx.is_below(value, best) is upper)
 
-    def best(self, alpha: Any) -> Theorem:
+    def best(self, alpha: Order) -> Theorem:
         self(alpha)
         return self.evaluation.chosen[self.node, alpha]
 
-    def _claimed_of(self, theorem: Theorem, alpha: Any) -> list[tuple[NodeCurve, Any]]:
+    def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         if theorem.reads == "itself" and isinstance(alpha, sympy.Expr):
             return [(self.evaluation.default().curve(self.node), 2)]
         return super()._claimed_of(theorem, alpha)
 
-    def claim(self, alpha: Any) -> Claim:
+    def claim(self, alpha: Order) -> Claim:
         return self._claim(alpha)  # what is settled at a point is not so elsewhere: not remembered
 
 
 @binomial_sum.register
-def _(ctx: SeriesArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(
+    ctx: SeriesArithmetic,
+    alpha: Order,
+    u: SeriesNumber,
+    v: SeriesNumber,
+    terms: Terms,
+    first: int = 2,
+) -> SeriesNumber:
     """Term by term; at a symbolic α where u is no power of t, by the moments of l."""
     whole = isinstance(alpha, int)
     if whole or isinstance(u, Series) or isinstance(v, Series):
 
-        def term(l: int) -> Any:
+        def term(l: int) -> SeriesNumber:
             weight = ctx.binomial(alpha, l) * u**l * v ** (alpha - l)
             if isinstance(weight, Series) and not weight.coefficients:
                 return weight  # beyond the terms kept, whatever its factor is
@@ -138,16 +145,18 @@ def _(ctx: SeriesArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: in
     return _by_moments(ctx, alpha, expression(u), expression(v), terms, first)
 
 
-def _by_moments(ctx: SeriesArithmetic, alpha: Any, u: Any, v: Any, terms: Terms, first: int) -> Any:
+def _by_moments(
+    ctx: SeriesArithmetic, alpha: Order, u: SeriesNumber, v: SeriesNumber, terms: Terms, first: int
+) -> SeriesNumber:
     """Σ_l C(α,l) u^l v^{α−l} p(l) = Σ_i a_i (α)_i u^i (u+v)^{α−i}, where p(l) = Σ_i a_i (l)_i."""
     index = sympy.Symbol("l", integer=True, positive=True)
     series = ctx.series(terms(index))
 
-    def mean(coefficient: Any) -> Any:
+    def mean(coefficient: sympy.Expr) -> SeriesNumber:
         poly = sympy.Poly(sympy.expand(coefficient), index)
         if poly.is_zero:
             return sympy.S.Zero
-        total: Any = sympy.S.Zero
+        total: SeriesNumber = sympy.S.Zero
         for i in range(poly.degree() + 1):
             # The coefficient of (l)_i is the i-th forward difference at 0 over i!.
             difference = sum(
@@ -167,47 +176,52 @@ def _by_moments(ctx: SeriesArithmetic, alpha: Any, u: Any, v: Any, terms: Terms,
 
 
 @_expectation.register
-def _(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: Any, alpha: Any) -> Any:
+def _(
+    ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, alpha: Order
+) -> SeriesNumber:
     """E_Q[m^α] − 1 (E_Q[m log m] where alpha is None), m = 1−γ+γP/Q."""
     order = None if alpha is None else ctx.number(alpha)
     if not isinstance(order, Series):
         return _by_chi(ctx, mechanism, ctx.number(gamma), order)
     if order.first == 0:
         return _near_one(ctx, mechanism, gamma)
-    far = _far_gaussian if isinstance(mechanism, Gaussian) else _far_laplace
-    return far(ctx, mechanism, ctx.number(gamma), order)
+    if isinstance(mechanism, Laplace):
+        return _far_laplace(ctx, mechanism, ctx.number(gamma), order)
+    return _far_gaussian(ctx, mechanism, ctx.number(gamma), order)
 
 
-def _by_chi(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: Any, order: Any) -> Any:
+def _by_chi(
+    ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, order: SeriesNumber
+) -> SeriesNumber:
     """Σ_{k>=2} C(α,k) γ^k χ^k, or Σ_{k>=2} (−1)^k γ^k χ^k/(k(k−1)), χ^k = E_Q[(P/Q−1)^k].
 
     Either γ or P/Q − 1 is O(t), the latter in every moment, so that the k-th term is O(t^k); the
     remainders of the Taylor formula are too, for all moments of P/Q are finite.
     """
-    total: Any = sympy.S.Zero
+    total: SeriesNumber = sympy.S.Zero
     for k in range(2, ctx.terms + 1):
         weight = sympy.Rational((-1) ** k, k * (k - 1)) if order is None else ctx.binomial(order, k)
         total = total + weight * (gamma**k * chi(ctx, mechanism, k))
     return total
 
 
-def chi(ctx: Any, mechanism: Mechanism, k: int) -> Any:
+def chi(ctx: SeriesArithmetic, mechanism: Mechanism, k: int) -> SeriesNumber:
     """χ^k = Σ_{i=2}^{k} (−1)^{k−i} C(k,i) (e^{(i−1)ε(i)} − 1), k >= 1."""
     direct, curve = mechanism.excess(ctx), mechanism.curve(ctx)
     moment = direct or (lambda i: ctx.expm1((i - 1) * curve(i)))
-    total: Any = sympy.S.Zero
+    total: SeriesNumber = sympy.S.Zero
     for i in range(2, k + 1):
         total = total + (-1) ** (k - i) * sympy.binomial(k, i) * moment(i)
     return total
 
 
-def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: Any) -> Any:
+def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber) -> SeriesNumber:
     """Σ_{k>=1} t^k E_Q[m log^k m]/k!, at α = 1 + t: the moments are analytic there."""
     z = sympy.Symbol("z", real=True)
     scale, gamma = expression(shape_ratio(mechanism)), expression(gamma)
 
-    def mean(k: int) -> Any:
-        def value(log_ratio: Any) -> Any:
+    def mean(k: int) -> SeriesNumber:
+        def value(log_ratio: SeriesNumber) -> SeriesNumber:
             m = 1 - gamma + gamma * sympy.exp(log_ratio)
             return m * sympy.log(m) ** k
 
@@ -223,13 +237,17 @@ def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: Any) -> Any:
     return Series(ctx, 1, values, ctx.terms)
 
 
-def _far_gaussian(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: Any, order: Series) -> Any:
+def _far_gaussian(
+    ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, order: Series
+) -> SeriesNumber:
     """γ^α e^{α(α−1)Δ²/(2σ²)}, up to a factor 1 + O(α e^{−αΔ²/σ²}): the last term of the sum."""
     rate = mechanism.at_one(ctx)
     return ctx.exp(order * sympy.log(gamma) + order * (order - 1) * rate)
 
 
-def _far_laplace(ctx: SeriesArithmetic, mechanism: Any, gamma: Any, order: Series) -> Any:
+def _far_laplace(
+    ctx: SeriesArithmetic, mechanism: Laplace, gamma: SeriesNumber, order: Series
+) -> SeriesNumber:
     """m^α ( e^{−s}/2 + m e^{−2s}/(4γ) Σ_k (3/2)_k (m e^{−s}/γ)^k / (α+1)_{k+1} ), the largest m.
 
     Half of Q's mass beyond the second centre is an atom of the largest ratio m = 1−γ+γe^s; with
@@ -239,7 +257,7 @@ def _far_laplace(ctx: SeriesArithmetic, mechanism: Any, gamma: Any, order: Serie
     s = mechanism.shift(ctx)
     m = 1 - gamma + gamma * sympy.exp(s)
     ratio, total, factor = m * sympy.exp(-s) / gamma, ctx.series(sympy.exp(-s) / 2), sympy.S.One
-    below: Any = sympy.S.One
+    below: SeriesNumber = sympy.S.One
     for k in range(ctx.terms):
         below = below * (order + 1 + k)
         total = total + m * sympy.exp(-2 * s) / (4 * gamma) * factor / below

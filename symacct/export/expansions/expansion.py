@@ -9,11 +9,12 @@ from typing import Any
 import sympy
 
 from symacct import sizes
+from symacct.arithmetic import Number
 from symacct.claims import Claim
 from symacct.enclosure import Enclosure, claim_as_dict, from_ball
 from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import goal_of
-from symacct.exact import exact, expression, is_infinite
+from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import (
@@ -24,6 +25,7 @@ from symacct.export.expansions.series import (
 )
 from symacct.export.expansions.taylor import (
     Reciprocal,
+    TaylorArithmetic,
     Unproved,
     coefficient_over,
     taylor_precision,
@@ -68,8 +70,8 @@ class Expansion:
     """
 
     variable: sympy.Symbol
-    at: Any
-    alpha: Any
+    at: sympy.Expr
+    alpha: Order
     expression: sympy.Expr
     leading: sympy.Expr
     remainder: Remainder | None
@@ -105,12 +107,12 @@ class Expansion:
 
 def expansion(
     m: Node,
-    variable: Any = "gamma",
-    at: Any = None,
+    variable: str | sympy.Symbol = "gamma",
+    at: Numeric | None = None,
     order: int = 3,
-    alpha: Any = None,
+    alpha: Numeric | None = None,
     by: str | None = None,
-    within: Any = None,
+    within: Numeric | None = None,
 ) -> Expansion:
     """ε(α) of `m` as powers of a variable near a point, up to O(·) of the `order`-th.
 
@@ -157,8 +159,8 @@ class _Problem:
 
     m: Node
     variable: sympy.Symbol
-    point: Any
-    alpha: Any
+    point: sympy.Expr
+    alpha: Order
     by: str | None
     inner: bool
 
@@ -200,7 +202,7 @@ class _Problem:
         if self.by is None and self._has_rivals():
             return None  # beyond the point another theorem may give the smaller bound
 
-        def value(ctx: Any) -> Any:
+        def value(ctx: TaylorArithmetic) -> Number:
             evaluation = Expanding(ctx, goal_of(self.m, self.by), self.by, chosen=dict(chosen))
             found = evaluation.curve(self.m)(self.alpha)
             if isinstance(found, Reciprocal):
@@ -227,7 +229,7 @@ class _Problem:
 # --- what is asked
 
 
-def _opened(m: Node, variable: Any) -> tuple[Node, sympy.Symbol, Any]:
+def _opened(m: Node, variable: str | sympy.Symbol) -> tuple[Node, sympy.Symbol, Any]:
     """The node with the variable free, the symbol, and the value that the variable had in it."""
     name = variable.name if isinstance(variable, sympy.Symbol) else variable
     if not isinstance(name, str):
@@ -283,7 +285,7 @@ def _refuse_functions(m: Node) -> None:
 _SCALES = {"sigma", "b", "scale"}
 
 
-def _point(symbol: sympy.Symbol, at: Any) -> Any:
+def _point(symbol: sympy.Symbol, at: Numeric | None) -> sympy.Expr:
     if at is None:
         if symbol == ALPHA:
             return sympy.S.One
@@ -296,7 +298,7 @@ def _point(symbol: sympy.Symbol, at: Any) -> Any:
     return point
 
 
-def _asked_order(symbol: sympy.Symbol, alpha: Any) -> Any:
+def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
     if symbol == ALPHA:
         if alpha is not None:
             raise DomainError("expansion in alpha: found an order too, needed none")
@@ -307,7 +309,7 @@ def _asked_order(symbol: sympy.Symbol, alpha: Any) -> Any:
     return asked
 
 
-def _until(value: Any, point: Any) -> Fraction | None:
+def _until(value: Numeric | None, point: sympy.Expr) -> Fraction | None:
     if value is None or (point != 0 and point is not sympy.oo):
         return None
     until = exact(value, "expansion, within")
@@ -321,7 +323,9 @@ def _until(value: Any, point: Any) -> Fraction | None:
 # --- what is said
 
 
-def _as_expression(series: Series, symbol: sympy.Symbol, point: Any, order: int) -> sympy.Expr:
+def _as_expression(
+    series: Series, symbol: sympy.Symbol, point: sympy.Expr, order: int
+) -> sympy.Expr:
     """The terms below t^order, and O(t^order) unless all of them are 0 for ever."""
     if series.last == _EXACT:
         return sympy.S.Zero
@@ -329,15 +333,15 @@ def _as_expression(series: Series, symbol: sympy.Symbol, point: Any, order: int)
     return sympy.Add(*terms) + sympy.Order(_power(symbol, point, order), (symbol, point))
 
 
-def _leading(series: Series, symbol: sympy.Symbol, point: Any) -> sympy.Expr:
+def _leading(series: Series, symbol: sympy.Symbol, point: sympy.Expr) -> sympy.Expr:
     return _term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero
 
 
-def _power(symbol: sympy.Symbol, point: Any, k: int) -> sympy.Expr:
+def _power(symbol: sympy.Symbol, point: sympy.Expr, k: int) -> sympy.Expr:
     return (1 / symbol if point is sympy.oo else symbol - point) ** k
 
 
-def _term(series: Series, k: int, symbol: sympy.Symbol, point: Any) -> sympy.Expr:
+def _term(series: Series, k: int, symbol: sympy.Symbol, point: sympy.Expr) -> sympy.Expr:
     """The k-th term as a person would write it; the same number."""
     value, power = series[k], _power(symbol, point, k)
     if value.count_ops() > _LONG:

@@ -11,7 +11,7 @@ from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import claim_as_dict
 from symacct.errors import DomainError, SoundnessError, echo
-from symacct.exact import exact, expression
+from symacct.exact import Numeric, exact, expression
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
 from symacct.expr import Node, as_node
@@ -48,7 +48,10 @@ class Optimum:
 
 
 def optimum(
-    m: Node, delta: Any = None, epsilon: Any = None, conversion: str = "classic"
+    m: Node,
+    delta: Numeric | None = None,
+    epsilon: Numeric | None = None,
+    conversion: str = "classic",
 ) -> Optimum:
     """The best order, and the ε for a `delta` or the δ for an `epsilon`, in closed form.
 
@@ -103,7 +106,7 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
     return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
 
 
-def _given(value: Any, name: str) -> sympy.Expr:
+def _given(value: Numeric | None, name: str) -> sympy.Expr:
     if value is None:
         return sympy.Symbol(name, positive=True)
     number = expression(exact(value, name))
@@ -115,7 +118,7 @@ def _given(value: Any, name: str) -> sympy.Expr:
     return number
 
 
-def _for_delta(xi: Any, rho: Any, delta: sympy.Expr, claim: Claim) -> Optimum:
+def _for_delta(xi: sympy.Expr, rho: sympy.Expr, delta: sympy.Expr, claim: Claim) -> Optimum:
     if rho == 0:  # ε = ξ at every order: the conversion costs nothing as α → ∞
         return Optimum(sympy.oo, xi, delta, "classic", claim)
     cost = sympy.log(1 / delta)
@@ -123,7 +126,7 @@ def _for_delta(xi: Any, rho: Any, delta: sympy.Expr, claim: Claim) -> Optimum:
     return Optimum(best, xi + rho + 2 * sympy.sqrt(rho * cost), delta, "classic", claim)
 
 
-def _for_epsilon(xi: Any, rho: Any, epsilon: sympy.Expr, claim: Claim) -> Optimum:
+def _for_epsilon(xi: sympy.Expr, rho: sympy.Expr, epsilon: sympy.Expr, claim: Claim) -> Optimum:
     if rho == 0 or (epsilon - xi - rho).is_negative:
         raise DomainError(
             f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for "

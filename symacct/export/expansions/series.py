@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import sympy
 
@@ -33,9 +33,9 @@ class Series:
         self,
         ctx: SeriesArithmetic,
         first: int,
-        coefficients: list[Any],
+        coefficients: list[sympy.Expr],
         last: int,
-        growth: Any = sympy.S.Zero,
+        growth: sympy.Expr = sympy.S.Zero,
     ) -> None:
         self.ctx = ctx
         last = min(last, ctx.terms)
@@ -48,12 +48,12 @@ class Series:
         self.last = last  # the exponent of the O term
         self.growth = growth
 
-    def __getitem__(self, exponent: int) -> Any:
+    def __getitem__(self, exponent: int) -> sympy.Expr:
         place = exponent - self.first
         return self.coefficients[place] if 0 <= place < len(self.coefficients) else sympy.S.Zero
 
     @property
-    def leading(self) -> Any:
+    def leading(self) -> sympy.Expr:
         """The first coefficient; OrderError where none is known at this many terms."""
         if not self.coefficients:
             raise TooFewTerms
@@ -61,7 +61,7 @@ class Series:
 
     # --- sums
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: SeriesNumber) -> SeriesNumber:
         other = self.ctx.series(other)
         if self.growth != other.growth:
             # The smaller one is beyond every power of t.
@@ -75,18 +75,18 @@ class Series:
     def __neg__(self) -> Series:
         return self.scaled(-1)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: SeriesNumber) -> SeriesNumber:
         return self + -self.ctx.series(other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: SeriesNumber) -> SeriesNumber:
         return -self + other
 
-    def scaled(self, factor: Any) -> Series:
+    def scaled(self, factor: SeriesNumber) -> Series:
         """The series times a number that does not depend on t."""
         values = [factor * c for c in self.coefficients]
         return Series(self.ctx, self.first, values, self.last, self.growth)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: SeriesNumber) -> bool:
         """Which of two series is the smaller is asked of the arithmetic, near its point."""
         raise no_series("a comparison of two values, as in a convex hull")
 
@@ -94,7 +94,7 @@ class Series:
 
     # --- products
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: SeriesNumber) -> SeriesNumber:
         if not isinstance(other, Series):
             return self.ctx.scale(self, other)
         first = self.first + other.first
@@ -108,15 +108,15 @@ class Series:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: SeriesNumber) -> SeriesNumber:
         if isinstance(other, Series):
             return self * other**-1
         return self.ctx.scale(self, 1 / expression(sympy.sympify(other)))
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: SeriesNumber) -> SeriesNumber:
         return self**-1 * other
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: SeriesNumber) -> SeriesNumber:
         """Any whole power; any power at all where t^v stays a whole power of t."""
         exponent = expression(sympy.sympify(exponent))
         if exponent == 0:
@@ -126,7 +126,7 @@ class Series:
             raise no_series(f"t^({shift})")
         head, rest = self.leading, self._rest()
         # p = (1+x)^e has (1+x) p′ = e x′ p.
-        powers: list[Any] = [sympy.S.One]
+        powers: list[sympy.Expr] = [sympy.S.One]
         for k in range(1, self.last - self.first):
             terms = ((exponent * i - (k - i)) * rest[i] * powers[k - i] for i in range(1, k + 1))
             powers.append(sympy.Add(*terms) / k)
@@ -134,7 +134,7 @@ class Series:
         last = int(shift) + self.last - self.first
         return Series(self.ctx, int(shift), values, last, self.growth * exponent)
 
-    def _rest(self) -> list[Any]:
+    def _rest(self) -> list[sympy.Expr]:
         """The coefficients of x, with self = c t^v (1 + x); x_0 = 0."""
         head = self.leading
         tail = [self[k] / head for k in range(self.first + 1, self.last)]
@@ -142,7 +142,7 @@ class Series:
 
     # --- functions
 
-    def log(self) -> Any:
+    def log(self) -> SeriesNumber:
         """growth + log(c) + log(1 + x); a power of t has a logarithm but no series."""
         head = self.leading
         if self.first != 0:
@@ -154,17 +154,21 @@ class Series:
             values.append(rest[k] - sympy.Add(*terms) / k)
         return Series(self.ctx, 0, values, self.last) + self.ctx.principal(self.growth)
 
-    def exp(self) -> Any:
+    def exp(self) -> SeriesNumber:
         """e^{growth + c} · e^{x}"""
         if self.growth != 0:
             raise no_series("an exponential of an exponential")
         growth = sympy.Add(*(self[k] * T**k for k in range(min(self.first, 0), 0)))
-        values: list[Any] = [sympy.S.One]
+        values: list[sympy.Expr] = [sympy.S.One]
         for k in range(1, self.last):  # y = e^x has y′ = x′ y
             terms = (i * self[i] * values[k - i] for i in range(1, k + 1))
             values.append(sympy.Add(*terms) / k)
         values = [sympy.exp(self[0]) * c for c in values]
         return Series(self.ctx, 0, values, self.last, growth)
+
+
+#: A number that depends on the variable, or an expression that does not.
+SeriesNumber: TypeAlias = Series | sympy.Expr
 
 
 class TooFewTerms(Exception):  # caught where the number of terms is chosen
@@ -186,7 +190,7 @@ class SeriesArithmetic(SymbolicArithmetic):
     meet there have no common expansion; at an edge the one that is smaller for t > 0 counts.
     """
 
-    def __init__(self, variable: sympy.Symbol, point: Any, terms: int, inner: bool) -> None:
+    def __init__(self, variable: sympy.Symbol, point: sympy.Expr, terms: int, inner: bool) -> None:
         super().__init__()
         self.variable = variable
         self.terms = terms
@@ -198,7 +202,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         else:
             self.value = Series(self, 0, [point, sympy.S.One], terms)
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: SeriesNumber) -> SeriesNumber:
         value = super().number(value)
         if not value.has(self.variable):
             return value
@@ -211,7 +215,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         self.named[symbol] = value
         return symbol
 
-    def series(self, value: Any) -> Series:
+    def series(self, value: SeriesNumber) -> Series:
         """Any number of this arithmetic as a series."""
         if isinstance(value, Fraction):
             value = expression(value)
@@ -222,7 +226,7 @@ class SeriesArithmetic(SymbolicArithmetic):
             raise no_series("an infinite value")
         return Series(self, 0, [value] if value != 0 else [], self.terms)
 
-    def scale(self, series: Series, factor: Any) -> Any:
+    def scale(self, series: Series, factor: SeriesNumber) -> SeriesNumber:
         """series · factor, for a factor that is no Series yet; exactly 0 if the factor is."""
         if isinstance(factor, Fraction):
             factor = expression(factor)
@@ -231,7 +235,7 @@ class SeriesArithmetic(SymbolicArithmetic):
             return series * factor
         return sympy.S.Zero if factor == 0 else series.scaled(factor)
 
-    def principal(self, growth: Any) -> Any:
+    def principal(self, growth: sympy.Expr) -> SeriesNumber:
         """A polynomial in 1/t as a series."""
         if growth == 0:
             return sympy.S.Zero
@@ -241,42 +245,44 @@ class SeriesArithmetic(SymbolicArithmetic):
 
     # --- functions
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: SeriesNumber) -> SeriesNumber:
         return x.exp() if isinstance(x, Series) else super().exp(x)
 
-    def expm1(self, x: Any) -> Any:
+    def expm1(self, x: SeriesNumber) -> SeriesNumber:
         return x.exp() - 1 if isinstance(x, Series) else super().expm1(x)
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: SeriesNumber) -> SeriesNumber:
         return x.log() if isinstance(x, Series) else super().log(x)
 
-    def log1p(self, x: Any) -> Any:
+    def log1p(self, x: SeriesNumber) -> SeriesNumber:
         return (1 + x).log() if isinstance(x, Series) else super().log1p(x)
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: SeriesNumber) -> SeriesNumber:
         if isinstance(x, Series):
             return x ** sympy.Rational(1, 2)
         root = super().sqrt(x)
         signs = {size: sign(size.args[0]) for size in root.atoms(sympy.Abs)}
         return root.xreplace({size: s * size.args[0] for size, s in signs.items() if s})
 
-    def power(self, x: Any, y: Any) -> Any:
+    def power(self, x: SeriesNumber, y: SeriesNumber) -> SeriesNumber:
         if not isinstance(x, Series) and not isinstance(y, Series):
             return super().power(x, y)
         if isinstance(y, Series):
             return self.exp(y * self.log(x))
         return x**y
 
-    def binomial(self, n: Any, k: Any) -> Any:
+    def binomial(self, n: SeriesNumber, k: SeriesNumber) -> SeriesNumber:
         if isinstance(n, Series) or isinstance(k, Series):
             raise no_series("a binomial of the variable")
         return sympy.expand_func(sympy.binomial(n, k))
 
-    def sum(self, term: Callable[[Any], Any], first: int, last: Any) -> Any:
+    def sum(
+        self, term: Callable[[int], SeriesNumber], first: int, last: SeriesNumber
+    ) -> SeriesNumber:
         """Σ term by term; up to a symbolic α while the l-th term is O(t^l), as powers of γ are."""
         if isinstance(last, int | sympy.Integer):
             return sum((term(l) for l in range(first, int(last) + 1)), sympy.S.Zero)
-        total: Any = sympy.S.Zero
+        total: SeriesNumber = sympy.S.Zero
         for l in range(first, self.terms + 1):
             value = term(l)
             if not isinstance(value, Series) or value.first < min(l, self.terms):
@@ -287,21 +293,21 @@ class SeriesArithmetic(SymbolicArithmetic):
             total = total + value
         return total
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: SeriesNumber) -> bool:
         return not isinstance(x, Series) and super().is_zero(x)
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: SeriesNumber) -> bool:
         return not isinstance(x, Series) and super().is_infinite(x)
 
     # --- comparing
 
-    def minimum(self, *xs: Any) -> Any:
+    def minimum(self, *xs: SeriesNumber) -> SeriesNumber:
         return self._best(xs, smaller=True)
 
-    def maximum(self, *xs: Any) -> Any:
+    def maximum(self, *xs: SeriesNumber) -> SeriesNumber:
         return self._best(xs, smaller=False)
 
-    def _best(self, xs: tuple[Any, ...], smaller: bool) -> Any:
+    def _best(self, xs: tuple[SeriesNumber, ...], smaller: bool) -> SeriesNumber:
         """The smallest (largest) near the point."""
         best = xs[0]
         for x in xs[1:]:
@@ -316,7 +322,7 @@ class SeriesArithmetic(SymbolicArithmetic):
                 best = x
         return best
 
-    def is_below(self, a: Any, b: Any) -> bool:
+    def is_below(self, a: SeriesNumber, b: SeriesNumber) -> bool:
         """Is a < b for small t? DomainError where that cannot be told, or at a kink."""
         if self.is_infinite(a) or self.is_infinite(b):
             return self.is_infinite(b)
@@ -336,7 +342,7 @@ class SeriesArithmetic(SymbolicArithmetic):
             )
         return side < 0
 
-    def is_larger(self, a: Any, b: Any) -> bool:
+    def is_larger(self, a: sympy.Expr, b: sympy.Expr) -> bool:
         """Is the growth a above b for small t?"""
         poly = sympy.Poly(sympy.expand((a - b).subs(T, 1 / T)), T)
         side = sign(poly.LC())
@@ -348,7 +354,7 @@ class SeriesArithmetic(SymbolicArithmetic):
         return side > 0
 
 
-def shortened(x: Any) -> str:
+def shortened(x: SeriesNumber) -> str:
     """A bound in an error message, at most a line of it."""
     text = f"{x.leading}·t^{x.first} + …" if isinstance(x, Series) else str(x)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -6,10 +6,10 @@ in [a, b]: Lagrange's remainder of the expansion at 0 is ξ's part of it, times 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import flint
 import sympy
@@ -20,7 +20,13 @@ from symacct.amplification.ternary import differences
 from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
+from symacct.exact import Exact, Order
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.rdp_curve import RDPCurve
 from symacct.sums.binomial import Terms, binomial_sum
+
+#: A ball, or a Taylor series of balls.
+Taylor: TypeAlias = arb | arb_series
 
 
 class Unproved(Exception):  # never leaves this package: there is then no remainder
@@ -30,23 +36,23 @@ class Unproved(Exception):  # never leaves this package: there is then no remain
 class Reciprocal:
     """1/x for a Taylor series x that may be 0: only quotients by it and its powers are numbers."""
 
-    def __init__(self, inverse: Any) -> None:
+    def __init__(self, inverse: Taylor) -> None:
         self.inverse = inverse
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Taylor) -> Taylor:
         return other * self.inverse
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Taylor | Reciprocal) -> Reciprocal:
         if isinstance(other, arb_series | Reciprocal):
             raise Unproved
         return Reciprocal(self.inverse / other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Taylor) -> Reciprocal:
         return Reciprocal(self.inverse * other)
 
-    def __pow__(self, exponent: int) -> Any:
+    def __pow__(self, exponent: int) -> Reciprocal:
         return Reciprocal(self.inverse**exponent)
 
 
@@ -69,74 +75,76 @@ class TaylorArithmetic(PlainGaps):
     def bits(self) -> int:
         return BALL.bits
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Exact | int | float) -> Taylor:
         if isinstance(value, sympy.Expr) and value.has(self.variable):
             return evaluate(self, value, {self.variable: self.value})
         return BALL.number(value)
 
-    def pi(self) -> Any:
+    def pi(self) -> Taylor:
         return BALL.pi()
 
-    def exp(self, x: Any) -> Any:
+    def exp(self, x: Taylor) -> Taylor:
         return x.exp()
 
-    def expm1(self, x: Any) -> Any:
+    def expm1(self, x: Taylor) -> Taylor:
         return x.exp() - 1 if isinstance(x, arb_series) else x.expm1()
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Taylor) -> Taylor:
         return x.log()
 
-    def log1p(self, x: Any) -> Any:
+    def log1p(self, x: Taylor) -> Taylor:
         return (1 + x).log() if isinstance(x, arb_series) else x.log1p()
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Taylor) -> Taylor:
         return x.sqrt()
 
-    def power(self, x: Any, y: Any) -> Any:
+    def power(self, x: Taylor, y: Taylor) -> Taylor:
         if isinstance(x, arb_series) or isinstance(y, arb_series):
             return (y * x.log()).exp()
         return BALL.power(x, y)
 
-    def binomial(self, n: int, k: int) -> Any:
+    def binomial(self, n: int, k: int) -> Taylor:
         return BALL.binomial(n, k)
 
-    def sum(self, term: Callable[[int], Any], first: int, last: int) -> Any:
+    def sum(self, term: Callable[[int], Taylor], first: int, last: int) -> Taylor:
         return sum((term(l) for l in range(first, last + 1)), arb(0))
 
-    def minimum(self, *xs: Any) -> Any:
+    def minimum(self, *xs: Taylor) -> Taylor:
         self._refuse_series(xs)
         return BALL.minimum(*xs)
 
-    def maximum(self, *xs: Any) -> Any:
+    def maximum(self, *xs: Taylor) -> Taylor:
         self._refuse_series(xs)
         return BALL.maximum(*xs)
 
-    def _refuse_series(self, xs: tuple[Any, ...]) -> None:
+    def _refuse_series(self, xs: tuple[Taylor, ...]) -> None:
         if any(isinstance(x, arb_series) for x in xs):
             raise Unproved
 
-    def is_below(self, a: Any, b: Any) -> bool:
+    def is_below(self, a: Taylor, b: Taylor) -> bool:
         raise Unproved  # which bound is the smaller all over an interval is not looked into
 
-    def is_zero(self, x: Any) -> bool:
+    def is_zero(self, x: Taylor) -> bool:
         return isinstance(x, arb) and BALL.is_zero(x)
 
-    def is_infinite(self, x: Any) -> bool:
+    def is_infinite(self, x: Taylor) -> bool:
         return isinstance(x, arb) and BALL.is_infinite(x)
 
 
 @binomial_sum.register
-def _(ctx: TaylorArithmetic, alpha: int, u: Any, v: Any, terms: Terms, first: int = 2) -> Any:
+def _(
+    ctx: TaylorArithmetic, alpha: int, u: Taylor, v: Taylor, terms: Terms, first: int = 2
+) -> Taylor:
     return ctx.sum(
         lambda l: ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l), first, alpha
     )
 
 
 @differences.register
-def _(ctx: TaylorArithmetic, eps: Any, orders: Any) -> Callable[[int], Any]:
+def _(ctx: TaylorArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[int], Taylor]:
     """The alternating sum; the working precision covers what cancels."""
 
-    def difference(l: int) -> Any:
+    def difference(l: int) -> Taylor:
         total = arb(1 - l)
         for i in range(2, l + 1):
             total = total + (-1) ** (l - i) * ctx.binomial(l, i) * ctx.exp((i - 1) * eps(i))
@@ -146,7 +154,7 @@ def _(ctx: TaylorArithmetic, eps: Any, orders: Any) -> Callable[[int], Any]:
 
 
 @_expectation.register
-def _(ctx: TaylorArithmetic, mechanism: Any, gamma: Any, alpha: Any) -> Any:
+def _(ctx: TaylorArithmetic, mechanism: Mechanism, gamma: Taylor, alpha: Order) -> Taylor:
     raise Unproved  # E_Q[(P/Q−1)^n m^{α−n}] over an interval of γ has no formula here
 
 
@@ -163,7 +171,7 @@ def taylor_precision(bits: int, terms: int) -> Iterator[None]:
 
 
 def coefficient_over(
-    value: Callable[[TaylorArithmetic], Any],
+    value: Callable[[TaylorArithmetic], Taylor],
     variable: sympy.Symbol,
     until: Fraction,
     power: int,

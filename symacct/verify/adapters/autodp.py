@@ -10,14 +10,14 @@ for the general ones, its default.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import sys
 import time
-import warnings
+from pathlib import Path
 
-ANSWERS = sys.stdout
-sys.stdout = sys.stderr  # whatever the peer prints is not an answer
+sys.path.insert(0, str(Path(__file__).with_name("shared")))
+from line_protocol import NUMBERS, counts, hello_of, nested, number, order, parts_of, speak
+
 GENERAL = globals().get("GENERAL", False)
 IMPORTS = [
     "import numpy as np",
@@ -43,29 +43,12 @@ HOW = {
     "count": ["number", "repeat", "nested", "split"],
     "sequence": ["given", "reversed"],
     "nesting": ["flat", "left", "right"],
-    "numbers": ["float", "int", "numpy.float64", "numpy.int64"],
-    "alpha": ["float", "int", "numpy.float64", "numpy.int64"],
+    "numbers": NUMBERS,
+    "alpha": NUMBERS,
     "sharing": ["copied", "shared"],
     "after": ["fresh", "asked", "twice"],
 }
 LAST: dict = {}  # the mechanism built last, for sweeps over its orders
-
-
-class Unsupported(Exception):
-    """What the peer does not offer."""
-
-
-def number(part, name, how):
-    """A parameter in the type asked for; whole types only where it is whole."""
-    import numpy as np
-
-    x = part[name + "_float"]
-    kind = how.get("numbers", "float")
-    if kind == "numpy.float64":
-        return np.float64(x)
-    if kind in ("int", "numpy.int64") and x.is_integer():
-        return int(x) if kind == "int" else np.int64(x)
-    return x
 
 
 class Build:
@@ -113,28 +96,17 @@ class Build:
 
     def part(self, part, adjacency):
         """(mechanisms, counts) of a part, written as the ask has it."""
-        count, way = part["count"], self.how.get("count", "number")
-        if way == "repeat" or "sharing" in self.how:
-            if count > MOST_REPEATS:
-                raise Unsupported(f"more than {MOST_REPEATS} repetitions one by one")
-            one = self.run(part, adjacency)
-            shared = self.how.get("sharing") == "shared"
-            rest = [one if shared else self.run(part, adjacency) for _ in range(count - 1)]
-            return [one, *rest], [1] * count
         one = self.run(part, adjacency)
-        if way == "split" and count > 1:
-            return [one, one], [count // 2, count - count // 2]
-        if way == "nested":
-            inner = next(d for d in (2, 3, 5, 7, 1) if count % d == 0)
-            return [self.compose([one], [inner])], [count // inner]
-        return [one], [count]
+        if self.how.get("count") == "nested":
+            inner, outer = nested(part["count"])
+            return [self.compose([one], [inner])], [outer]
+        shares = counts(part["count"], self.how, MOST_REPEATS)
+        same = self.how.get("sharing") == "shared" or self.how.get("count") == "split"
+        return [one, *(one if same else self.run(part, adjacency) for _ in shares[1:])], shares
 
     def whole(self, ask):
         """The composition asked about."""
-        parts = ask["parts"]
-        if self.how.get("sequence") == "reversed":
-            parts = parts[::-1]
-        rows = [self.part(part, ask["adjacency"]) for part in parts]
+        rows = [self.part(part, ask["adjacency"]) for part in parts_of(ask)]
         way = self.how.get("nesting", "flat")
         if way == "flat":
             found = [m for mechanisms, _ in rows for m in mechanisms]
@@ -164,14 +136,6 @@ def construct(ask):
     build = Build(ask["how"])
     mechanism, name = build.whole(ask)
     return mechanism, name, build.lines
-
-
-def order(ask):
-    """The order in the type asked for."""
-    import numpy as np
-
-    kinds = {"int": int, "numpy.float64": np.float64, "numpy.int64": np.int64}
-    return kinds.get(ask["how"].get("alpha"), float)(ask["alpha_float"])
 
 
 def answer(ask):
@@ -212,56 +176,13 @@ def hello():
     """Who computes, and what may be asked; imports the peer, so that no answer is slow for that."""
     import autodp.transformer_zoo  # noqa: F401
 
-    improved = ("Gaussian", "Laplace", "RandomizedResponse")
+    kinds = [] if GENERAL else [(kind, "none", "add_remove") for kind in CLASSES]
+    for kind in CLASSES if GENERAL else ("Gaussian", "Laplace", "RandomizedResponse"):
+        kinds += [(kind, "poisson", "add_remove"), (kind, "without_replacement", "replace_one")]
+    peer = "autodp (general bounds)" if GENERAL else "autodp"
     asks = ["rdp", "epsilon", "delta"]
-    rows = []
-    if not GENERAL:
-        rows = [(kind, "none", "add_remove") for kind in CLASSES]
-    for kind in CLASSES if GENERAL else improved:
-        rows += [(kind, "poisson", "add_remove"), (kind, "without_replacement", "replace_one")]
-    return {
-        "peer": "autodp (general bounds)" if GENERAL else "autodp",
-        "version": importlib.metadata.version("autodp"),
-        "supports": [
-            {"mechanism": kind, "sampling": sampling, "adjacency": adjacency, "asks": asks}
-            for kind, sampling, adjacency in rows
-        ],
-        "compose": True,
-        "conversion": "improved",
-        "default_orders": "real",
-        "how": HOW,
-    }
-
-
-def read(line):
-    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
-    try:
-        ask = json.loads(line)
-    except (ValueError, RecursionError):
-        return None, {}
-    given = ask.get("id") if isinstance(ask, dict) else None
-    return (given, ask) if isinstance(given, int) else (None, {})
-
-
-def respond(ask):
-    """One line of the protocol, whatever happens in the peer."""
-    try:
-        if "ask" not in ask:
-            raise ValueError("the line is no ask")
-        return hello() if ask["ask"] == "hello" else answer(ask)
-    except Unsupported as what:
-        return {"unsupported": str(what)}
-    except Exception as error:  # what the peer raises is what is looked for
-        return {"error": f"{type(error).__name__}: {error}"[:600]}
-
-
-def main():
-    """Answer line by line."""
-    warnings.simplefilter("ignore")
-    for line in sys.stdin.buffer:
-        number, ask = read(line)
-        print(json.dumps({"id": number, **respond(ask)}), file=ANSWERS, flush=True)
+    return hello_of("autodp", kinds, asks, peer=peer, default_orders="real", how=HOW)
 
 
 if __name__ == "__main__":
-    main()
+    speak(hello, answer)

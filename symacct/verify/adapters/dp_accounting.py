@@ -10,14 +10,26 @@ as the accountant's own functions define it.
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import sys
 import time
-import warnings
+from pathlib import Path
 
-ANSWERS = sys.stdout
-sys.stdout = sys.stderr  # whatever the peer prints is not an answer
+sys.path.insert(0, str(Path(__file__).with_name("shared")))
+from line_protocol import (
+    NUMBERS,
+    ORDERS,
+    Unsupported,
+    claimed,
+    counts,
+    hello_of,
+    nested,
+    number,
+    orders,
+    parts_of,
+    shown_orders,
+    speak,
+)
+
 IMPORTS = [
     "import numpy as np",
     "from dp_accounting.dp_event import *",
@@ -29,32 +41,15 @@ HOW = {
     "count": ["number", "repeat", "nested", "split"],
     "sequence": ["given", "reversed"],
     "nesting": ["flat", "left", "right", "calls"],
-    "numbers": ["float", "int", "numpy.float64", "numpy.int64"],
-    "alpha": ["float", "int", "numpy.float64", "numpy.int64", "list", "array", "int_array"],
+    "numbers": NUMBERS,
+    "alpha": ORDERS,
     "sharing": ["copied", "shared"],
     "after": ["fresh", "asked", "twice"],
 }
 MOST_REPEATS = 2000
 
 
-class Unsupported(Exception):
-    """What the peer does not offer."""
-
-
 # --- events
-
-
-def number(part, name, how):
-    """A parameter in the type asked for; whole types only where it is whole."""
-    import numpy as np
-
-    x = part[name + "_float"]
-    kind = how.get("numbers", "float")
-    if kind == "numpy.float64":
-        return np.float64(x)
-    if kind in ("int", "numpy.int64") and x.is_integer():
-        return int(x) if kind == "int" else np.int64(x)
-    return x
 
 
 def base_event(part, how):
@@ -103,34 +98,28 @@ def counted(part, how):
     """A part with its count, as one event."""
     from dp_accounting import dp_event as e
 
-    event, count, way = run(part, how), part["count"], how.get("count", "number")
+    event, count = run(part, how), part["count"]
     if count == 1:
         return event
-    if "sharing" in how or way == "repeat":
-        if count > MOST_REPEATS:
-            raise Unsupported(f"more than {MOST_REPEATS} repetitions one by one")
-        if how.get("sharing") == "shared":
-            return e.ComposedDpEvent([event] * count)
-        return e.ComposedDpEvent([run(part, how) for _ in range(count)])
-    if way == "nested":
-        inner = next(d for d in (2, 3, 5, 7, 1) if count % d == 0)
-        return e.SelfComposedDpEvent(e.SelfComposedDpEvent(event, inner), count // inner)
-    return e.SelfComposedDpEvent(event, count)
+    if how.get("count") == "nested":
+        inner, outer = nested(count)
+        return e.SelfComposedDpEvent(e.SelfComposedDpEvent(event, inner), outer)
+    shares = counts(count, how, MOST_REPEATS)
+    if len(shares) == 1:
+        return e.SelfComposedDpEvent(event, count)
+    if how.get("sharing") == "shared":
+        return e.ComposedDpEvent([event] * count)
+    return e.ComposedDpEvent([run(part, how) for _ in shares])
 
 
 def calls(ask):
     """[(event, count)]: what is given to compose(), call by call."""
     from dp_accounting import dp_event as e
 
-    how, parts = ask["how"], ask["parts"]
-    if how.get("sequence") == "reversed":
-        parts = parts[::-1]
+    how, parts = ask["how"], parts_of(ask)
     way = how.get("nesting", "flat")
-    if how.get("count") == "split":
-        halves = [(run(p, how), n) for p in parts for n in (p["count"] // 2, -(-p["count"] // 2))]
-        return [(event, n) for event, n in halves if n]
-    if len(parts) == 1 and not {"count", "sharing"} & set(how):
-        return [(run(parts[0], how), parts[0]["count"])]
+    if how.get("count") == "split" or (len(parts) == 1 and not {"count", "sharing"} & set(how)):
+        return [(run(p, how), n) for p in parts for n in counts(p["count"], how, MOST_REPEATS)]
     events = [counted(part, how) for part in parts]
     if way == "calls" or len(events) == 1:
         return [(event, 1) for event in events]
@@ -150,26 +139,6 @@ def calls(ask):
 # --- questions
 
 
-def orders(ask):
-    """(the orders as they are passed, the place of the one asked for)"""
-    import numpy as np
-
-    x, way = ask["alpha_float"], ask["how"].get("alpha", "float")
-    if way == "int":
-        return [int(x)], 0
-    if way == "numpy.float64":
-        return [np.float64(x)], 0
-    if way == "numpy.int64":
-        return [np.int64(x)], 0
-    if way == "list":
-        return [(1 + x) / 2, x, 2 * x], 1
-    if way == "array":
-        return np.array([(1 + x) / 2, x, 2 * x]), 1
-    if way == "int_array":
-        return np.array([int(x), 2 * int(x)]), 0
-    return [x], 0
-
-
 def answer(ask):
     """The answer's fields."""
     from dp_accounting.privacy_accountant import NeighboringRelation
@@ -181,6 +150,7 @@ def answer(ask):
     place, named = 0, ask.get("orders_float")
     if ask["ask"] == "rdp":
         named, place = orders(ask)
+        named, place = ([named], 0) if place is None else (named, place)
     accountant = RdpAccountant(named, NeighboringRelation[relation])
     if how.get("after") == "asked":
         accountant.supports(given[0][0])
@@ -216,78 +186,31 @@ def answer(ask):
     }
 
 
-def shown_orders(named):
-    """The orders as source."""
-    import numpy as np
-
-    return f"np.array({named.tolist()!r})" if isinstance(named, np.ndarray) else repr(named)
-
-
-def claimed(ask):
-    """The theorem its documentation names: WBK19's Theorem 27 up to order 256."""
-    wor = all(part["sampling"] == "without_replacement" for part in ask["parts"])
-    alpha = ask.get("alpha_float")
-    if not wor or alpha is None or not float(alpha).is_integer():
-        return {}
-    return {"claims": "WBK19-T27" if alpha <= 256 else "WBK19-T9"}
+def answer_or_unsupported(ask):
+    """The answer, with the peer's own way of saying that it does not offer something."""
+    try:
+        return answer(ask)
+    except Exception as error:
+        if type(error).__name__ == "UnsupportedEventError":
+            raise Unsupported(str(error)) from None
+        raise
 
 
 def hello():
     """Who computes, and what may be asked; imports the peer, so that no answer is slow for that."""
     from dp_accounting.rdp import rdp_privacy_accountant
 
-    both = {"orders": "real", "asks": ["rdp", "epsilon", "delta"]}
-    rows = [{"mechanism": "Gaussian", "sampling": "poisson", "adjacency": "add_remove"}]
-    rows.append(
-        {"mechanism": "Gaussian", "sampling": "without_replacement", "adjacency": "replace_one"}
-    )
-    rows.append({"mechanism": "RandomizedResponse", "adjacency": "replace_one"})
+    kinds = [
+        ("Gaussian", "poisson", "add_remove"),
+        ("Gaussian", "without_replacement", "replace_one"),
+        ("RandomizedResponse", "none", "replace_one"),
+    ]
     for mechanism in ("Gaussian", "Laplace", "ZCDP"):
-        rows += [{"mechanism": mechanism, "adjacency": adjacency} for adjacency in RELATIONS]
-    return {
-        "peer": "dp-accounting",
-        "version": importlib.metadata.version("dp-accounting"),
-        "supports": [{**row, **both} for row in rows],
-        "compose": True,
-        "conversion": "improved",
-        "default_orders": [float(order) for order in rdp_privacy_accountant.DEFAULT_RDP_ORDERS],
-        "order_grid": True,
-        "how": HOW,
-    }
-
-
-def read(line):
-    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
-    try:
-        ask = json.loads(line)
-    except (ValueError, RecursionError):
-        return None, {}
-    given = ask.get("id") if isinstance(ask, dict) else None
-    return (given, ask) if isinstance(given, int) else (None, {})
-
-
-def respond(ask):
-    """One line of the protocol, whatever happens in the peer."""
-    try:
-        if "ask" not in ask:
-            raise ValueError("the line is no ask")
-        return hello() if ask["ask"] == "hello" else answer(ask)
-    except Unsupported as what:
-        return {"unsupported": str(what)}
-    except Exception as error:  # what the peer raises is what is looked for
-        name = type(error).__name__
-        if name == "UnsupportedEventError":
-            return {"unsupported": str(error)[:300]}
-        return {"error": f"{name}: {error}"[:600]}
-
-
-def main():
-    """Answer line by line."""
-    warnings.simplefilter("ignore")
-    for line in sys.stdin.buffer:
-        number, ask = read(line)
-        print(json.dumps({"id": number, **respond(ask)}), file=ANSWERS, flush=True)
+        kinds += [(mechanism, "none", adjacency) for adjacency in RELATIONS]
+    searched = [float(order) for order in rdp_privacy_accountant.DEFAULT_RDP_ORDERS]
+    asks, grid = ["rdp", "epsilon", "delta"], {"default_orders": searched, "order_grid": True}
+    return hello_of("dp-accounting", kinds, asks, how=HOW, **grid)
 
 
 if __name__ == "__main__":
-    main()
+    speak(hello, answer_or_unsupported)

@@ -8,47 +8,37 @@ draws from them; speaks docs/protocol.md.
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import sys
 import time
-import warnings
+from pathlib import Path
 
-ANSWERS = sys.stdout
-sys.stdout = sys.stderr  # whatever the peer prints is not an answer
+sys.path.insert(0, str(Path(__file__).with_name("shared")))
+from line_protocol import (
+    DEFAULT_ORDERS,
+    NUMBERS,
+    Unsupported,
+    counts,
+    hello_of,
+    number,
+    order,
+    parts_of,
+    speak,
+)
+
 IMPORTS = [
     "import numpy as np",
     "from prv_accountant.privacy_random_variables import *",
     "from prv_accountant.other_accountants import RDP",
 ]
-# The default of prv_accountant.other_accountants.RDP.
-DEFAULT_ORDERS = [1.0 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
 MOST_REPEATS = 200
 HOW = {
     "count": ["number", "repeat", "split"],
     "sequence": ["given", "reversed"],
-    "numbers": ["float", "int", "numpy.float64", "numpy.int64"],
-    "alpha": ["float", "int", "numpy.float64", "numpy.int64", "list"],
+    "numbers": NUMBERS,
+    "alpha": [*NUMBERS, "list"],
     "sharing": ["copied", "shared"],
     "after": ["fresh", "asked", "twice"],
 }
-
-
-class Unsupported(Exception):
-    """What the peer does not offer."""
-
-
-def number(part, name, how):
-    """A parameter in the type asked for; whole types only where it is whole."""
-    import numpy as np
-
-    x = part[name + "_float"]
-    kind = how.get("numbers", "float")
-    if kind == "numpy.float64":
-        return np.float64(x)
-    if kind in ("int", "numpy.int64") and x.is_integer():
-        return int(x) if kind == "int" else np.int64(x)
-    return x
 
 
 def build(part, how):
@@ -78,33 +68,11 @@ def build(part, how):
 def runs(ask):
     """[(privacy random variable, its source, how many times)]"""
     how, found = ask["how"], []
-    parts = ask["parts"][::-1] if how.get("sequence") == "reversed" else ask["parts"]
-    for part in parts:
-        counts = counted(part["count"], how)
+    for part in parts_of(ask):
         first = build(part, how)
-        for n in counts:
+        for n in counts(part["count"], how, MOST_REPEATS):
             found.append((*(first if how.get("sharing") == "shared" else build(part, how)), n))
     return found
-
-
-def counted(count, how):
-    """The count as it is asked for."""
-    way = how.get("count", "number")
-    if way == "repeat" or "sharing" in how:
-        if count > MOST_REPEATS:
-            raise Unsupported(f"more than {MOST_REPEATS} repetitions one by one")
-        return [1] * count
-    if way == "split":
-        return [n for n in (count // 2, count - count // 2) if n]
-    return [count]
-
-
-def order(ask):
-    """The order in the type asked for."""
-    import numpy as np
-
-    kinds = {"int": int, "numpy.float64": np.float64, "numpy.int64": np.int64}
-    return kinds.get(ask["how"].get("alpha"), float)(ask["alpha_float"])
 
 
 def rdp(ask, found):
@@ -154,52 +122,11 @@ def hello():
     """Who computes, and what may be asked; imports the peer, so that no answer is slow for that."""
     import prv_accountant.other_accountants  # noqa: F401
 
-    asks = ["rdp", "epsilon"]
     kinds = [("Gaussian", "poisson"), ("Gaussian", "none"), ("Laplace", "none"), ("PureDP", "none")]
-    return {
-        "peer": "prv-accountant",
-        "version": importlib.metadata.version("prv-accountant"),
-        "supports": [
-            {"mechanism": kind, "sampling": sampling, "adjacency": "add_remove", "asks": asks}
-            for kind, sampling in kinds
-        ],
-        "compose": True,
-        "conversion": "improved",
-        "default_orders": DEFAULT_ORDERS,
-        "order_grid": True,
-        "how": HOW,
-    }
-
-
-def read(line):
-    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
-    try:
-        ask = json.loads(line)
-    except (ValueError, RecursionError):
-        return None, {}
-    given = ask.get("id") if isinstance(ask, dict) else None
-    return (given, ask) if isinstance(given, int) else (None, {})
-
-
-def respond(ask):
-    """One line of the protocol, whatever happens in the peer."""
-    try:
-        if "ask" not in ask:
-            raise ValueError("the line is no ask")
-        return hello() if ask["ask"] == "hello" else answer(ask)
-    except Unsupported as what:
-        return {"unsupported": str(what)}
-    except Exception as error:  # what the peer raises is what is looked for
-        return {"error": f"{type(error).__name__}: {error}"[:600]}
-
-
-def main():
-    """Answer line by line."""
-    warnings.simplefilter("ignore")
-    for line in sys.stdin.buffer:
-        number, ask = read(line)
-        print(json.dumps({"id": number, **respond(ask)}), file=ANSWERS, flush=True)
+    grid = {"default_orders": DEFAULT_ORDERS, "order_grid": True}
+    under = [(*kind, "add_remove") for kind in kinds]
+    return hello_of("prv-accountant", under, ["rdp", "epsilon"], how=HOW, **grid)
 
 
 if __name__ == "__main__":
-    main()
+    speak(hello, answer)

@@ -6,17 +6,15 @@ import re
 from typing import ClassVar
 
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.ir import Expr, If, Op
-from symacct.export.code.source import Facts, blocks, entries, float_constants, needed
-from symacct.export.code.targets.python import REMAINING_TESTS, TESTS
+from symacct.export.code.ir import Expr
+from symacct.export.code.source import Facts, blocks, float_constants, float_tables, needed
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import (
+    INFIX,
     Loop,
     Scope,
     Writer,
-    branches,
     indented,
-    is_complete,
     one_line,
 )
 
@@ -36,6 +34,11 @@ class CWriter(Writer):
     )
     nan = "NAN"
     infinity = "INFINITY"
+    both = " && "
+    choice = "({condition} ? {then} : {other})"
+    entry = "{table}[(int) ({index})]"
+    #: C and Julia divide by 0 as IEEE 754 has it.
+    infix: ClassVar[dict[str, tuple[str, int]]] = {**INFIX, "ratio": INFIX["div"]}
     functions: ClassVar[dict[str, str]] = {"power": "pow"}
 
     @classmethod
@@ -60,16 +63,7 @@ double rdp_with_margin({takes}) {{
         numbers = float_constants(
             program, "static const double {name} = {value!r};", " /* {text} */"
         )
-        tables = [
-            "\n".join(
-                [
-                    f"static const double {name}[] = {{",
-                    *indented(entries(writer, values)),
-                    "};",
-                ]
-            )
-            for name, values in program.tables.items()
-        ]
+        tables = float_tables(writer, program, "static const double {name}[] = {{", "};")
         prototypes = [f"double rdp({takes});", f"double rdp_with_margin({takes});"]
         parts = [
             "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
@@ -100,18 +94,17 @@ double rdp_with_margin({takes}) {{
         self.declared.append(f"{head};")
         words = set(re.findall(r"\w+", "\n".join(lines)))
         lines = [*(f"(void) {name};" for name in names if name not in words), *lines]
-        return "\n".join([f"{head} {{", *indented(lines), "}"])
+        return "\n".join(self.block(head, lines))
 
     def curve(self, function: Function) -> str:
-        lines = []
-        tests = REMAINING_TESTS if is_complete(function) else TESTS
-        *most, last = found = branches(function)
-        for kind, e in most if is_complete(function) else found:
-            test = tests[kind].format(inf=self.infinity).replace(" and ", " && ")
-            lines += [f"if ({test}) {{", *indented(self.body(e)), "}"]
-        lines += self.body(last[1]) if is_complete(function) else [f"return {self.nan};"]
-        text = self.define(function.name, ["alpha", *self.arguments], lines)
+        text = self.define(function.name, ["alpha", *self.arguments], self.cases(function))
         return f"/* {one_line(function.title)} */\n{text}"
+
+    def test(self, text: str) -> str:
+        return f"({super().test(text)})"
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        return [f"{head} {{", *indented(lines), "}"]
 
     def body(self, e: Expr) -> list[str]:
         *lines, last = super().body(e)
@@ -119,17 +112,6 @@ double rdp_with_margin({takes}) {{
 
     def assignment(self, name: str, text: str) -> str:
         return f"const double {name} = {text};"
-
-    def operation(self, e: Op, scope: Scope) -> tuple[str, int]:
-        # C divides by 0 as IEEE 754 has it.
-        return super().operation(Op("div", e.args) if e.name == "ratio" else e, scope)
-
-    def conditional(self, e: If, scope: Scope) -> str:
-        condition = self.compared(e.condition, scope)
-        return f"({condition} ? {self.text(e.then, scope)} : {self.text(e.other, scope)})"
-
-    def entry(self, table: str, index: str) -> str:
-        return f"{table}[(int) ({index})]"
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
         self.used.add("add_exp")
@@ -144,5 +126,5 @@ double rdp_with_margin({takes}) {{
             start.append("double weight = 1.0, scale = 0.0;")
             step += [f"weight = weight * ({loop.ratio});", "rescale(&weight, &scale);"]
         inside = [*loop.inside, f"add_exp(&top, &total, {weight}, {x});", *step]
-        lines = [*loop.before, *start, f"while ({i} <= last) {{", *indented(inside), "}"]
+        lines = [*loop.before, *start, *self.block(f"while ({i} <= last)", inside)]
         return self.define(name, names, [*lines, "return top + log(total);"])

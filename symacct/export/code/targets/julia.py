@@ -6,7 +6,6 @@ import re
 from typing import ClassVar
 
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.ir import If, Op
 from symacct.export.code.source import (
     Facts,
     blocks,
@@ -17,7 +16,7 @@ from symacct.export.code.source import (
     needed,
 )
 from symacct.export.code.targets.python import PythonWriter
-from symacct.export.code.writer import Scope, indented
+from symacct.export.code.writer import INFIX, indented
 
 
 class JuliaWriter(PythonWriter):
@@ -36,6 +35,11 @@ class JuliaWriter(PythonWriter):
     keyword = "function"
     nan = "NaN"
     infinity = "Inf"
+    logarithm = "log_of"
+    both = " && "
+    choice = "({condition} ? {then} : {other})"
+    entry = "{table}[Int({index}) + 1]"
+    infix: ClassVar[dict[str, tuple[str, int]]] = {**INFIX, "ratio": INFIX["div"]}
     #: Julia raises where IEEE 754 has NaN.
     functions: ClassVar[dict[str, str]] = {
         **{"log": "log_of", "log1p": "log1p_of"},
@@ -50,13 +54,13 @@ class JuliaWriter(PythonWriter):
         taken = ", ".join(["alpha", *writer.arguments])
         reads = ", ".join(f"Float64({name})" for name in ["alpha", *writer.arguments])
         domain = f"(1.0 <= alpha <= {float(facts.max_order)!r} || alpha == Inf)"
-        known = domain + conditions(writer, program.program.conditions, " && ")
+        known = domain + conditions(writer, program.program.conditions, cls.both)
         main = f"{program.program.main}({taken})"
         parts = [
             comment("#", facts.lines),
             f"const MARGIN = {facts.margin}"
             + float_constants(program, "const {name} = {value!r}", "  # {text}"),
-            *(f"const {table}" for table in float_tables(writer, program, "[", "]")),
+            *float_tables(writer, program, "const {name} = [", "]"),
             *needed(blocks("plain.jl", r"^function (\w+)\("), writer.used),
             *writer.helpers,
             *curves,
@@ -72,19 +76,5 @@ class JuliaWriter(PythonWriter):
     def block(self, head: str, lines: list[str]) -> list[str]:
         return [head, *indented(lines), "end"]
 
-    def test(self, text: str) -> str:
-        return super().test(text).replace(" and ", " && ")
-
     def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
         return super().function(self.functions.get(name, name), arguments)
-
-    def operation(self, e: Op, scope: Scope) -> tuple[str, int]:
-        # Julia divides by 0 as IEEE 754 has it.
-        return super().operation(Op("div", e.args) if e.name == "ratio" else e, scope)
-
-    def conditional(self, e: If, scope: Scope) -> str:
-        condition = self.compared(e.condition, scope)
-        return f"({condition} ? {self.text(e.then, scope)} : {self.text(e.other, scope)})"
-
-    def entry(self, table: str, index: str) -> str:
-        return f"{table}[Int({index}) + 1]"

@@ -30,6 +30,7 @@ class MpmathWriter(PythonWriter):
     digits = True
     nan = "mp.nan"
     infinity = "mp.inf"
+    entry = "{table}()[int({index})]"
 
     @classmethod
     def document(cls, program: Any, facts: Facts) -> str:
@@ -82,9 +83,6 @@ class MpmathWriter(PythonWriter):
 
     def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
         return ("+mp.pi", UNARY) if name == "pi" else super().function(name, arguments)
-
-    def entry(self, table: str, index: str) -> str:
-        return f"{table}()[int({index})]"
 
     def difference(self, e: Difference, scope: Scope) -> str:
         self.used.add("log_difference")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.ir import If
 from symacct.export.code.source import (
     Facts,
     comment,
@@ -18,7 +17,7 @@ from symacct.export.code.source import (
 )
 from symacct.export.code.targets.python import PythonWriter, settings, with_margin
 from symacct.export.code.trace import Function
-from symacct.export.code.writer import Loop, Scope, branches, indented, one_line
+from symacct.export.code.writer import branches, indented, one_line
 
 
 class NumpyWriter(PythonWriter):
@@ -28,6 +27,10 @@ class NumpyWriter(PythonWriter):
     language = "Python with numpy"
     nan = "np.nan"
     infinity = "np.inf"
+    logarithm = "np.log"
+    running = "while np.any({index} <= last)"
+    choice = "np.where({condition}, {then}, {other})"
+    entry = "np.take({table}, np.asarray({index}).astype(int), mode='clip')"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"np.{name}" for name in ("exp", "expm1", "log", "log1p", "sqrt", "floor")},
         "power": "np.power",
@@ -41,7 +44,7 @@ class NumpyWriter(PythonWriter):
         """The module for NumPy."""
         writer = cls(program.program)
         curves = writer.curves()
-        tables = float_tables(writer, program, "np.array([", "])")
+        tables = float_tables(writer, program, "{name} = np.array([", "])")
         required = conditions(writer, program.program.conditions, " and ")
         taken = ", ".join(["alpha", *writer.arguments])
         floats = "".join(f"\n    {name} = float({name})" for name in writer.arguments)
@@ -80,32 +83,6 @@ class NumpyWriter(PythonWriter):
         lines += [*indented(["alpha,", *cases]), ")"]
         return "\n\n\n".join([*blocks, self.define(function.name, taken, lines)])
 
-    def conditional(self, e: If, scope: Scope) -> str:
-        condition = self.compared(e.condition, scope)
-        return f"np.where({condition}, {self.text(e.then, scope)}, {self.text(e.other, scope)})"
-
-    def entry(self, table: str, index: str) -> str:
-        return f"np.take({table}, np.asarray({index}).astype(int), mode='clip')"
-
-    def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        self.used.add("add_exp")
-        lines = [
-            *loop.before,
-            f"{loop.index}, last = {loop.first}, {loop.last}",
-            "top, total = -np.inf, 0.0",
-        ]
-        step = [f"{loop.index} += 1.0"]
-        weight, x = "1.0", loop.log_term
-        if loop.ratio is not None:
-            self.used.add("rescaled")
-            weight, x = "weight", f"{loop.log_term} + scale"
-            lines.append("weight, scale = 1.0, 0.0")
-            step.append(f"weight, scale = rescaled(weight * ({loop.ratio}), scale)")
-        inside = [
-            *loop.inside,
-            f"x = np.where({loop.index} <= last, {x}, -np.inf)",
-            f"top, total = add_exp(top, total, {weight}, x)",
-            *step,
-        ]
-        lines += [f"while np.any({loop.index} <= last):", *indented(inside)]
-        return self.define(name, names, [*lines, "return top + np.log(total)"])
+    def added(self, index: str, weight: str, x: str) -> list[str]:
+        ended = f"x = np.where({index} <= last, {x}, -np.inf)"
+        return [ended, *super().added(index, weight, "x")]

@@ -20,23 +20,8 @@ from symacct.export.code.trace import Function
 from symacct.export.code.writer import (
     Loop,
     Writer,
-    branches,
-    indented,
-    is_complete,
     one_line,
 )
-
-#: Whether an order is of a class, by itself; and once the classes before it are dealt with.
-TESTS = {
-    "one": "alpha == 1.0",
-    "infinite": "alpha == {inf}",
-    "whole": "alpha >= 2.0 and alpha < {inf} and alpha == floor(alpha)",
-    "below_two": "alpha > 1.0 and alpha < 2.0",
-    "above_two": "alpha > 2.0 and alpha < {inf} and alpha != floor(alpha)",
-    "finite": "alpha > 1.0 and alpha < {inf}",
-    "fractional": "alpha > 1.0 and alpha < {inf} and alpha != floor(alpha)",
-}
-REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alpha < 2.0"}
 
 
 class PythonWriter(Writer):
@@ -48,12 +33,14 @@ class PythonWriter(Writer):
     keyword = "def"
     nan = "math.nan"
     infinity = "math.inf"
+    logarithm = "log"
+    running = "while {index} <= last"
 
     @classmethod
     def document(cls, program: FloatProgram, facts: Facts) -> str:
         """The module for Python alone."""
         writer = cls(program.program)
-        curves, tables = writer.curves(), float_tables(writer, program, "(", ")")
+        curves, tables = writer.curves(), float_tables(writer, program, "{name} = (", ")")
         required = conditions(writer, program.program.conditions, " and ")
         taken = ", ".join(["alpha", *writer.arguments])
         reads = ", ".join(["float(alpha)", *(f"float({name})" for name in writer.arguments)])
@@ -80,49 +67,36 @@ class PythonWriter(Writer):
         return joined(parts)
 
     def curve(self, function: Function) -> str:
-        lines = [f"# {one_line(function.title)}"]
-        tests = REMAINING_TESTS if is_complete(function) else TESTS
-        *most, last = found = branches(function)
-        for kind, e in most if is_complete(function) else found:
-            lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
-        lines += self.body(last[1]) if is_complete(function) else [f"return {self.nan}"]
+        lines = [f"# {one_line(function.title)}", *self.cases(function)]
         return self.define(function.name, ["alpha", *self.arguments], lines)
 
     def test(self, text: str) -> str:
-        """A condition on α in this language."""
         if "floor" in text:
             self.used.add("floor")
-        return text.format(inf=self.infinity)
+        return super().test(text)
 
     def define(self, name: str, names: list[str], lines: list[str]) -> str:
         """A function of these names."""
         return "\n".join(self.block(f"{self.keyword} {name}({', '.join(names)})", lines))
 
-    def block(self, head: str, lines: list[str]) -> list[str]:
-        """The lines further in, under their head."""
-        return [f"{head}:", *indented(lines)]
-
-    def entry(self, table: str, index: str) -> str:
-        return f"{table}[int({index})]"
-
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
-        self.used.add("add_exp")
-        lines = [
-            *loop.before,
-            f"{loop.index}, last = {loop.first}, {loop.last}",
-            f"top, total = -{self.infinity}, 0.0",
-        ]
-        step = [f"{loop.index} += 1.0"]
-        weight, x = "1.0", loop.log_term
+        self.used |= {"add_exp", self.logarithm}
+        i, x, weight = loop.index, loop.log_term, "1.0"
+        lines = [*loop.before, f"{i}, last = {loop.first}, {loop.last}"]
+        lines += [f"top, total = -{self.infinity}, 0.0"]
+        step = [f"{i} += 1.0"]
         if loop.ratio is not None:
             self.used.add("rescaled")
-            weight, x = "weight", f"{loop.log_term} + scale"
+            weight, x = "weight", f"{x} + scale"
             lines.append("weight, scale = 1.0, 0.0")
             step.append(f"weight, scale = rescaled(weight * ({loop.ratio}), scale)")
-        inside = [*loop.inside, f"top, total = add_exp(top, total, {weight}, {x})", *step]
-        lines += self.block(f"while {loop.index} <= last", inside)
-        lines.append(f"return top + {self.function('log', ['total'])[0]}")
-        return self.define(name, names, lines)
+        inside = [*loop.inside, *self.added(i, weight, x), *step]
+        lines += self.block(self.running.format(index=i), inside)
+        return self.define(name, names, [*lines, f"return top + {self.logarithm}(total)"])
+
+    def added(self, index: str, weight: str, x: str) -> list[str]:
+        """The statements that add a term to a sum."""
+        return [f"top, total = add_exp(top, total, {weight}, {x})"]
 
 
 def settings(facts: Facts) -> str:

@@ -1,0 +1,116 @@
+"""The theorems about three laws, in the form that code needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.amplification.triples.dominated import expectation as dominated_expectation
+from symacct.amplification.triples.dominated import of_answers
+from symacct.amplification.triples.finite import worst_directions
+from symacct.amplification.triples.gaussian_poisson import log_moment as opposite_log_moment
+from symacct.amplification.triples.gaussian_poisson import relative_entropy as opposite_entropy
+from symacct.amplification.triples.pure import numbers
+from symacct.exact import INFINITY
+from symacct.export.code.context import CodeArithmetic
+from symacct.export.code.number import Traced, UntraceableError
+from symacct.export.code.theorems import form, largest_of
+from symacct.expr import Node
+from symacct.mechanisms import Gaussian
+from symacct.mechanisms.response import ResponsePair
+from symacct.theory import Theorem
+
+
+@form("TRIPLE-PURE", "TRIPLE-PURE-UPPER")
+def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """Two answers as the mean of (1+u)^α − 1 − αu, three as the product that the theorem has."""
+    gamma = node.gamma  # type: ignore[attr-defined]
+    if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
+        return theorem.bound(ctx, eps, alpha, gamma=gamma)
+    pure, rate = eps(INFINITY), ctx.number(gamma)
+    e, log_u, _ = numbers(ctx, eps, gamma)
+    if isinstance(alpha, int):
+        gaps = ctx.entropy_gap(rate, pure) + e * ctx.entropy_gap(rate, -pure)
+        return ctx.maximum(gaps / (e + 1), ctx.expm1(log_u) * log_u / (e + 2))
+    gaps = ctx.power_gap(rate, pure, alpha - 1) + e * ctx.power_gap(rate, -pure, alpha - 1)
+    three = -(ctx.expm1(alpha * log_u) * ctx.expm1((1 - alpha) * log_u)) / (e + 2)
+    return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
+
+
+@form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
+def finitely_many_laws(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """The largest over the triples of laws."""
+    if node.free_symbols:
+        raise UntraceableError(
+            f"which of several triples of laws is the worst at the open numbers of {node}; "
+            "replace them by .subs({...})"
+        )
+    directions = worst_directions(eps.node, node.gamma, theorem.name)  # type: ignore[attr-defined]
+    return largest_of(ctx, directions, alpha)
+
+
+@dominated_expectation.register
+def _(ctx: CodeArithmetic, mechanism: Any, alpha: Any, gamma: Any) -> Traced:
+    """E_Q[ψ(1−γ+γL); L > 1] by Gauss–Legendre rules on stretches short against the peak."""
+    if isinstance(mechanism, ResponsePair):
+        return of_answers(ctx, mechanism, alpha, gamma)
+    rate, s = ctx.number(gamma), 1 / ctx.number(shape_ratio(mechanism))
+    order = Traced.of(1) if alpha is None else alpha
+
+    def value(log_ratio: Traced) -> Traced:
+        log_t = ctx.log1p(rate * ctx.expm1(log_ratio))
+        if alpha is None:
+            return ctx.expm1(log_t) * log_t
+        fall = Traced((-ctx.expm1((1 - alpha) * log_t)).as_plain(), low=0.0, high=1.0)
+        return ctx.expm1(alpha * log_t) * fall
+
+    if not isinstance(mechanism, Gaussian):
+        inside = ctx.integral(
+            lambda y: value(s * _between_0_and_1(y)) * ctx.exp(-(s * (1 + y) / 2)),
+            s * (order + 1) // 3 + 1,
+        )
+        return s * inside / 4 + value(s) * ctx.exp(-s) / 2
+    length = order * s + ctx.sqrt(2 * ctx.grid_nats())
+
+    def bell(share: Traced) -> Traced:
+        beyond = Traced((length * share).as_plain(), low=0.0)
+        x = s / 2 + beyond
+        return value(s * beyond) * ctx.exp(-(x * x / 2))
+
+    pieces = length * (1 + s) // 2 + 1
+    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
+
+
+def _between_0_and_1(share: Traced) -> Traced:
+    """A node of a rule, whose sign is known."""
+    return Traced(share.as_plain(), low=0.0, high=1.0)
+
+
+@opposite_log_moment.register
+def _(ctx: CodeArithmetic, alpha: Any, gamma: Any, shift: Any) -> Traced:
+    return ctx.log1p(_at_opposite_ends(ctx, gamma, shift, alpha))
+
+
+@opposite_entropy.register
+def _(ctx: CodeArithmetic, gamma: Any, shift: Any) -> Traced:
+    return _at_opposite_ends(ctx, gamma, shift, None)
+
+
+def _at_opposite_ends(ctx: Any, gamma: Any, shift: Any, alpha: Any) -> Traced:
+    """E[n gap(log m/n)] for x ~ N(0, 1), m and n at ±δ, by stretches of Gauss–Legendre rules."""
+    rate, delta = ctx.number(gamma), ctx.number(shift)
+    order = Traced.of(1) if alpha is None else alpha
+    reach, one = ctx.sqrt(2 * ctx.grid_nats()), Traced.of(1)
+    length = 2 * reach + order * delta
+
+    def bell(share: Traced) -> Traced:
+        x = length * share - reach
+        log_m, log_n = (
+            ctx.log1p(rate * ctx.expm1(s * delta * x - delta * delta / 2)) for s in (1, -1)
+        )
+        log_r = log_m - log_n
+        gap = ctx.entropy_gap(one, log_r) if alpha is None else ctx.power_gap(one, log_r, alpha - 1)
+        return ctx.exp(log_n - x * x / 2) * gap
+
+    pieces = length * (1 + delta) // 2 + 1
+    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())

@@ -1,0 +1,95 @@
+"""The exponents of densities in the distance T from an end, as functions of balls and of germs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sympy
+from flint import acb, arb, ctx
+
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, constants, evaluator, log_of
+
+#: The distance from a finite end of a piece, or towards an infinite one.
+T = sympy.Symbol("t", positive=True)
+REMEMBERED = 4096  # exponents, of which each order of a pair has a few
+_FAR = arb(2) ** 10  # where a sum shows which of its terms leads
+
+
+def multiplied_out(expression: sympy.Expr) -> sympy.Expr:
+    """The terms multiplied out, so that equal ones cancel; what stands in functions is left."""
+    return sympy.Add(*(term.expand(deep=False) for term in sympy.Add.make_args(expression)))
+
+
+def collected(expression: sympy.Expr) -> sympy.Expr:
+    """Multiplied out, the multiples of each exponential together: what cancels is gone."""
+    flat = sympy.expand(expression)
+    heads = flat.atoms(sympy.exp)
+    return sympy.collect(flat, sorted(heads, key=str)) if heads else flat
+
+
+def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
+    """The same, each log Σ t as log of the term t that leads far out, and log of a small rest."""
+    far = Jet(ComplexBalls(), acb(_FAR if infinite else 1 / _FAR), acb(1))
+
+    def apart(node: sympy.log) -> sympy.Expr:
+        total = node.args[0]
+        if not isinstance(total, sympy.Add):
+            return node
+        values = [(evaluator(term, T)(far).value.real, term) for term in total.args]
+        value, lead = max(values, key=lambda one: abs(one[0]).mid())
+        if not value > 0:
+            return node
+        return log_of(lead) + sympy.log(sympy.expand(sympy.Add(*(t / lead for t in total.args))))
+
+    return log.replace(lambda node: isinstance(node, sympy.log), apart)
+
+
+def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
+    """Of X = log T, the weight times X added: what cancels is gone before balls see it."""
+    apart = _leading_apart(log, infinite).xreplace({T: sympy.exp(X)})
+    return evaluator(sympy.expand(apart, deep=False) + weight * X)
+
+
+def in_balls(log: sympy.Expr) -> Evaluator:
+    """As `evaluator`; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
+    polynomial = log.as_poly(T)
+    if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
+        return evaluator(log, T)
+    a, b, c = (polynomial.coeff_monomial(T**k) for k in (2, 1, 0))
+    if a:
+        return _polynomial(a, b / (2 * a), c - b**2 / (4 * a))
+    return _polynomial(a, b, c)
+
+
+def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
+    """a(T + b)² + c, or bT + c where a is 0, of jets of balls."""
+    known: dict[int, tuple[acb, ...]] = {}
+
+    def at(x: Jet) -> Jet:
+        if ctx.prec not in known:
+            known[ctx.prec] = tuple(constants(one) for one in (a, b, c))
+        first, second, third = known[ctx.prec]
+        if not a:
+            return Jet(x.sort, second * x.value + third, second * x.slope)
+        away = x.value + second
+        return Jet(x.sort, first * away**2 + third, 2 * first * away * x.slope)
+
+    return at
+
+
+@lru_cache(REMEMBERED)
+def in_distance(exponent: sympy.Expr) -> Evaluator:
+    return evaluator(exponent, T)
+
+
+@lru_cache(REMEMBERED)
+def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evaluator, ...]:
+    """The expression in y, what leads at the end set apart, and as it is.
+
+    A density takes dT = dy/y² in at a finite end, where T = 1/y.
+    """
+    turned = expression if infinite else collected(expression.xreplace({T: 1 / T}))
+    if density and not infinite:
+        turned -= 2 * sympy.log(T)
+    apart = collected(_leading_apart(turned, infinite=True))
+    return tuple(evaluator(one, T) for one in dict.fromkeys((apart, turned)))

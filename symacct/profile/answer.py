@@ -1,0 +1,103 @@
+"""The true (ε, δ) of an expression: the largest profile of its products, in either direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.claims import Claim, combine
+from symacct.conversion import named
+from symacct.enclosure import Guarantee, from_ball
+from symacct.errors import DomainError, OrderError
+from symacct.expr import Node
+from symacct.profile.pairs import Product, products
+from symacct.profile.solve import Direction
+
+_FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
+
+
+class Profile:
+    """δ(ε) and ε(δ) of a node; AssumptionError where its pairs are not known."""
+
+    def __init__(self, node: Node) -> None:
+        found = products(node)
+        kind = combine((product.kind for product in found), "conversion='exact'")
+        self.claim = Claim(kind, node.claim.adjacency)
+        self.directions = [
+            Direction(product.runs, reverse)
+            for product in found
+            for reverse in (False, True)
+            if not (reverse and _is_enough(product))
+        ]
+
+    def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
+        """The Guarantee with δ(ε), the largest over the directions, ε >= 0."""
+
+        def y() -> arb:
+            return BALL.number(epsilon)
+
+        def value(direction: Direction) -> arb:
+            return direction.delta(y, digits + 1)
+
+        def is_larger(direction: Direction, known: arb) -> bool:
+            return not direction.delta(y, min(_FEW_DIGITS, digits)) <= known
+
+        found, best = self._largest(value, is_larger)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(epsilon, answer, best.order(y))
+
+    def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
+        """The Guarantee with ε(δ), the largest over the directions."""
+        for direction in self.directions:
+            direction.refuse_lost(delta)
+
+        def value(direction: Direction) -> arb:
+            return direction.epsilon(delta, digits + 1)
+
+        def is_larger(direction: Direction, known: arb) -> bool:
+            return direction.is_within(known.lower, delta) is not True
+
+        found, best = self._largest(value, is_larger)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(answer, delta, best.order(lambda: found))
+
+    def _largest(
+        self, value: Callable[[Direction], arb], is_larger: Callable[[Direction, arb], bool]
+    ) -> tuple[arb, Direction]:
+        """The largest value over the directions, those that may be it worked out in full."""
+        best, *others = self.directions
+        found = value(best)
+        for other in others:
+            if is_larger(other, found):
+                another = value(other)
+                best = other if another > found else best
+                found = found.max(another)
+        return found, best
+
+    def _guarantee(self, epsilon: Any, delta: Any, order: float) -> Guarantee:
+        conversion = named("exact").name
+        return Guarantee(
+            epsilon, delta, order, conversion, self.claim.kind, self.claim, optimal=True
+        )
+
+
+def _is_enough(product: Product) -> bool:
+    """Is one direction all?"""
+    return product.one_way or all(part.symmetric for part, _ in product.runs)
+
+
+def refuse_pinned(orders: Any, by: str | None) -> None:
+    """Errors for what the exact profile has no use for: it reads no curve and searches no order."""
+    if orders is not None:
+        raise OrderError(
+            "orders: found some with conversion='exact', which takes no order; leave out orders="
+        )
+    if by is not None:
+        raise DomainError(
+            "by: found a theorem with conversion='exact', which reads the laws themselves and no "
+            "bound of their curve; leave out by="
+        )

@@ -1,0 +1,68 @@
+"""Profiles that need no contour: of no run, of one, and of finite laws however often they are run.
+
+Of one run in closed form; of finite laws as a sum over how often each outcome occurs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from flint import arb
+
+from symacct import sizes
+from symacct.profile.atoms import Atoms, binary_profile, counted
+from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.part import Part
+
+_SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
+_FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
+
+Runs = Sequence[tuple[Part, int]]
+
+
+def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
+    """D(y) as a function of y at flint's current precision; None where only a contour gives it."""
+    if not runs:
+        return lambda y: arb(0)
+    if len(runs) == 1 and runs[0][1] == 1:
+        return partial(runs[0][0].hockey_stick, reverse=reverse)
+    (part, count), *others = runs
+    if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
+        return partial(few_runs, part.shift, count)
+    finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
+    return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
+
+
+def _finite(runs: Sequence[tuple[Atoms, int]], reverse: bool, y: arb) -> arb:
+    """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
+    binary = max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
+    if binary is None or math.prod(part.outcomes(k) for part, k in runs) <= _SUMMED:
+        outcomes = _outcomes(runs, reverse)
+        grown, zero = y.exp(), arb(0)
+        return _lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in outcomes), zero)
+    rest = [run for run in runs if run is not binary]
+    profile = partial(binary_profile, *binary, reverse=reverse)
+    value = sum((p * profile(y - (p / q).log()) for p, q in _outcomes(rest, reverse)), arb(0))
+    return _lost(runs, reverse) + value
+
+
+def _outcomes(runs: Sequence[tuple[Atoms, int]], reverse: bool) -> list[tuple[arb, arb]]:
+    """(p, q) of every combination of counts that both laws have."""
+    sizes.check(
+        "outcomes",
+        math.prod(part.outcomes(k) for part, k in runs),
+        "conversion='exact', outcomes of all runs",
+    )
+    found = [(arb(1), arb(1))]
+    for part, k in runs:
+        own = counted(part.common(reverse), k)
+        found = [(p * u, q * v) for p, q in found for u, v in own]
+    return found
+
+
+def _lost(runs: Sequence[tuple[Atoms, int]], reverse: bool) -> arb:
+    """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
+    kept = sum((k * (-part.lost_in_balls(reverse)).log1p() for part, k in runs), arb(0))
+    return -kept.expm1()

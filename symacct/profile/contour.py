@@ -1,0 +1,141 @@
+"""The profile D(y) = H_{e^y}(P‖Q) of a composition by a trapezoidal sum over complex orders.
+
+D(y) = (1/2πi)∫ M(s) e^{−ys}/(s(s+1)) ds over Re s = c > 0, M(s) = Π F_i(1+s)^{k_i}; with P and Q
+exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at most
+two aliases, and the nodes left out are bounded by the decay of the F_i (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flint import acb, arb, ctx
+
+from symacct.forking import cached_property
+from symacct.profile.part import Line, Part
+from symacct.profile.plan import Plan
+
+Runs = Sequence[tuple[Part, int]]
+
+_BOUND_BITS = 64
+_ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
+
+
+@dataclass(frozen=True)
+class Contour:
+    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
+
+    runs: Runs
+    plan: Plan
+    reverse: bool
+    at: float
+
+    def delta(self, y: arb) -> arb:
+        """D(y), less what is lost at L = ∞, for any real y."""
+        plan = self.plan
+        with ctx.workprec(plan.bits):
+            c, h = arb(plan.c), arb(plan.h)
+            turn = acb(0, -h * y).exp()
+            turns = powers(turn, plan.last + 1)
+            total = self.nodes[0].real / 2
+            for node, factor in zip(self.nodes[1:], turns[1:], strict=True):
+                total += (node * factor).real
+            value = total * h / arb.pi() * (-c * y).exp()
+        with ctx.workprec(_BOUND_BITS):
+            left_out = (self._log_left_out - c * y).exp()
+            right = self._right_alias(y)
+            below, above = self._left_alias + right + left_out, left_out
+        with ctx.workprec(plan.bits):
+            return (value - below.upper()).union(value + above.upper())
+
+    def order(self, shift: float) -> float:
+        """Re z where Re s = `shift`."""
+        return -shift if self.reverse else 1 + shift
+
+    @cached_property
+    def nodes(self) -> list[acb]:
+        """M(s)/(s(s+1)) at s = c + inh."""
+        plan = self.plan
+        with ctx.workprec(plan.bits):
+            moments = self._moments()
+            c, h = arb(plan.c), arb(plan.h)
+            nodes = []
+            for n, moment in enumerate(moments):
+                s = acb(c, h * n)
+                nodes.append((moment.conjugate() if self.reverse else moment) / (s * (s + 1)))
+            return nodes
+
+    def _moments(self) -> list[acb]:
+        plan = self.plan
+        line = Line(self.order(plan.c), plan.h, plan.last)
+        product: list[acb] = []
+        for part, count in self.runs:
+            values = part.transform(line, plan.need)
+            raised = values if count == 1 else [_power(value, count) for value in values]
+            product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
+        return product
+
+    @cached_property
+    def _left_alias(self) -> arb:
+        """Σ_{m<0} e^{2πmc/h} D(…) <= 1/(e^{2πc/h} − 1)."""
+        with ctx.workprec(_BOUND_BITS):
+            return 1 / (2 * arb.pi() * arb(self.plan.c) / arb(self.plan.h)).expm1()
+
+    def _right_alias(self, y: arb) -> arb:
+        """Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); nothing where that is beyond the largest loss."""
+        plan = self.plan
+        if plan.lam < math.inf:
+            return (self._log_right_alias - arb(plan.lam) * y).exp()
+        largest = sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+        return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
+
+    @cached_property
+    def _log_right_alias(self) -> arb:
+        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1), C(λ) = λ^λ/(1+λ)^{1+λ}.
+
+        e^{−λy} times it bounds m > 0: (1−e^{−u})₊ <= C(λ)e^{λu}, so D(y+u) <= C(λ)M(λ)e^{−λ(y+u)}.
+        """
+        plan = self.plan
+        with ctx.workprec(_BOUND_BITS):
+            lam = arb(plan.lam)
+            line = Line(self.order(plan.lam), 1.0, 0)
+            log_moment = sum(
+                (
+                    k * part.transform(line, _ALIAS_NEED + math.log(k))[0].real.log()
+                    for part, k in self.runs
+                ),
+                arb(0),
+            )
+            falls = (2 * arb.pi() * (lam - arb(plan.c)) / arb(plan.h)).expm1().log()
+            return log_moment + lam * lam.log() - (1 + lam) * lam.log1p() - falls
+
+    @cached_property
+    def _log_left_out(self) -> arb:
+        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; times e^{−cy}, their bound.
+
+        |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
+        """
+        plan = self.plan
+        a, t = self.order(plan.c), (plan.last + 1) * plan.h
+        with ctx.workprec(_BOUND_BITS):
+            decays = (k * part.decay(a, t, 1 / (64 * k)) for part, k in self.runs)
+            return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+def _power(x: acb, count: int) -> acb:
+    """x^count; of a ball that may be 0, what its modulus bounds."""
+    power = x**count
+    if power.is_finite():
+        return power
+    radius = arb(0, (x.abs_upper() ** count).upper())
+    return acb(radius, radius)
+
+
+def powers(x: acb, count: int) -> list[acb]:
+    """x^0 … x^{count−1}, halving: rectangles would grow exponentially under repeated products."""
+    found = [acb(1), x]
+    for n in range(2, count):
+        found.append(found[n // 2] * found[n - n // 2])
+    return found[:count]

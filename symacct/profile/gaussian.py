@@ -1,0 +1,62 @@
+"""The Gaussian's pair N(1, σ²) against N(0, σ²): L ~ N(s²/2, s²) under P, s = Δ/σ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb
+
+from symacct.arithmetic import BALL
+from symacct.exact import Exact
+from symacct.profile.part import Floats, Line
+from symacct.profile.sampled_gaussian import SampledGaussian
+
+
+@dataclass(frozen=True)
+class GaussianLoss:
+    """`ratio` = Δ²/σ², summed over all the Gaussian runs: F(z) = e^{(z²−z)s²/2}."""
+
+    ratio: Exact
+
+    symmetric = True  # z ↦ 1 − z exchanges the two laws
+
+    def sampled(self, gamma: Exact) -> SampledGaussian:
+        """(1−γ)Q + γP against Q."""
+        return SampledGaussian(1 / self.ratio, gamma)
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        ratio = float(self.ratio)
+        return (orders * orders - orders) * ratio / 2, np.full_like(orders, ratio)
+
+    def log_decay(self, a: float, t: float) -> float:
+        return (a * a - a - t * t) * float(self.ratio) / 2
+
+    def values(self, line: Line) -> Floats:
+        z = line.a + 1j * line.h * np.arange(line.last + 1)
+        return np.asarray(np.exp((z * z - z) * float(self.ratio) / 2))
+
+    def transform(self, line: Line, need: float) -> list[acb]:
+        half = BALL.number(self.ratio) / 2
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        return [((z * z - z) * half).exp() for z in orders]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
+        s = BALL.number(self.ratio).sqrt()
+        return _above(y / s - s / 2) - y.exp() * _above(y / s + s / 2)
+
+    def largest(self, reverse: bool) -> arb:
+        return arb("inf")
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+def _above(x: arb) -> arb:
+    """1 − Φ(x)."""
+    return (x / arb(2).sqrt()).erfc() / 2

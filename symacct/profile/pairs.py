@@ -1,0 +1,229 @@
+"""The pairs (P, Q) behind an expression: what a record changes in each run of each mechanism."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import singledispatch
+
+import sympy
+
+from symacct import sizes
+from symacct.claims import Kind, combine
+from symacct.errors import AssumptionError
+from symacct.exact import Exact, expression
+from symacct.expr import Node
+from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms.mixtures import noise
+from symacct.operations.compose import Compose
+from symacct.operations.convexify import Convexify
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.profile.atoms import Atoms
+from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.part import Part
+
+
+@dataclass(frozen=True)
+class Product:
+    """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
+
+    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism.
+    """
+
+    runs: tuple[tuple[Part, int], ...]
+    kind: Kind
+    one_way: bool = False
+
+
+@singledispatch
+def products(node: Node) -> list[Product]:
+    """Products whose largest profile, over both directions of each, is that of the node.
+
+    More than one where a mechanism's two laws may lie either way round. AssumptionError where no
+    pair is known.
+    """
+    raise AssumptionError(
+        f"conversion='exact': found {type(node).__name__}, of which only a Rényi curve is known, "
+        "needed the two output laws; use conversion='improved' for the bound from the curve"
+    )
+
+
+@products.register
+def _(node: Gaussian) -> list[Product]:
+    return _one(GaussianLoss(_square(node.sensitivity) / _square(node.sigma)))
+
+
+@products.register
+def _(node: Laplace) -> list[Product]:
+    return _one(LaplaceLoss(node.sensitivity / node.b))
+
+
+@products.register
+def _(node: RandomizedResponse) -> list[Product]:
+    return _one(_binary(node.p))
+
+
+@products.register
+def _(node: PureDP) -> list[Product]:
+    odds = sympy.exp(-expression(node.parameters()["epsilon"]))
+    return _one(_binary(1 / (1 + odds)))
+
+
+@products.register
+def _(node: DistributionPair) -> list[Product]:
+    masses = node.masses
+    if masses is None:
+        known = noise(node.P, node.Q)
+        return products.dispatch(object)(node) if known is None else products(known)
+    if node.swap_symmetric:
+        return _one(Atoms(masses))
+    return [*_one(Atoms(masses)), *_one(Atoms(tuple((q, p) for p, q in masses)))]
+
+
+@products.register
+def _(node: Compose) -> list[Product]:
+    choices = [
+        [(product, count) for product in products(part)] for part, count in node.terms.items()
+    ]
+    sizes.check("outcomes", math.prod(map(len, choices)), "conversion='exact', orientations")
+    if any(isinstance(part, SubsampleWithoutReplacement) for part in node.walk()):
+        return [_replaced(_composed(choice), choice) for choice in itertools.product(*choices)]
+    return [_composed(choice) for choice in itertools.product(*choices)]
+
+
+@products.register
+def _(node: PoissonSubsample) -> list[Product]:
+    return [_sampled(product, node.gamma) for product in products(node.mechanism)]
+
+
+@products.register
+def _(node: SubsampleWithoutReplacement) -> list[Product]:
+    """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
+    found, *others = products(node.mechanism)
+    if others or not all(part.symmetric for part, _ in found.runs):
+        raise AssumptionError(
+            f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
+            "needed two laws that exchanging them leaves alone; use conversion='improved'"
+        )
+    if not found.runs or node.gamma in (0, 1):
+        return [_sampled(found, node.gamma)]
+    part = _one_part(found)
+    if isinstance(part, Atoms):
+        return [Product(((part.glued(node.gamma), 1),), found.kind)]
+    return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
+
+
+@products.register
+def _(node: GroupPrivacy) -> list[Product]:
+    """Noise for a query of that many times the sensitivity."""
+    size = node.claim.adjacency.group // node.mechanism.claim.adjacency.group
+    return [Product(found.runs, Kind.UPPER) for found in products(_for_group(node.mechanism, size))]
+
+
+@singledispatch
+def _for_group(node: Node, size: int) -> Node:
+    """The node whose pair is that of datasets `size` steps apart."""
+    raise AssumptionError(
+        f"conversion='exact': found GroupPrivacy of {type(node).__name__}, needed noise or PureDP, "
+        "or sums of them; use conversion='improved' for the bound from the curve"
+    )
+
+
+@_for_group.register
+def _(node: Gaussian, size: int) -> Node:
+    return Gaussian(node.sigma, size * node.sensitivity)
+
+
+@_for_group.register
+def _(node: Laplace, size: int) -> Node:
+    return Laplace(node.b, size * node.sensitivity)
+
+
+@_for_group.register
+def _(node: PureDP, size: int) -> Node:
+    return PureDP(size * node.parameters()["epsilon"])
+
+
+@_for_group.register
+def _(node: Compose, size: int) -> Node:
+    return Compose({_for_group(part, size): count for part, count in node.terms.items()})
+
+
+@products.register
+def _(node: PostProcess) -> list[Product]:
+    return [replace(found, kind=Kind.UPPER) for found in products(node.mechanism)]
+
+
+@products.register
+def _(node: Convexify) -> list[Product]:
+    return products(node.mechanism)
+
+
+def _one(part: Part) -> list[Product]:
+    return [Product(((part, 1),), Kind.EXACT)]
+
+
+def _binary(p: Exact) -> Atoms:
+    """Randomized response: the first answer with probability p, or 1 − p."""
+    return Atoms(((p, 1 - p), (1 - p, p)))
+
+
+def _square(x: Exact) -> Exact:
+    """x², a fraction wherever it is one."""
+    square = x**2
+    return Fraction(square.p, square.q) if isinstance(square, sympy.Rational) else square
+
+
+def _composed(choice: Iterable[tuple[Product, int]]) -> Product:
+    """All runs side by side; Gaussian ones are one Gaussian."""
+    counts: Counter[Part] = Counter()
+    ratio: Exact = Fraction(0)
+    kinds = []
+    for product, times in choice:
+        kinds.append(product.kind)
+        for part, count in product.runs:
+            if isinstance(part, GaussianLoss):
+                ratio += times * count * part.ratio
+            else:
+                counts[part] += times * count
+    if ratio:
+        counts[GaussianLoss(ratio)] = 1
+    return Product(tuple(counts.items()), combine(kinds, "Compose"))
+
+
+def _sampled(product: Product, gamma: Exact) -> Product:
+    """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
+    if gamma == 0 or not product.runs:
+        return Product((), product.kind)
+    if gamma == 1:
+        return product
+    return Product(((_one_part(product).sampled(gamma), 1),), product.kind)
+
+
+def _replaced(product: Product, choice: Iterable[tuple[Product, int]]) -> Product:
+    """Samples of fixed size dominate one by one, and so do all of them together."""
+    if any(found.one_way for found, _ in choice):
+        raise AssumptionError(
+            "conversion='exact': found several runs with samples of fixed size and continuous "
+            "noise, needed one run, or finite laws; use conversion='improved'"
+        )
+    return replace(product, kind=Kind.UPPER)
+
+
+def _one_part(product: Product) -> Part:
+    """One part for several run on one sample: finite laws have finite products."""
+    if len(product.runs) == 1 and product.runs[0][1] == 1:
+        return product.runs[0][0]
+    if not all(isinstance(part, Atoms) for part, _ in product.runs):
+        raise AssumptionError(
+            "conversion='exact': found several mechanisms run on one sample, needed one, "
+            "or Gaussian ones alone, or finite ones alone; use conversion='improved'"
+        )
+    return Atoms.joint(product.runs)  # type: ignore[arg-type]

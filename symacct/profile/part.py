@@ -1,0 +1,63 @@
+"""Part: one mechanism's pair (P, Q), by the law of its privacy loss L = log dP/dQ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from flint import acb, arb
+
+from symacct.exact import Exact
+
+# What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Line:
+    """The orders z = a + inh, 0 <= n <= last; a and h are exact binary numbers."""
+
+    a: float
+    h: float
+    last: int
+
+
+class Part(Protocol):
+    """A pair (P, Q) that one run of a mechanism has; over the outcomes that both laws have,
+
+    F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that keeps the measure exchanges P and Q.
+    What steers is float64 and proves nothing; the rest is balls at flint's
+    current precision.
+    """
+
+    @property
+    def symmetric(self) -> bool:
+        """Has (Q, P) the same profile?"""
+
+    def sampled(self, gamma: Exact) -> Part:
+        """(1−γ)Q + γP against Q, 0 < γ < 1."""
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """log F and the variance of L under the tilted law, at real orders; float64."""
+
+    def log_decay(self, a: float, t: float) -> float:
+        """About `decay`; float64."""
+
+    def values(self, line: Line) -> Floats:
+        """About `transform`; complex128."""
+
+    def transform(self, line: Line, need: float) -> list[acb]:
+        """F on a line, each to an absolute error of about e^{−need} F(a)."""
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
+
+    def largest(self, reverse: bool) -> arb:
+        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
+
+    def lost(self, reverse: bool) -> Exact:
+        """P(L = ∞); Q(L = −∞) if `reverse`."""

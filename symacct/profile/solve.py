@@ -1,0 +1,380 @@
+"""δ(ε) and ε(δ) of one direction of a composition of known pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct import sizes
+from symacct.arithmetic import BALL
+from symacct.errors import DomainError, PrecisionError
+from symacct.forking import cached_property
+from symacct.profile.closed import closed_form
+from symacct.profile.contour import Contour
+from symacct.profile.part import Line, Part
+from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, saddle, shape
+from symacct.sums.refine import ball
+
+_ATTEMPTS = 8
+_NEWTON_STEPS = 40
+_WIDENINGS = 12
+_HALVINGS = 60
+_STEER_DIGITS = 2.0
+_KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
+_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
+
+Runs = tuple[tuple[Part, int], ...]
+Value = Callable[[arb], arb]
+
+
+@dataclass
+class Direction:
+    """The pairs (P_i, Q_i)^{k_i}, or all of them exchanged; contours it has summed before."""
+
+    runs: Runs
+    reverse: bool
+    contours: list[Contour] = field(default_factory=list)
+
+    @cached_property
+    def closed(self) -> Value | None:
+        """D(y) where it has a closed form or is a finite sum."""
+        return closed_form(self.runs, self.reverse)
+
+    @property
+    def largest(self) -> arb:
+        """The largest finite loss."""
+        return sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+
+    @property
+    def lost(self) -> arb:
+        """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
+        exact = self._exactly_lost
+        return self._lost_in_balls() if exact is None else ball(exact)
+
+    def _lost_in_balls(self) -> arb:
+        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        kept = [k * (1 - BALL.number(lost)).log() for lost, k in losing if lost != 0]
+        return -sum(kept, arb(0)).expm1()
+
+    @cached_property
+    def _exactly_lost(self) -> Fraction | None:
+        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
+        losing = [(lost, k) for lost, k in losing if lost != 0]
+        if any(lost == 1 for lost, _ in losing):
+            return Fraction(1)
+        if sum(k for _, k in losing) > _EXACT_RUNS:
+            return None
+        if not all(isinstance(lost, Fraction) for lost, _ in losing):
+            return None
+        return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
+
+    def order(self, y: Callable[[], arb]) -> float:
+        """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
+        if self.contours:
+            return 1 + self.contours[0].plan.c
+        middle = _middle(y)
+        return 1 + saddle(self.runs, self.reverse, middle) if self._is_inside(middle) else math.inf
+
+    def _is_inside(self, y: float) -> bool:
+        """Is y below the largest loss, as far as float64 tells?"""
+        return bool(self.runs) and y < float(self.largest.mid()) * (1 - 1e-12)
+
+    # --- δ(ε)
+
+    def delta(self, y: Callable[[], arb], digits: float) -> arb:
+        """D(y) to `digits` digits; y is given as a ball at flint's current precision.
+
+        Raises PrecisionError where they can't be had.
+        """
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                value = self._at_an_end(y())
+                if value is None and self.closed is not None:
+                    value = self.closed(y())
+            if value is None:
+                return self._by_contour(y, digits)
+            if value.is_exact() or _digits(value) >= digits:
+                return value
+        raise _undecided(f"δ at ε = {_middle(y):.6g}", digits)
+
+    def _at_an_end(self, y: arb) -> arb | None:
+        """D(y) where no finite loss is above y."""
+        return self.lost if not self.runs or y >= self.largest else None
+
+    def _by_contour(self, y: Callable[[], arb], digits: float) -> arb:
+        at = _middle(y)
+        for known in self._known(digits):
+            value = self._summed(known, y)
+            if _digits(value) >= digits:
+                return value
+        log_delta, wanted = renyi_log_delta(self.runs, self.reverse, at), digits
+        for _ in range(_ATTEMPTS):
+            value = self._summed(self._contour(at, log_delta, wanted), y)
+            if _digits(value) >= digits:
+                return value
+            if value > 0:
+                log_delta = float(value.log().mid())
+            wanted += 2 + max(0.0, digits - max(_digits(value), 0.0))
+        raise _undecided(f"δ at ε = {at:.6g}", digits)
+
+    def _known(self, digits: float) -> list[Contour]:
+        """The contours that were made for so many digits."""
+        return [known for known in self.contours if known.plan.need > digits * math.log(10)]
+
+    def _summed(self, contour: Contour, y: Callable[[], arb]) -> arb:
+        with ctx.workprec(contour.plan.bits):
+            return self.lost + contour.delta(y())
+
+    def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
+        found = shape(self.runs, self.reverse, at)
+        made = Contour(self.runs, plan(found, at, log_delta, digits), self.reverse, at)
+        self.contours.insert(0, made)
+        while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
+            del self.contours[-1]
+        return made
+
+    # --- ε(δ)
+
+    def refuse_lost(self, delta: Fraction) -> None:
+        """DomainError where no finite ε goes with δ."""
+        with ctx.workprec(64):
+            lost, largest = self.lost, self.largest
+            if delta == 0 and lost == 0 and not largest.is_finite() and self.runs:
+                raise DomainError(
+                    "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+                )
+        if self._exactly_lost is None or self._exactly_lost > delta:
+            for bits in _precisions(20):
+                with ctx.workprec(bits):
+                    if self.lost > ball(delta):
+                        raise DomainError(
+                            f"delta: found {float(delta):.6g}, needed at least "
+                            f"{float(self.lost.upper()):.6g}, the probability of what only one of "
+                            "two neighbouring datasets can give"
+                        )
+                    if self.lost < ball(delta):
+                        return
+
+    def epsilon(self, delta: Fraction, digits: float) -> arb:
+        """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
+        within = self.is_within(arb, delta)
+        if within is None:
+            raise _undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
+        if within:
+            return arb(0)
+        if delta == self._exactly_lost:
+            return self._largest_to(digits)
+        found = self._by_closed_form(delta, digits) if self.closed else self._root(delta, digits)
+        if found is None:
+            raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
+        return found
+
+    def is_within(self, y: Callable[[], arb], delta: Fraction) -> bool | None:
+        """Is D(y) <= δ? None where balls can't decide it."""
+        for wanted in (3.0, 12.0, 40.0):
+            value = self._roughly(y, wanted)
+            with ctx.workprec(_bits(wanted) + 64):
+                if value <= ball(delta) or value > ball(delta):
+                    return bool(value <= ball(delta))
+        return None
+
+    def _roughly(self, y: Callable[[], arb], digits: float) -> arb:
+        """D(y), with no complaint where the digits are not there."""
+        with ctx.workprec(_bits(digits) + 64):
+            value = self._at_an_end(y())
+            if value is None and self.closed is not None:
+                value = self.closed(y())
+        return self._by_contour(y, digits) if value is None else value
+
+    def _largest_to(self, digits: float) -> arb:
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                if _digits(value := self.largest) >= digits or value.is_exact():
+                    return value
+        raise _undecided("the largest loss", digits)
+
+    def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
+        """The root between points at which balls decide, at growing precision."""
+        assert self.closed is not None  # noqa: S101  # asked by `epsilon`
+        for bits in _precisions(digits):
+            with ctx.workprec(bits):
+                bracket = self._bracket(self.closed, ball(delta))
+                found = bracket and enclosed(self.closed, ball(delta), bracket)
+            if found is not None and _digits(found) >= digits:
+                return found
+        return None
+
+    def _bracket(self, value: Value, goal: arb) -> tuple[arb, arb] | None:
+        """0 <= low < high with D(low) > δ > D(high), a part in a thousand apart where possible."""
+        low, high = arb(0), arb(1)
+        while not value(high) < goal:
+            if not value(high) > goal or high > 2**40:
+                return None
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            middle = ((low + high) / 2).mid()
+            if low > 0 and (high - low) < low / 1000:
+                break
+            if value(middle) > goal:
+                low = middle
+            elif value(middle) < goal:
+                high = middle
+            else:
+                break
+        return low, high
+
+    def _root(self, delta: Fraction, digits: float) -> arb | None:
+        """By contours: one that is known, or a new one next to about where the root is."""
+        for known in self._known(digits):
+            found = self._on(known, delta, arb(known.at))
+            if found is not None and _digits(found) >= digits:
+                return found
+        log_delta, at = math.log(delta), self.steer_epsilon(delta)
+        for extra in range(0, 4 * _ATTEMPTS, 4):
+            contour = self._contour(at, log_delta, digits + 2 + extra)
+            found = self._on(contour, delta, arb(at))
+            if found is not None and _digits(found) >= digits:
+                return found
+        return None
+
+    def _on(self, contour: Contour, delta: Fraction, start: arb) -> arb | None:
+        """An enclosure of the root by one contour, or None."""
+        with ctx.workprec(contour.plan.bits):
+            lost, goal = self.lost, ball(delta)
+
+            def value(y: arb) -> arb:
+                return lost + contour.delta(y)
+
+            y, width = _near_root(value, goal, start)
+            if not width < y / 8:
+                return None
+            for _ in range(_WIDENINGS):
+                low, high = y - width, y + width
+                if value(low) > goal and value(high) < goal:
+                    return low.max(arb(0)).union(high)
+                width *= 8
+                if not width < y / 8:
+                    break
+        return None
+
+    # --- about where the root is, in float64
+
+    def steer_epsilon(self, delta: Fraction) -> float:
+        """About the ε with D(ε) = δ > D(largest)."""
+        log_delta = math.log(delta)
+        y = renyi_epsilon(self.runs, self.reverse, log_delta)
+        for _ in range(_ATTEMPTS):
+            old, y = y, self._newton(y, log_delta)
+            if abs(y - old) <= 1e-4 * abs(old):
+                break
+        return y
+
+    def _newton(self, y: float, log_delta: float) -> float:
+        """Newton steps for log D(y) = log δ on one set of nodes, while they are any good."""
+        lost = float(self.lost.mid())
+        guess = renyi_log_delta(self.runs, self.reverse, y)
+        chosen = plan(shape(self.runs, self.reverse, y), y, guess, _STEER_DIGITS)
+        order = -chosen.c if self.reverse else 1 + chosen.c
+        line = Line(order, chosen.h, chosen.last)
+        log_moment = sum(k * np.log(part.values(line)) for part, k in self.runs)
+        s = chosen.c + 1j * chosen.h * np.arange(chosen.last + 1)
+        log_term = (log_moment.conj() if self.reverse else log_moment) - np.log(s * (s + 1))
+        share = np.full(chosen.last + 1, chosen.h / math.pi)
+        share[0] /= 2
+        for _ in range(_NEWTON_STEPS):
+            terms = np.exp(log_term - s * y) * share
+            value, slope = lost + terms.real.sum(), -(terms * s).real.sum()
+            if not value > 0 or not slope < 0:
+                return y * 0.9
+            step = (math.log(value) - log_delta) * value / slope
+            step = max(-0.3 * y, min(0.3 * y, step))
+            y -= step
+            if abs(step) <= 1e-9 * y:
+                break
+        return y
+
+
+def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
+    """Where a nonincreasing function crosses `goal`: both ends are proved, secants bring them near.
+
+    value(low) > goal > value(high); halved where a secant leaves the bracket or does not shrink it.
+    """
+    low, high = bracket
+    for _ in range(4 * _HALVINGS):
+        before = high - low
+        y, width = _near_root(value, goal, ((low + high) / 2).mid())
+        for _ in range(_WIDENINGS):
+            left, right = (y - width).mid(), (y + width).mid()
+            if left > low and value(left) > goal:
+                low = left
+            if right < high and right > low and value(right) < goal:
+                high = right
+            if high - low <= 4 * width:
+                break
+            width *= 8
+        middle = ((low + high) / 2).mid()
+        if value(middle) > goal:
+            low = middle
+        elif value(middle) < goal:
+            high = middle
+        if not high - low < before * 3 / 4:
+            break
+    return low.union(high)
+
+
+def _near_root(value: Value, goal: arb, start: arb) -> tuple[arb, arb]:
+    """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
+
+    def height(y: arb) -> arb:
+        return (value(y) / goal).log()
+
+    before, y = start.mid(), (start * (1 + arb(2) ** -20)).mid()
+    old, new = height(before), height(y)
+    slope = arb(-1)
+    for _ in range(_NEWTON_STEPS):
+        if (new - old).mid() == 0 or y == before:
+            break
+        slope = ((new - old) / (y - before)).mid()
+        step = (new / slope).mid()
+        if not step.is_finite():
+            break
+        before, y, old = y, (y - step).mid(), new
+        new = height(y)
+        small = abs(y) * arb(2) ** (8 - ctx.prec)
+        if not abs(step) > abs(new.rad() / slope) * 2 or abs(step) <= small:
+            break
+    return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
+
+
+def _middle(y: Callable[[], arb]) -> float:
+    with ctx.workprec(64):
+        return float(y().mid())
+
+
+def _bits(digits: float) -> int:
+    return math.ceil(digits * 3.33) + 64
+
+
+def _precisions(digits: float) -> Iterator[int]:
+    """Bits at which to try, doubled up to the limit."""
+    bits = _bits(digits)
+    while bits <= sizes.current().bits:
+        yield bits
+        bits *= 2
+
+
+def _digits(x: arb) -> float:
+    """The significant digits that both ends share."""
+    return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
+
+
+def _undecided(what: str, digits: float) -> PrecisionError:
+    return PrecisionError(
+        f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
+        "or for conversion='improved'"
+    )

@@ -1,0 +1,66 @@
+"""What a binomial sum over a curve adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb
+
+from symacct.arithmetic import Number
+from symacct.exact import Order
+from symacct.forking import cached_property
+from symacct.sums.exponentials import ExponentialSum
+
+Exponentials = Callable[[range], ExponentialSum | None]
+
+
+class SummedCurve(Protocol):
+    """A curve ε whose K_l = (l−1)ε(l) a sum asks for at whole orders."""
+
+    @property
+    def shape(self) -> str | None:
+        """What is proved of K: "convex" in l with K_1 = 0, or nothing."""
+
+    def __call__(self, alpha: Order) -> Number:
+        """ε(α)."""
+
+    def moments(self) -> Callable[[Number], Number]:
+        """l ↦ e^{K_l} − 1."""
+
+    def exponentials(self) -> Exponentials | None:
+        """The same over a run of orders in balls; None where exponentials do not make it up."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """t_l = form(l, e^{K_l} − 1), K_l = (l−1)ε(l) >= 0, with 0 <= t_l <= factor·e^{K_l}.
+
+    If `shift` is not None the term is factor·e^K − shift.
+    """
+
+    eps: SummedCurve
+    form: Callable[[Number, Number], Number] = lambda l, excess: excess
+    factor: int = 1
+    shift: int | None = 1
+
+    @cached_property
+    def excess(self) -> Callable[[Number], Number]:
+        """l ↦ e^{K_l} − 1."""
+        return self.eps.moments()
+
+    def __call__(self, l: Number) -> Number:
+        return self.form(l, self.excess(l))
+
+    def at(self, l: int, log_moment: arb) -> Number:
+        """The term where K_l is known."""
+        return self.form(l, log_moment.expm1())
+
+    def log_moment(self, l: int) -> Number:
+        """K_l."""
+        return (l - 1) * self.eps(l)
+
+    def exponentials(self) -> Exponentials | None:
+        """The numbers e^{K_l} − 1 over a run of orders, where exponentials make up the terms."""
+        return None if self.shift is None else self.eps.exponentials()

@@ -1,0 +1,177 @@
+"""docs/protocol.md for the bundled adapters: what an ask names, and the loop that answers.
+
+An adapter puts the folder of this file on its path, and nothing else of symacct's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import runpy
+import sys
+import types
+import warnings
+from pathlib import Path
+
+ANSWERS = sys.stdout
+sys.stdout = sys.stderr  # whatever the peer prints is not an answer
+NUMBERS = ["float", "int", "numpy.float64", "numpy.int64"]
+ORDERS = [*NUMBERS, "list", "array", "int_array"]
+# The default of Opacus, of prv-accountant's RDP and of TensorFlow Privacy's compute_dp_sgd_privacy.
+DEFAULT_ORDERS = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
+_DEFAULT_ORDERS = "[1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))"
+
+
+class Unsupported(Exception):
+    """What the peer does not offer."""
+
+
+# --- what an ask names
+
+
+def parts_of(ask):
+    """The parts in the sequence asked for."""
+    return ask["parts"][::-1] if ask["how"].get("sequence") == "reversed" else ask["parts"]
+
+
+def number(part, name, how):
+    """A parameter in the type asked for; whole types only where it is whole."""
+    x, way = part[name + "_float"], how.get("numbers", "float")
+    return x if "int" in way and not x.is_integer() else _typed(x, way)
+
+
+def order(ask):
+    """The order in the type asked for."""
+    return _typed(ask["alpha_float"], ask["how"].get("alpha"))
+
+
+def orders(ask):
+    """(the orders as they are passed, the place of the one asked for; None for a scalar)"""
+    import numpy as np
+
+    x, way = ask["alpha_float"], ask["how"].get("alpha")
+    around = [(1 + x) / 2, x, 2 * x]
+    if way == "list":
+        return around, 1
+    if way == "array":
+        return np.array(around), 1
+    if way == "int_array":
+        return np.array([int(x), 2 * int(x)]), 0
+    return order(ask), None
+
+
+def _typed(x, way):
+    import numpy as np
+
+    kinds = {"int": int, "numpy.float64": np.float64, "numpy.int64": np.int64}
+    return kinds.get(way, float)(x)
+
+
+def counts(count, how, most):
+    """The count as it is asked for: at once, in two, or one by one if there are at most `most`."""
+    way = how.get("count")
+    if way == "repeat" or "sharing" in how:
+        if count > most:
+            raise Unsupported(f"more than {most} repetitions one by one")
+        return [1] * count
+    if way == "split":
+        return [n for n in (count // 2, count - count // 2) if n]
+    return [count]
+
+
+def nested(count):
+    """(inner, outer): two counts of which this one is the product."""
+    inner = next(d for d in (2, 3, 5, 7, 1) if count % d == 0)
+    return inner, count // inner
+
+
+# --- what is answered
+
+
+def shown_orders(named):
+    """Orders as source."""
+    import numpy as np
+
+    if named is DEFAULT_ORDERS:
+        return _DEFAULT_ORDERS
+    return f"np.array({named.tolist()!r})" if isinstance(named, np.ndarray) else repr(named)
+
+
+def claimed(ask):
+    """What dp-accounting's and TensorFlow Privacy's pages name: Theorem 27 up to order 256."""
+    fixed_size = all(part["sampling"] == "without_replacement" for part in ask["parts"])
+    alpha = ask.get("alpha_float")
+    if not fixed_size or alpha is None or not float(alpha).is_integer():
+        return {}
+    return {"claims": "WBK19-T27" if alpha <= 256 else "WBK19-T9"}
+
+
+def hello_of(distribution, kinds, asks, **more):
+    """Who computes, and what may be asked: `kinds` are (mechanism, sampling, adjacency)."""
+    return {
+        "peer": distribution,
+        "version": importlib.metadata.version(distribution),
+        "supports": [
+            {"mechanism": mechanism, "sampling": sampling, "adjacency": adjacency, "asks": asks}
+            for mechanism, sampling, adjacency in kinds
+        ],
+        "compose": True,
+        "conversion": "improved",
+        **more,
+    }
+
+
+# --- a peer's module without the package around it
+
+
+@functools.lru_cache
+def module_at(place, needed):
+    """The module at a place below sys.path, run from its file."""
+    places = [Path(path) / place for path in sys.path]
+    found = next((path for path in places if path.exists()), None)
+    if found is None:
+        raise ImportError(f"no {place} on sys.path: needed {needed}")
+    return types.SimpleNamespace(**runpy.run_path(str(found)))
+
+
+def loading(place):
+    """The lines that load it, for whoever reproduces a value."""
+    found = f"next(str(p) for s in sys.path if (p := Path(s) / {place!r}).exists())"
+    return [
+        "import runpy, sys, types; from pathlib import Path; import numpy as np",
+        f"peer = types.SimpleNamespace(**runpy.run_path({found}))",
+    ]
+
+
+# --- line by line
+
+
+def speak(hello, answer):
+    """Answer line by line: hello() and answer(ask) give an answer's fields, or raise."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin.buffer:
+        given, ask = _read(line)
+        print(json.dumps({"id": given, **_answered(hello, answer, ask)}), file=ANSWERS, flush=True)
+
+
+def _read(line):
+    """(its id, the ask) of a line, whatever stands on it; (None, nothing) if it is no ask."""
+    try:
+        ask = json.loads(line)
+    except (ValueError, RecursionError):
+        return None, {}
+    given = ask.get("id") if isinstance(ask, dict) else None
+    return (given, ask) if isinstance(given, int) else (None, {})
+
+
+def _answered(hello, answer, ask):
+    """One answer, whatever happens in the peer."""
+    try:
+        if "ask" not in ask:
+            raise ValueError("the line is no ask")
+        return hello() if ask["ask"] == "hello" else answer(ask)
+    except Unsupported as what:
+        return {"unsupported": str(what)[:300]}
+    except Exception as error:  # what the peer raises is what is looked for
+        return {"error": f"{type(error).__name__}: {error}"[:600]}

@@ -1,0 +1,247 @@
+"""Each bound against what it bounds, with plans so bad that the bounds are what matters."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import acb, arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct.profile.atoms import Atoms
+from symacct.profile.contour import Contour
+from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.laplace import Frame as LaplaceFrame
+from symacct.profile.laplace import LaplaceLoss, Sample
+from symacct.profile.part import Line
+from symacct.profile.plan import Plan
+from symacct.profile.sampled_gaussian import Frame, Rule, SampledGaussian
+from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
+from tests.profile.laws import SampledGaussian as Normal
+
+BITS = 100
+I = acb(0, 1)
+
+# --- Theorem 2: the sum with step h, its two aliases and what is left out
+
+steps = st.floats(0.5, 20)
+orders = st.floats(0.2, 6)
+
+
+def gaussian_profile(ratio, y):
+    s = MP.sqrt(mp(ratio))
+    return MP.ncdf(s / 2 - y / s) - MP.exp(y) * MP.ncdf(-s / 2 - y / s)
+
+
+@settings(max_examples=150)
+@given(
+    st.fractions(Fraction(1, 20), 4, max_denominator=20),
+    st.fractions(-1, 4, max_denominator=8),
+    orders,
+    steps,
+    st.integers(1, 60),
+    st.floats(0.1, 8),
+)
+def test_any_contour_holds_the_profile_of_a_gaussian(ratio, y, c, h, last, beyond):
+    plan = Plan(c, h, last, c + beyond, 60.0, BITS)
+    with ctx.workprec(BITS):
+        found = Contour(((GaussianLoss(ratio), 1),), plan, False, 0.0).delta(arb(float(y)))
+        assert contains(found, gaussian_profile(ratio, MP.mpf(float(y))), 25)
+
+
+@settings(max_examples=60)
+@given(st.floats(0.5, 3), st.floats(0.1, 2), st.integers(3, 30))
+def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
+    """Lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
+    lossy = Atoms(((Fraction(1, 10), Fraction(0)), (Fraction(9, 10), Fraction(1))))
+    ratio, y = Fraction(1, 4), 0.3
+    plan = Plan(c, h, last, c + 1, 60.0, BITS)
+    with ctx.workprec(BITS):
+        runs = ((lossy, 1), (GaussianLoss(ratio), 1))
+        found = Contour(runs, plan, False, 0.0).delta(arb(y))
+        # Given the other outcome, which P has with probability 9/10, the loss is log(9/10) more.
+        share = MP.mpf(9) / 10
+        known = share * gaussian_profile(ratio, MP.mpf(y) - MP.log(share))
+        assert contains(found, known, 25)
+
+
+@settings(max_examples=40)
+@given(st.floats(0.5, 5), st.floats(1, 30), st.integers(4, 40), st.floats(0.2, 6), st.booleans())
+def test_any_contour_holds_the_profile_of_a_sampled_gaussian(c, h, last, beyond, reverse):
+    part, law = SampledGaussian(Fraction(1), Fraction(1, 3)), Normal(1, Fraction(1, 3))
+    plan = Plan(c, h, last, c + beyond, 40.0, BITS)
+    with ctx.workprec(BITS):
+        found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
+        assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 25)
+
+
+@settings(max_examples=30)
+@given(st.floats(0.5, 3), st.floats(1, 12), st.booleans())
+def test_no_alias_beyond_the_largest_loss(c, h, reverse):
+    """λ = ∞ says that there is none; where h is too wide for that the ball is everything."""
+    part, law = LaplaceLoss(Fraction(1, 2), Fraction(1, 3)), SampledLaplace("0.5", Fraction(1, 3))
+    plan = Plan(c, h, 40, math.inf, 40.0, BITS)
+    with ctx.workprec(BITS):
+        found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.0625))
+        known = law.one_run_closed(MP.mpf("0.0625"), reverse)
+        assert contains(found, known, 14)
+        assert found.is_finite() == bool(0.0625 + 2 * math.pi / h >= float(part.largest(reverse)))
+
+
+# --- moments
+
+GAUSSIANS = [
+    (Fraction(1), Fraction(1, 2)),
+    (Fraction(4), Fraction(1, 100)),
+    (Fraction(1, 4), "1/5"),
+]
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
+@pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
+def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
+    part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
+    law = Normal(sigma, Fraction(gamma))
+    wanted = {t: law.moment(MP.mpc(a, t)) for t in (0.0, 20.0)}
+    rules = 0
+    for angle in (0.2, 1.2):
+        for coarse in (0.4, 0.8, 1.5):
+            for reach in (2, 4, 9):
+                step = coarse * min(sigma, sigma**2)
+                first = math.floor(-reach * sigma / step)
+                last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
+                rule = Rule(angle * sigma**2, step, first, last)
+                with ctx.workprec(BITS):
+                    frame = Frame(part, a)
+                    logs, weights = frame.nodes(rule)
+                    error = frame.error(rule, weights)
+                    for t, known in wanted.items():
+                        turns = [(arb(t) * log * I).exp() for log in logs]
+                        total = sum((w * turn for w, turn in zip(weights, turns, strict=True)))
+                        off = abs(MP.mpc(mp(total.real.mid()), mp(total.imag.mid())) - known)
+                        assert off <= mp(error.upper()) * 1.000001 if error.is_finite() else True
+                        rules += error.is_finite()
+    assert rules > 3
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
+@pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
+def test_the_decay_bounds_all_that_lies_beyond(variance, gamma, a):
+    part = SampledGaussian(variance, Fraction(gamma))
+    law = Normal(math.sqrt(variance), Fraction(gamma))
+    for t in (0.5, 4.0, 25.0):
+        with ctx.workprec(64):
+            bound = mp(part.decay(a, t, 0.01).upper())
+        for beyond in (1.0, 1.02, 1.5, 3.0):
+            assert MP.log(abs(law.moment(MP.mpc(a, t * beyond)))) <= bound
+        # A bound that says nothing would pass as well.
+        assert bound <= part.log_decay(a, t) + 0.02
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
+def test_the_decay_at_every_angle(variance, gamma):
+    part = SampledGaussian(variance, Fraction(gamma))
+    law = Normal(math.sqrt(variance), Fraction(gamma))
+    for a in (2.5, -1.5):
+        for t in (2.0, 12.0):
+            known = MP.log(abs(law.moment(MP.mpc(a, t))))
+            for angle in (0.05, 0.4, 0.9, 1.3):
+                for need in (0.5, 2.0, 8.0):
+                    with ctx.workprec(64):
+                        assert mp(Frame(part, a).decay(angle, t, need).upper()) >= known
+
+
+LAPLACES = [("1/2", "1"), ("1/2", "1/3"), ("2", "1/10"), ("1/20", "1/2")]
+
+
+@pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
+@pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
+def test_the_moments_of_laplace_noise(shift, gamma, a):
+    part = LaplaceLoss(Fraction(shift), Fraction(gamma))
+    law = SampledLaplace(Fraction(shift), Fraction(gamma))
+    with ctx.workprec(BITS):
+        for need in (1.0, 10.0, 60.0):
+            found = part.transform(Line(a, 3.0, 6), need)
+            for n in (0, 1, 6):
+                known = law.moment(MP.mpc(a, 3.0 * n))
+                assert contains_complex(found[n], known, 25)
+                assert float(found[n].rad()) < 20 * math.exp(-need) * float(abs(law.moment(a)))
+
+
+@pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
+@pytest.mark.parametrize("a", [1.5, -0.75, -3.0])
+def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch):
+    part = LaplaceLoss(Fraction(shift), Fraction(gamma))
+    law = SampledLaplace(Fraction(shift), Fraction(gamma))
+    for ellipse in (1.2, 2.0, 4.0, 8.0):
+        for count in (2, 3, 5):
+            monkeypatch.setattr("symacct.profile.laplace._rule", lambda *_: (ellipse, count))  # noqa: B023
+            with ctx.workprec(BITS):
+                sample = Sample(part, a, 9.0, 1.0)
+                for t in (0.0, 9.0):
+                    terms = [
+                        w * (arb(t) * loss * I).exp()
+                        for w, loss in zip(sample.weights, sample.losses, strict=True)
+                    ]
+                    total = sum(terms)
+                    off = abs(
+                        MP.mpc(mp(total.real.mid()), mp(total.imag.mid()))
+                        - law.moment(MP.mpc(a, t))
+                    )
+                    assert not sample.error.is_finite() or off <= mp(sample.error.upper())
+
+
+@pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
+@pytest.mark.parametrize("a", [1.5, -1.25])
+def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a):
+    part = LaplaceLoss(Fraction(shift), Fraction(gamma))
+    weights, losses = part.floats()
+    terms = weights * np.exp(a * losses)
+    with ctx.workprec(64):
+        frame = LaplaceFrame(part, a)
+        width = float(frame.high - frame.low)
+        for t in (0.2 / width, 1.5 / width, 3.0 / width, 5.0 / width, 40.0 / width):
+            bound = float(part.decay(a, t, 0.01).upper())
+            steps = [t + i * 0.25 / width for i in range(400)]
+            turns = np.exp(1j * np.outer(steps, losses))
+            heights = np.abs(turns @ terms)
+            assert math.log(max(heights)) <= bound + 1e-9
+            assert bound <= float(frame.moment.log()) + 1e-12
+
+
+@pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
+@pytest.mark.parametrize("a", [1.5, -1.25])
+def test_the_variance_is_enclosed(shift, gamma, a):
+    part = LaplaceLoss(Fraction(shift), Fraction(gamma))
+    law = SampledLaplace(Fraction(shift), Fraction(gamma))
+    second = MP.diff(lambda z: MP.log(law.moment(z)), a, 2)
+    with ctx.workprec(64):
+        assert contains(LaplaceFrame(part, a).variance, second, 8)
+
+
+PARTS = [
+    SampledGaussian(Fraction(1), Fraction(1, 3)),
+    GaussianLoss(Fraction(1, 2)),
+    LaplaceLoss(Fraction(1, 2)),
+    LaplaceLoss(Fraction(3), Fraction(1, 10)),
+    Atoms(((Fraction(1, 3), Fraction(1, 2)), (Fraction(2, 3), Fraction(1, 2))), Fraction(1, 4)),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda p: type(p).__name__)
+def test_both_laws_have_mass_one(part):
+    with ctx.workprec(BITS):
+        for a in (1.0, 0.0):
+            [value] = part.transform(Line(a, 1.0, 0), 60.0)
+            assert value.real.overlaps(arb(1))
+            assert value.rad() < 1e-20
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda p: type(p).__name__)
+def test_exchanging_the_laws_is_reversal(part):
+    """H_a(Q‖P) = 1 − a + a H_{1/a}(P‖Q)."""
+    with ctx.workprec(BITS):
+        for y in (0.0, 0.05, 0.5, -0.3):
+            forward, backward = part.hockey_stick(arb(-y), False), part.hockey_stick(arb(y), True)
+            assert backward.overlaps(arb(y).exp() * forward - arb(y).expm1())

@@ -1,0 +1,209 @@
+"""Known values, and the same numbers by other means: closed forms, integrals, every outcome."""
+
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import parse
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.enclosure import to_fraction
+from symacct.profile.atoms import Atoms, binary_profile
+from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
+from tests.profile.laws import (
+    MP,
+    SampledLaplace,
+    contains,
+    finite_profile,
+    mp,
+    plain_contour,
+)
+from tests.profile.laws import SampledGaussian as Normal
+
+# By mpmath's sum over another line with another step (`plain_contour`), solved to 50 digits; an
+# independent prototype gave the same. The last by normal distribution functions.
+SHEET = [
+    (600_000, 5, "1/1000", "1e-8", False, "0.789128620400076327747536360823926703739620468227462"),
+    (600_000, 5, "1/1000", "1e-8", True, "0.788024899962938492355248192172521024104728542"),
+    (10, 1, "1/10", "1e-5", False, "2.854518927967457486420657197436219891227990"),
+    (10, 1, "1/10", "1e-5", True, "0.745502437747218334644202355353824561044766976"),
+    (1, 1, "1/2", "1e-5", False, "3.5339979854489548906159105884611845879828327501476"),
+]
+
+
+@pytest.mark.parametrize(("k", "sigma", "gamma", "delta", "reverse", "known"), SHEET)
+def test_the_sheets_values(k, sigma, gamma, delta, reverse, known):
+    digits = len(known) - 2 if k > 10 else 34  # ten runs take thousands of nodes
+    part = SampledGaussian(Fraction(sigma) ** 2, Fraction(gamma))
+    with precision(64):
+        found = Direction(((part, k),), reverse).epsilon(Fraction(delta), digits)
+    assert contains(found, MP.mpf(known), 42)
+    with ctx.workprec(300):
+        assert found.rel_accuracy_bits() > 3.3 * digits
+
+
+@pytest.mark.parametrize(("c", "h"), [(30, "1.5"), (36, "1.7")])
+def test_the_value_of_the_other_direction_by_another_contour(c, h):
+    law = Normal(5, Fraction(1, 1000))
+    found = plain_contour(law, 600_000, MP.mpf(SHEET[1][-1]), c, MP.mpf(h), 110)
+    assert abs(found / MP.mpf("1e-8") - 1) < MP.mpf(10) ** -40
+
+
+@pytest.mark.parametrize("digits", [3, 10, 45])
+def test_the_larger_direction_is_the_answer(digits):
+    m = parse("600000 * PoissonSubsample(Gaussian(5), 1/1000)")
+    found = m.epsilon("1e-8", digits=digits, conversion="exact")
+    assert found.epsilon.digits >= digits
+    known = Fraction(SHEET[0][-1])
+    assert to_fraction(found.epsilon.lower) - Fraction(1, 10**49) <= known
+    assert known <= to_fraction(found.epsilon.upper) + Fraction(1, 10**49)
+
+
+# dp_accounting's pessimistic PLD at interval 1e-5 gives 9.12003187108, which is below the truth.
+def test_sampled_laplace_above_a_pessimistic_float_accountant():
+    m = 1000 * parse("PoissonSubsample(Laplace(2), 1/10)")
+    found = m.epsilon("1e-8", digits=12, conversion="exact").epsilon
+    assert f"{float(found):.11f}" == "9.12003224332"
+
+
+PARTS = {
+    "gaussian": (SampledGaussian(Fraction(1), Fraction(1, 2)), Normal(1, Fraction(1, 2))),
+    "little": (
+        SampledGaussian(Fraction(1, 4), Fraction(1, 10)),
+        Normal(0.5, Fraction(1, 10)),
+    ),
+    "rare": (SampledGaussian(Fraction(4), Fraction(1, 1000)), Normal(2, Fraction(1, 1000))),
+    "laplace": (LaplaceLoss(Fraction(1, 2), Fraction(1, 3)), SampledLaplace("0.5", Fraction(1, 3))),
+    "much": (LaplaceLoss(Fraction(2), Fraction(1, 10)), SampledLaplace(2, Fraction(1, 10))),
+    "all": (LaplaceLoss(Fraction(1)), SampledLaplace(1, 1)),
+}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", PARTS)
+def test_one_run_is_an_integral(name, reverse):
+    part, law = PARTS[name]
+    with ctx.workprec(200):
+        for y in (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(-1, 3), Fraction(-2)):
+            found = part.hockey_stick(BALL.number(y), reverse)
+            assert contains(found, law.one_run(mp(y), reverse), 18), y
+            assert found.rad() < 1e-40 or found == 0
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("name", ["gaussian"])
+def test_two_runs_are_an_integral(name, reverse):
+    part, law = PARTS[name]
+    y = Fraction(1, 10)
+    with precision(64):
+        found = Direction(((part, 2),), reverse).delta(lambda: BALL.number(y), 12)
+    assert contains(found, law.two_runs(mp(y), reverse), 18)
+
+
+@pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 2), Fraction(3)])
+def test_a_gaussian_by_its_closed_form_and_by_contour(y):
+    direction = Direction(((GaussianLoss(Fraction(2)), 1),), False)
+    direction.closed = None
+    with precision(64):
+        found = direction.delta(lambda: BALL.number(y), 30)
+    s = MP.sqrt(2)
+    exact = MP.ncdf(s / 2 - mp(y) / s) - MP.exp(mp(y)) * MP.ncdf(-s / 2 - mp(y) / s)
+    assert contains(found, exact)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("y", [Fraction(1, 50), Fraction(1, 6)])
+def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
+    part = SampledGaussian(Fraction(1), Fraction(1, 5))
+    closed = Direction(((part, 1),), reverse)
+    other = Direction(((part, 1),), reverse)
+    other.closed = None
+    with precision(64):
+        known = closed.delta(lambda: BALL.number(y), 20)
+        assert known.overlaps(other.delta(lambda: BALL.number(y), 4))
+
+
+@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 3), Fraction(9, 10)])
+def test_few_runs_of_laplace_noise_beside_gaussian_noise_that_hardly_matters(count, y):
+    """Another way to the same number: a Gaussian part of ratio r moves D by less than √r."""
+    part = LaplaceLoss(Fraction(1, 2))
+    ratio = Fraction(1, 10**4)
+    with precision(200):
+        alone = few_runs(Fraction(1, 2), count, BALL.number(y))
+    with precision(64):
+        runs = ((part, count), (GaussianLoss(ratio), 1))
+        both = Direction(runs, False).delta(lambda: BALL.number(y), 6)
+    assert abs(float(alone) - float(both)) < 0.01
+
+
+def test_two_runs_of_laplace_noise_are_an_integral():
+    law = SampledLaplace(1, 1)
+    for y in (MP.mpf(0), MP.mpf(1) / 3, MP.mpf(3) / 2):
+
+        def inner(loss, y=y):
+            # Under P the loss has atoms ½ at 1 and e^{−1}/2 at −1, and the density ¼e^{(l−1)/2}.
+            return MP.exp((loss - 1) / 2) / 4 * one(y - loss)
+
+        def one(y):
+            return max(1 - MP.exp(y), 1 - MP.exp((y - 1) / 2) if -1 <= y <= 1 else 0, 0)
+
+        assert abs(one(MP.mpf(1) / 4) - law.one_run(MP.mpf(1) / 4, False)) < 1e-15
+        known = one(y - 1) / 2 + MP.exp(-1) / 2 * one(y + 1)
+        known += MP.quad(inner, sorted({-1, 1, *(p for p in (y - 1, y + 1) if -1 < p < 1)}))
+        with precision(200):
+            found = few_runs(Fraction(1), 2, _ball(y))
+        assert contains(found, known, 40)
+
+
+def _ball(x):
+    sign, mantissa, power, _ = x._mpf_
+    return (-1 if sign else 1) * arb(int(mantissa)) * arb(2) ** power
+
+
+masses = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=4
+).filter(lambda pairs: all(sum(column) > 0 for column in zip(*pairs, strict=True)))
+
+
+def laws_of(pairs):
+    totals = [sum(column) for column in zip(*pairs, strict=True)]
+    return tuple((Fraction(p, totals[0]), Fraction(q, totals[1])) for p, q in pairs)
+
+
+@given(
+    st.lists(st.tuples(masses, st.integers(1, 3)), min_size=1, max_size=2),
+    st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 10)]),
+    st.fractions(0, 3, max_denominator=20),
+    st.booleans(),
+)
+def test_finite_laws_are_sums_over_every_outcome(drawn, gamma, y, reverse):
+    runs = tuple((Atoms(laws_of(pairs), gamma), k) for pairs, k in drawn)
+    every = [
+        [((1 - gamma) * q + gamma * p, q) for p, q in part.masses]
+        for part, k in runs
+        for _ in range(k)
+    ]
+    known = finite_profile(every, y, reverse)
+    direction = Direction(runs, reverse)
+    with precision(200):
+        found = direction._at_an_end(BALL.number(y))
+        found = direction.closed(BALL.number(y)) if found is None else found
+        assert contains(found, known)
+        assert found.rad() < arb(10) ** -40
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 8), st.fractions(0, 3), st.booleans())
+def test_two_outcomes_by_incomplete_betas(p, q, k, y, reverse):
+    laws = ((Fraction(p, 20), Fraction(q, 20)), (Fraction(10 - p, 20), Fraction(11 - q, 20)))
+    if laws[0][0] / laws[0][1] == laws[1][0] / laws[1][1]:
+        return
+    with precision(200):
+        found = binary_profile(Atoms(laws), k, BALL.number(y), reverse)
+    assert contains(found, finite_profile([laws] * k, y, reverse))
