@@ -15,7 +15,8 @@ from symacct.arithmetic.context import PlainGaps
 from symacct.exact import Order
 from symacct.explore.attacks.finite import Pair, divergence
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 
 
 class ArrayArithmetic(PlainGaps):

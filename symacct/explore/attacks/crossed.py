@@ -5,6 +5,7 @@ added or removed; and the mechanisms that pure DP's worst triples come from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb
@@ -157,9 +158,9 @@ class AllLaws(Scheme):
 
     def result(self, c: Candidates) -> list[Pair]:
         rate = c.numbers["gamma"]
-        triples = product(c.laws, repeat=3)
+        triples: Iterable[tuple[Law, Law, Law]] = product(c.laws, repeat=3)
         if self.relation == ADD_REMOVE:
-            triples = ((p, o, q) for p, o, q in triples if q is p or q is o)  # type: ignore[assignment]
+            triples = ((p, o, q) for p, o, q in triples if q is p or q is o)
         return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
 
     def premise(self, c: Candidates) -> Node:
