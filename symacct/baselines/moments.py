@@ -18,13 +18,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 from flint import arb
 
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import rational
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
@@ -207,7 +207,8 @@ class Region:
                 of_order, of_rate, sigma = ends
                 value = log_moment(self.order(of_order), self.rate(of_rate), sigma)
                 corners[ends.count(right)].append(value)
-        return _largest(_log_mean(logs) for logs in corners)
+        largest: arb = BALL.maximum(*map(_log_mean, corners))
+        return largest
 
     def log_tail(self, sigma: Fraction) -> arb:
         """An upper bound of log G at every σ from this one on; ∞ where none is proved.
@@ -283,12 +284,5 @@ def _above(slope: arb, start: arb) -> arb:
 
 def _log_mean(logs: list[arb]) -> arb:
     """log of the mean of e^x."""
-    most = _largest(logs)
+    most: arb = BALL.maximum(*logs)
     return most + (sum(((x - most).exp() for x in logs), arb(0)) / len(logs)).log()
-
-
-def _largest(values: Iterable[arb]) -> arb:
-    first, *rest = values
-    for value in rest:
-        first = first.max(value)
-    return first

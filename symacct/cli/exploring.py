@@ -38,20 +38,15 @@ from symacct.expr import Node
 from symacct.operations import Compose
 from symacct.rounding import given
 
+ask_option = click.option(
+    "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
+)
 _SHOWN = 40  # rows of a table on the terminal
 
 
 @expression_command("sweep")
-@click.option(
-    "--over",
-    required=True,
-    multiple=True,
-    metavar="NAME=VALUES",
-    help=AXIS_HELP,
-)
-@click.option(
-    "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
-)
+@click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
+@ask_option
 @how_options
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
@@ -97,9 +92,7 @@ def sweep_command(
     metavar="NAME=VALUES",
     help="Draw over a symbol of EXPR, or over delta or epsilon, instead: as for sweep.",
 )
-@click.option(
-    "--ask", default="epsilon", show_default=True, type=click.Choice(["rdp", "epsilon", "delta"])
-)
+@ask_option
 @click.option(
     "--out",
     default="plot.png",
@@ -195,15 +188,7 @@ def _warnings_said() -> Iterator[None]:
 @conversion_option
 @by_option
 def calibrate_command(
-    expr: str,
-    symbol: str,
-    whole: bool,
-    epsilon: str,
-    delta: str,
-    conversion: str,
-    by: str | None,
-    digits: int,
-    as_json: bool,
+    expr: str, symbol: str, whole: bool, digits: int, as_json: bool, **target: Any
 ) -> None:
     """The least noise, or largest rate or count, for a target (ε, δ).
 
@@ -212,7 +197,7 @@ def calibrate_command(
     """
     opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
     m = symacct.parse(expr, [opened])
-    found = calibrate(m, epsilon, delta, digits=digits, conversion=conversion, by=by)
+    found = calibrate(m, digits=digits, **target)
     guarantee = found.guarantee
     print_facts(
         as_json,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -36,12 +37,7 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @by_option
 @click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
 def cite_command(
-    expr: str,
-    alpha: str | None,
-    by: str | None,
-    delta: str | None,
-    digits: int,
-    as_json: bool,
+    expr: str, alpha: str | None, by: str | None, delta: str | None, digits: int, as_json: bool
 ) -> None:
     """BibTeX of exactly the works behind EXPR's curve.
 
@@ -66,10 +62,7 @@ def cite_command(
 @click.option("--delta", help="δ in [0, 1): the best ε is stated.")
 @click.option("--epsilon", help="ε >= 0: the best δ is stated.")
 @click.option(
-    "--form",
-    default="text",
-    show_default=True,
-    type=click.Choice(["text", "markdown", "latex"]),
+    "--form", default="text", show_default=True, type=click.Choice(["text", "markdown", "latex"])
 )
 def statement_command(
     expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
@@ -92,21 +85,9 @@ def statement_command(
 @click.option("--alpha", help="The order; default symbolic.")
 @by_option
 @click.option("--within", help="How far from the point a remainder is wanted.")
-def expand_command(
-    expr: str,
-    variable: str,
-    at: str | None,
-    order: int,
-    alpha: str | None,
-    by: str | None,
-    within: str | None,
-    digits: int,
-    as_json: bool,
-) -> None:
+def expand_command(expr: str, variable: str, digits: int, as_json: bool, **wanted: Any) -> None:
     """ε(α) of EXPR as powers of one of its variables."""
-    found = symacct.parse(expr).expansion(
-        variable, at=at, order=order, alpha=alpha, by=by, within=within
-    )
+    found = symacct.parse(expr).expansion(variable, **wanted)
     print_facts(
         as_json,
         found.as_dict(),
@@ -121,19 +102,12 @@ def expand_command(
 @click.option("--delta", help="δ in (0, 1); default a symbol.")
 @click.option("--epsilon", help="ε: the best δ instead.")
 @click.option("--conversion", default="classic", show_default=True)
-def optimum_command(
-    expr: str,
-    delta: str | None,
-    epsilon: str | None,
-    conversion: str,
-    digits: int,
-    as_json: bool,
-) -> None:
+def optimum_command(expr: str, digits: int, as_json: bool, **given: Any) -> None:
     """The best order of EXPR and its (ε, δ) in closed form.
 
     Where there is none, an error says why.
     """
-    found = symacct.parse(expr).optimum(delta=delta, epsilon=epsilon, conversion=conversion)
+    found = symacct.parse(expr).optimum(**given)
     print_facts(
         as_json,
         found.as_dict(),

@@ -25,13 +25,7 @@ _GRID = (
 
 @main.command("reference")
 @click.argument("expr", default=_EXPRESSION)
-@click.option(
-    "--grid",
-    "axes",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help=AXIS_HELP,
-)
+@click.option("--grid", "axes", multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
 @click.option("--ask", default="rdp", show_default=True, type=click.Choice(list(NEEDED)))
 @click.option("--digits", default=50, show_default=True, help="Significant digits, all proven.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the table as JSON; - to print it.")

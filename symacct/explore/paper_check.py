@@ -34,11 +34,11 @@ from symacct.claims import Kind
 from symacct.enclosure import Enclosure, to_fraction
 from symacct.errors import ParseError, SymacctError, echo
 from symacct.exact import INFINITY, exact, order
+from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
 from symacct.notation import parse
 
 FORMAT = 1
-_GIVEN = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
 DIRECTIONS = ("nearest", "upper", "lower", "at most", "at least")
 _MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
@@ -88,7 +88,7 @@ class Checked:
         return {
             "expression": self.entry.expression,
             "ask": self.entry.ask,
-            _GIVEN[self.entry.ask]: self.entry.given,
+            NEEDED[self.entry.ask]: self.entry.given,
             "printed": self.entry.printed,
             "direction": self.entry.direction,
             "source": self.entry.source,
@@ -168,9 +168,9 @@ def _entry(found: object) -> Entry:
     if not isinstance(found, dict):
         raise ParseError(f"found {echo(found)}, needed an object")
     ask = found.get("ask")
-    if not isinstance(ask, str) or ask not in _GIVEN:
-        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(_GIVEN)}")
-    needed = {"expression", "ask", _GIVEN[ask], "printed", "source"}
+    if not isinstance(ask, str) or ask not in NEEDED:
+        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(NEEDED)}")
+    needed = {"expression", "ask", NEEDED[ask], "printed", "source"}
     missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
     if missing or unknown:
         what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
@@ -186,8 +186,8 @@ def _entry(found: object) -> Entry:
     printed_number(found["printed"])
     if ask == "rdp" and {"conversion", "orders"} & set(found):
         raise ParseError("found conversion or orders, which only epsilon and delta take")
-    fields = {name: value for name, value in found.items() if name != _GIVEN[ask]}
-    return Entry(given=found[_GIVEN[ask]], **fields)
+    fields = {name: value for name, value in found.items() if name != NEEDED[ask]}
+    return Entry(given=found[NEEDED[ask]], **fields)
 
 
 def _is_text(value: object) -> TypeGuard[str]:

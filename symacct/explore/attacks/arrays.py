@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -14,7 +15,8 @@ from symacct.arithmetic.context import PlainGaps
 from symacct.exact import Order
 from symacct.explore.attacks.finite import Pair, divergence
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 
 
 class ArrayArithmetic(PlainGaps):
@@ -29,23 +31,12 @@ class ArrayArithmetic(PlainGaps):
     def pi(self) -> float:
         return math.pi
 
-    def exp(self, x: Number) -> Number:
-        return np.exp(x)
-
-    def expm1(self, x: Number) -> Number:
-        return np.expm1(x)
-
-    def log(self, x: Number) -> Number:
-        return np.log(x)
-
-    def log1p(self, x: Number) -> Number:
-        return np.log1p(x)
-
-    def sqrt(self, x: Number) -> Number:
-        return np.sqrt(x)
-
-    def power(self, x: Number, y: Number) -> Number:
-        return np.power(x, y)
+    exp = staticmethod(np.exp)
+    expm1 = staticmethod(np.expm1)
+    log = staticmethod(np.log)
+    log1p = staticmethod(np.log1p)
+    sqrt = staticmethod(np.sqrt)
+    power = staticmethod(np.power)
 
     def binomial(self, n: int, k: int) -> float:
         return float(math.comb(n, k))
@@ -54,23 +45,16 @@ class ArrayArithmetic(PlainGaps):
         return sum((term(i) for i in range(first, last + 1)), 0.0)
 
     def minimum(self, *xs: Number) -> Number:
-        return _elementwise(np.minimum, xs)
+        return functools.reduce(np.minimum, xs)
 
     def maximum(self, *xs: Number) -> Number:
-        return _elementwise(np.maximum, xs)
+        return functools.reduce(np.maximum, xs)
 
     def is_zero(self, x: Number) -> bool:
         return bool(np.all(x == 0))
 
     def is_infinite(self, x: Number) -> bool:
         return bool(np.all(np.isposinf(x)))
-
-
-def _elementwise(function: np.ufunc, xs: tuple[Number, ...]) -> Number:
-    result = xs[0]
-    for x in xs[1:]:
-        result = function(result, x)
-    return result
 
 
 ARRAYS = ArrayArithmetic()
@@ -95,7 +79,7 @@ class ArrayCurve:
         more = raised or {}
         return cls(
             lambda alpha: (
-                _elementwise(np.maximum, tuple(divergence(p, q, alpha) for p, q in pairs))
+                functools.reduce(np.maximum, (divergence(p, q, alpha) for p, q in pairs))
                 + more.get(alpha, 0.0)
             )
         )

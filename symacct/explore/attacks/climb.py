@@ -27,6 +27,54 @@ _BITS = 64
 _FLOORS = (1e-9, 1e-9, 1e-4, 1e-2, 0.3)
 
 
+@dataclass(frozen=True)
+class Task:
+    """One statement, one scheme, one order, one side."""
+
+    theorem: Theorem
+    scheme: Scheme
+    alpha: Order
+    side: Kind
+
+    @property
+    def suitable(self) -> float:
+        """The share of a few candidates that the theorem applies to."""
+        if self.theorem.applies is always:
+            return 1
+        drawn = [samples(self.scheme, 4, seed) for seed in range(8)]
+        asked = [self.applies(c.one(i, 10**4)) for c in drawn for i in range(4)]
+        return sum(asked) / len(asked)
+
+    def applies(self, c: Candidates) -> bool:
+        """Does the theorem say that it applies to the operation on this candidate?"""
+        if self.theorem.reads == "itself" or self.scheme.by_condition:
+            return True
+        operation = self.scheme.operation(c)
+        return operation is None or self.theorem.why_not(operation, self.alpha) is None
+
+    def balls(self, c: Candidates) -> tuple[arb, arb] | None:
+        """(truth, bound) of the exact candidate at the current precision.
+
+        None where the theorem does not apply to it, where its bound is not a number or not known at
+        all at this precision, and where both are 0.
+        """
+        if not self.applies(c):
+            return None
+        bound = self.bound(c)
+        if not bound.is_finite() and not BALL.is_infinite(bound):
+            return None
+        truth = self.scheme.truth(c, self.alpha)
+        return None if truth == 0 and bound == 0 else (truth, bound)
+
+    def bound(self, c: Candidates) -> arb:
+        """The theorem's own bound on the candidate's curve, as a ball."""
+        theorem, premise, curve = self.theorem, self.scheme.premise(c), Evaluation(BALL).curve
+        curves = tuple(map(curve, premise)) if isinstance(premise, tuple) else curve(premise)
+        parameters = self.scheme.parameters(c, None if theorem.takes_exact else BALL)
+        value: arb = theorem.bound(BALL, curves, self.alpha, **parameters, **dict(theorem.options))
+        return value
+
+
 @dataclass
 class Found:
     """The best candidate of one climb."""
@@ -91,17 +139,14 @@ def _decoded(scheme: Scheme, sizes: tuple[int, ...], points: Number) -> Candidat
 class Ruler:
     """Scores: log of truth over bound, or the reverse for a lower bound; above 0 is a violation."""
 
-    def __init__(self, theorem: Theorem, scheme: Scheme, alpha: Order, side: Kind) -> None:
-        self.theorem = theorem
-        self.scheme = scheme
-        self.alpha = alpha
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.theorem, self.scheme, self.alpha = task.theorem, task.scheme, task.alpha
         self.floor = _FLOORS[0]
-        self.sign = 1 if side is Kind.UPPER else -1
+        self.sign = 1 if task.side is Kind.UPPER else -1
         #: Can the bound be evaluated on arrays of candidates? Else one by one, in balls.
         self.vectorised = (
-            not theorem.takes_exact
-            and suitable(theorem, scheme, alpha) == 1
-            and self._runs_on_arrays()
+            not task.theorem.takes_exact and task.suitable == 1 and self._runs_on_arrays()
         )
 
     def _runs_on_arrays(self) -> bool:
@@ -147,7 +192,7 @@ class Ruler:
             if not self.scheme.surely_admits(one, self.alpha):
                 return -np.inf
             with precision(_BITS), np.errstate(all="ignore"):
-                pair = balls(self.theorem, self.scheme, one, self.alpha)
+                pair = self.task.balls(one)
                 if pair is None:
                     return -np.inf
                 truth, bound = (np.array(float(x.mid())) for x in pair)
@@ -162,45 +207,3 @@ def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:
     sizes = scheme.sizes(2)
     points, _ = _first_points(scheme, sizes, count, np.random.default_rng(seed))
     return _decoded(scheme, sizes, points)
-
-
-def suitable(theorem: Theorem, scheme: Scheme, alpha: Order) -> float:
-    """The share of a few candidates that the theorem applies to."""
-    if theorem.applies is always:
-        return 1
-    drawn = [samples(scheme, 4, seed) for seed in range(8)]
-    asked = [applies(theorem, scheme, c.one(i, 10**4), alpha) for c in drawn for i in range(4)]
-    return sum(asked) / len(asked)
-
-
-def applies(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> bool:
-    """Does the theorem say that it applies to the operation on this candidate?"""
-    if theorem.reads == "itself" or scheme.by_condition:
-        return True
-    operation = scheme.operation(c)
-    return operation is None or theorem.why_not(operation, alpha) is None
-
-
-def balls(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> tuple[arb, arb] | None:
-    """(truth, bound) of the exact candidate at the current precision.
-
-    None where the theorem does not apply to it, where its bound is not a number or not known at
-    all at this precision, and where both are 0.
-    """
-    if not applies(theorem, scheme, c, alpha):
-        return None
-    bound = bound_of(theorem, scheme, c, alpha)
-    if not bound.is_finite() and not BALL.is_infinite(bound):
-        return None
-    truth = scheme.truth(c, alpha)
-    return None if truth == 0 and bound == 0 else (truth, bound)
-
-
-def bound_of(theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order) -> arb:
-    """The theorem's own bound on the candidate's curve, as a ball."""
-    premise = scheme.premise(c)
-    curve = Evaluation(BALL).curve
-    curves = tuple(map(curve, premise)) if isinstance(premise, tuple) else curve(premise)
-    parameters = scheme.parameters(c, None if theorem.takes_exact else BALL)
-    bound: arb = theorem.bound(BALL, curves, alpha, **parameters, **dict(theorem.options))
-    return bound

@@ -5,7 +5,7 @@ added or removed; and the mechanisms that pure DP's worst triples come from.
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb
@@ -17,18 +17,10 @@ from flint import acb, arb, ctx
 from symacct.arithmetic import Number
 from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.exact import Order
+from symacct.explore.attacks import poisson
 from symacct.explore.attacks.finite import Candidates, Law, Pair, fractions
 from symacct.explore.attacks.noise import GaussianNoise
-from symacct.explore.attacks.poisson import (
-    Attained,
-    Mirrored,
-    MirroredAttained,
-    OneRecord,
-    PairSampled,
-    PairSampledAttained,
-    RecordRemoved,
-    ResponseAttained,
-)
+from symacct.explore.attacks.poisson import Attained, PureRecord, TwoRecords
 from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import (
     LEFT_OUT,
@@ -48,11 +40,11 @@ from symacct.sums.refine import ball, integral
 
 def left_out(scheme: Scheme) -> Scheme:
     """The scheme for samples of a fixed size: another record in the place of the one left out."""
-    changed = copy.copy(scheme)
-    changed.name = scheme.name.replace("Poisson", LEFT_OUT)
-    changed.about = "SubsampleWithoutReplacement"
-    changed.relation = ADD_REMOVE
-    return changed
+    return scheme.called(
+        scheme.name.replace("Poisson", LEFT_OUT),
+        about="SubsampleWithoutReplacement",
+        relation=ADD_REMOVE,
+    )
 
 
 class RecordReplaced(Replaced):
@@ -67,36 +59,25 @@ class RecordReplaced(Replaced):
         return both((p, r), (q, r))
 
 
-class RecordIgnored(Attained):
-    """A record replaced by one that changes nothing: P with the record, Q without."""
+class PureClass(Scheme):
+    """The laws against the largest over all mechanisms with their ε(∞)."""
 
-    name = "Poisson, a record replaced by one that changes nothing, attained"
-    relation = REPLACE_ONE
-
-
-class PureClass(Replaced):
-    """P, Q and R against the largest over all mechanisms with their ε(∞)."""
-
-    name = "without replacement, all pure DP mechanisms"
     slow_population, slow_cost = 8, 2
 
     def premise(self, c: Candidates) -> Node:
-        return pure_class(c, self.base(c))
+        return PureDP(_log(max(Fraction(np.max(p / q)) for p, q in self.base(c))))
 
 
-class PureClassPoisson(RecordReplaced):
+class PureClassReplaced(PureClass, Replaced):
+    """P, Q and R, samples of a fixed size."""
+
+    name = "without replacement, all pure DP mechanisms"
+
+
+class PureClassPoisson(PureClass, RecordReplaced):
     """The same for Poisson sampling."""
 
     name = "Poisson, a record replaced, all pure DP mechanisms"
-    slow_population, slow_cost = 8, 2
-
-    def premise(self, c: Candidates) -> Node:
-        return pure_class(c, self.base(c))
-
-
-def pure_class(c: Candidates, pairs: list[Pair]) -> PureDP:
-    """All mechanisms with ε(∞) = log of the largest ratio in the pairs."""
-    return PureDP(_log(max(Fraction(np.max(p / q)) for p, q in pairs)))
 
 
 def _log(ratio: Fraction) -> sympy.Expr:
@@ -177,9 +158,9 @@ class AllLaws(Scheme):
 
     def result(self, c: Candidates) -> list[Pair]:
         rate = c.numbers["gamma"]
-        triples = product(c.laws, repeat=3)
+        triples: Iterable[tuple[Law, Law, Law]] = product(c.laws, repeat=3)
         if self.relation == ADD_REMOVE:
-            triples = ((p, o, q) for p, o, q in triples if q is p or q is o)  # type: ignore[assignment]
+            triples = ((p, o, q) for p, o, q in triples if q is p or q is o)
         return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
 
     def premise(self, c: Candidates) -> Node:
@@ -290,10 +271,13 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
 
 _BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
-CROSSED: tuple[Scheme, ...] = (
+SCHEMES: tuple[Scheme, ...] = (
     RecordReplaced(),
-    RecordIgnored(),
-    PureClass(),
+    # P with the record, Q with one in its place that changes nothing.
+    Attained().called(
+        "Poisson, a record replaced by one that changes nothing, attained", relation=REPLACE_ONE
+    ),
+    PureClassReplaced(),
     PureClassPoisson(),
     FavouritesAttained(),
     *map(AntitheticAttained, _BOTH_SIDES),
@@ -305,17 +289,5 @@ CROSSED: tuple[Scheme, ...] = (
     ),
     *map(OppositeNormals, _BOTH_SIDES),
     *map(Triangles, _BOTH_SIDES),
-    *map(
-        left_out,
-        (
-            OneRecord(),
-            RecordRemoved(),
-            Mirrored(),
-            Attained(),
-            MirroredAttained(),
-            ResponseAttained(),
-            PairSampled(),
-            PairSampledAttained(),
-        ),
-    ),
+    *(left_out(one) for one in poisson.SCHEMES if not isinstance(one, TwoRecords | PureRecord)),
 )

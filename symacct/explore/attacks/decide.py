@@ -10,37 +10,34 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import SymacctError
-from symacct.exact import INFINITY, Order
-from symacct.explore.attacks.climb import applies, balls
+from symacct.exact import INFINITY
+from symacct.explore.attacks.climb import Task
 from symacct.explore.attacks.finite import Candidates
 from symacct.explore.attacks.outcome import Trial
-from symacct.explore.attacks.scheme import Scheme
 from symacct.sums.refine import ball
-from symacct.theory import Theorem
 
 _FIRST_BITS = 128
 _DIGITS = 15
 
 
-def decide(
-    theorem: Theorem, scheme: Scheme, c: Candidates, alpha: Order, side: Kind
-) -> Trial | None:
+def decide(task: Task, c: Candidates) -> Trial | None:
     """The exact candidate decided in balls of growing precision.
 
     None where the statement does not speak of it.
     """
-    if not scheme.surely_admits(c, alpha) or not applies(theorem, scheme, c, alpha):
+    scheme = task.scheme
+    if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None
     bits = _FIRST_BITS
     while bits <= scheme.last_bits:
         with precision(bits):
             try:
-                pair = balls(theorem, scheme, c, alpha)
+                pair = task.balls(c)
             except SymacctError:
                 return None
-            verdict = "" if pair is None else _verdict(*pair, side)
+            verdict = "" if pair is None else _verdict(*pair, task.side)
             if pair is not None and (verdict or bits == scheme.last_bits):
-                return _trial(theorem, scheme, c, alpha, verdict or "tie", bits, *pair)
+                return _trial(task, c, verdict or "tie", bits, *pair)
         bits *= 2
     return None
 
@@ -51,17 +48,9 @@ def _verdict(truth: arb, bound: arb, side: Kind) -> str:
     return "refuted" if low > high else "holds" if low < high else ""
 
 
-def _trial(
-    theorem: Theorem,
-    scheme: Scheme,
-    c: Candidates,
-    alpha: Order,
-    verdict: str,
-    bits: int,
-    truth: arb,
-    bound: arb,
-) -> Trial:
-    exact = Claim(Kind.EXACT, theorem.adjacency)
+def _trial(task: Task, c: Candidates, verdict: str, bits: int, truth: arb, bound: arb) -> Trial:
+    scheme, alpha = task.scheme, task.alpha
+    exact = Claim(Kind.EXACT, task.theorem.adjacency)
 
     def enclosed(x: arb, claim: Claim = exact) -> Enclosure:
         return from_ball(x, claim, _DIGITS, True, signed=True)
@@ -80,7 +69,7 @@ def _trial(
         laws=scheme.laws(c),
         numbers=tuple((name, c.number(name)) for name in c.numbers),
         truth=enclosed(truth),
-        bound=enclosed(bound, theorem.claim),
+        bound=enclosed(bound, task.theorem.claim),
         verdict=verdict,
         bits=bits,
         ratio=ratio,

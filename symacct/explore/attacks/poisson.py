@@ -9,14 +9,7 @@ import numpy as np
 from symacct.arithmetic import Number
 from symacct.claims import Kind
 from symacct.exact import INFINITY, Order
-from symacct.explore.attacks.finite import (
-    Candidates,
-    FiniteLaws,
-    Law,
-    Pair,
-    excess,
-    fractions,
-)
+from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair, excess, fractions
 from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed, reversed_law
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, RandomizedResponse
@@ -116,13 +109,6 @@ class Mirrored(OneRecord):
         return self.pair(c)
 
 
-class MirroredAttained(Mirrored):
-    """The same for a value that is said to be attained."""
-
-    name = "Poisson, a pair that reversing swaps, attained"
-    side = Kind.LOWER
-
-
 class Pure(Scheme):
     """The laws against randomized response with odds e^{ε(∞)}, which dominates them all."""
 
@@ -142,10 +128,11 @@ class PureRecord(Pure, OneRecord):
     name = "Poisson, pure DP"
 
 
-class ResponseAttained(MirroredAttained):
+class ResponseAttained(Mirrored):
     """Randomized response itself, where its sampled curve is said to be attained."""
 
     name = "Poisson, randomized response attained"
+    side = Kind.LOWER
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (2,)
@@ -169,8 +156,15 @@ class PairSampled(OneRecord):
         return DistributionPair(fractions(c.laws[0]), fractions(c.laws[1]))
 
 
-class PairSampledAttained(PairSampled):
-    """The same for a value that is said to be attained."""
-
-    name = "Poisson, a pair in either role, attained"
-    side = Kind.LOWER
+SCHEMES: tuple[Scheme, ...] = (
+    OneRecord(),
+    RecordRemoved(),
+    TwoRecords(),
+    Mirrored(),
+    PureRecord(),
+    Attained(),
+    Mirrored().called("Poisson, a pair that reversing swaps, attained", side=Kind.LOWER),
+    ResponseAttained(),
+    PairSampled(),
+    PairSampled().called("Poisson, a pair in either role, attained", side=Kind.LOWER),
+)

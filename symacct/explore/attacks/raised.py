@@ -13,14 +13,14 @@ from symacct.arithmetic.ball import precision
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws
-from symacct.explore.attacks.replaced import MirroredReplaced
+from symacct.explore.attacks.poisson import Mirrored
 from symacct.explore.attacks.scheme import Scheme, evaluated
 from symacct.expr import Node
 
 _LAST = 8
 
 
-class RaisedResponse(MirroredReplaced):
+class RaisedResponse(Mirrored):
     """Randomized response read through an upper bound of its curve, nondecreasing up to order 8.
 
     ε(3), ε(5), ε(7) are raised until B(4), B(6), B(8) are nearly 0, and even orders where B would
@@ -28,6 +28,8 @@ class RaisedResponse(MirroredReplaced):
     """
 
     name = "without replacement, a raised curve"
+    names = ("P, x' sampled", "R, x alone")
+    about = "SubsampleWithoutReplacement"
     orders = (_LAST,)
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:

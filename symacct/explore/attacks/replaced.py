@@ -12,17 +12,17 @@ from symacct.claims import Kind
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Pair
 from symacct.explore.attacks.noise import whole_number
-from symacct.explore.attacks.poisson import (
-    Attained,
-    Mirrored,
-    PairSampled,
-    Pure,
-    ResponseAttained,
-)
+from symacct.explore.attacks.poisson import Attained, Mirrored, PairSampled, Pure, ResponseAttained
 from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed
 from symacct.expr import Node
 from symacct.mechanisms import TCDP
 from symacct.sums.refine import ball
+
+#: Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is.
+ALL_BUT_ONE = {
+    "about": "SubsampleWithoutReplacement",
+    "names": ("P, x' sampled", "R, x alone"),
+}
 
 
 class Replaced(Scheme):
@@ -78,31 +78,6 @@ class PureReplaced(Pure, Replaced):
     name = "without replacement, pure DP"
 
 
-class AllButOne:
-    """Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is."""
-
-    names: tuple[str, ...] = ("P, x' sampled", "R, x alone")
-    about = "SubsampleWithoutReplacement"
-
-
-class ReplacedAttained(AllButOne, Attained):
-    """The curve is D_l(P‖R), attained by the two datasets (WBK19 Prop. 11)."""
-
-    name = "without replacement, curve attained"
-
-
-class MirroredReplaced(AllButOne, Mirrored):
-    """A pair that reversing swaps."""
-
-    name = "without replacement, a pair that reversing swaps"
-
-
-class ResponseReplaced(AllButOne, ResponseAttained):
-    """Randomized response itself, at every record but one the other way round."""
-
-    name = "without replacement, randomized response attained"
-
-
 class TruncatedReplaced(Replaced):
     """P, Q and R against ρ-tCDP: D_α <= αε(∞)²/2 for ε(∞)-DP, so ρ is that, rounded up."""
 
@@ -120,9 +95,16 @@ class TruncatedReplaced(Replaced):
         return TCDP(Fraction(max(rho, 1), 10**9), 10**9)
 
 
-class PairReplaced(PairSampled):
-    """P and Q as a DistributionPair; all records alike but one."""
-
-    name = "without replacement, a pair in either role"
-    about = "SubsampleWithoutReplacement"
-    side = Kind.LOWER
+SCHEMES: tuple[Scheme, ...] = (
+    Replaced(),
+    TwoOfThree(),
+    PureReplaced(),
+    Mirrored().called("without replacement, a pair that reversing swaps", **ALL_BUT_ONE),
+    # The curve is D_l(P‖R), as in WBK19 Prop. 11.
+    Attained().called("without replacement, curve attained", **ALL_BUT_ONE),
+    ResponseAttained().called("without replacement, randomized response attained", **ALL_BUT_ONE),
+    TruncatedReplaced(),
+    PairSampled().called(
+        "without replacement, a pair in either role", about=Replaced.about, side=Kind.LOWER
+    ),
+)

@@ -7,7 +7,9 @@ neighbouring pairs, a lower one with the curve of the pair that is said to attai
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from flint import arb
@@ -17,14 +19,7 @@ from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
 from symacct.evaluation import Evaluation
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
-from symacct.explore.attacks.finite import (
-    Candidates,
-    FiniteLaws,
-    Law,
-    Pair,
-    divergence,
-    fractions,
-)
+from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair, divergence, fractions
 from symacct.expr import Node, kinds
 
 #: The relation that each sampling's neighbours are of, where nothing else is said.
@@ -109,6 +104,12 @@ class Scheme:
     def surely_admits(self, c: Candidates, alpha: Order) -> bool:
         """Does the exact candidate meet them, proved?"""
         return bool(np.all(self.admits(c, alpha)))
+
+    def called(self, name: str, **words: object) -> Self:
+        """The same scheme under another name, with these words changed: its side, the operation."""
+        other = copy(self)
+        vars(other).update(words, name=name)
+        return other
 
     # --- what the bound reads
 

@@ -6,34 +6,12 @@ A new operation needs a scheme in this list: see `Scheme` for what one has to sa
 from __future__ import annotations
 
 from symacct.claims import ADD_REMOVE, EITHER, Kind
+from symacct.explore.attacks import crossed, poisson, replaced
 from symacct.explore.attacks.averages import Averages
-from symacct.explore.attacks.crossed import CROSSED
 from symacct.explore.attacks.noise import NOISES
 from symacct.explore.attacks.operations import Adaptive, Chain, Channel, Copies, Itself, Product
-from symacct.explore.attacks.poisson import (
-    Attained,
-    Mirrored,
-    MirroredAttained,
-    OneRecord,
-    PairSampled,
-    PairSampledAttained,
-    PureRecord,
-    RecordRemoved,
-    ResponseAttained,
-    SkewedRight,
-    TwoRecords,
-)
+from symacct.explore.attacks.poisson import SkewedRight
 from symacct.explore.attacks.raised import RaisedCurve
-from symacct.explore.attacks.replaced import (
-    MirroredReplaced,
-    PairReplaced,
-    PureReplaced,
-    Replaced,
-    ReplacedAttained,
-    ResponseReplaced,
-    TruncatedReplaced,
-    TwoOfThree,
-)
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
 from symacct.explore.attacks.thresholds import NoisyAnswer, NoisyLaws, NormalTriangle, Threshold
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
@@ -42,25 +20,9 @@ from symacct.theory import Theorem
 _SAMPLINGS = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 SCHEMES: tuple[Scheme, ...] = (
-    OneRecord(),
-    RecordRemoved(),
-    TwoRecords(),
-    Mirrored(),
-    PureRecord(),
-    Attained(),
-    MirroredAttained(),
-    ResponseAttained(),
-    PairSampled(),
-    PairSampledAttained(),
-    Replaced(),
-    TwoOfThree(),
-    PureReplaced(),
-    MirroredReplaced(),
-    ReplacedAttained(),
-    ResponseReplaced(),
-    TruncatedReplaced(),
-    PairReplaced(),
-    *CROSSED,
+    *poisson.SCHEMES,
+    *replaced.SCHEMES,
+    *crossed.SCHEMES,
     NormalTriangle(),
     *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
     *(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import cycle
 
@@ -12,7 +11,7 @@ import numpy as np
 from symacct.arithmetic import Number
 from symacct.claims import Kind
 from symacct.exact import INFINITY, Order
-from symacct.explore.attacks.climb import Found, Ruler, climb, suitable
+from symacct.explore.attacks.climb import Found, Ruler, Task, climb
 from symacct.explore.attacks.decide import decide
 from symacct.explore.attacks.outcome import Trial
 from symacct.explore.attacks.scheme import Scheme
@@ -27,25 +26,17 @@ _VIOLATION = 1e-9  # a float64 score above which a proof is tried at once
 _CHECKED = 24  # candidates taken from the search to the proof
 
 
-@dataclass(frozen=True)
-class Task:
-    """One statement, one scheme, one order, one side."""
-
-    theorem: Theorem
-    scheme: Scheme
-    alpha: Order
-    side: Kind
-
-
 def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]:
     """Every scheme that makes mechanisms the theorem speaks of, at every order it speaks of."""
     sides = {Kind.EXACT: (Kind.UPPER, Kind.LOWER)}.get(theorem.kind, (theorem.kind,))
     for scheme in chosen if chosen is not None else attacking(theorem):
         side = theorem.kind if chosen is not None else scheme.side
         orders = scheme.orders or (_WHOLE if theorem.orders.whole else (*_REAL, INFINITY))
-        spoken = [alpha for alpha in orders if covers(theorem.orders, alpha)]
-        if side in sides and spoken and suitable(theorem, scheme, spoken[0]):
-            yield from (Task(theorem, scheme, alpha, side) for alpha in spoken)
+        asked = [
+            Task(theorem, scheme, alpha, side) for alpha in orders if covers(theorem.orders, alpha)
+        ]
+        if side in sides and asked and asked[0].suitable:
+            yield from asked
 
 
 class Search:
@@ -83,7 +74,7 @@ class Search:
     def _take_turn(self, task: Task) -> int:
         """One climb; what it counts of the budget."""
         if task not in self.rulers:
-            self.rulers[task] = Ruler(task.theorem, task.scheme, task.alpha, task.side)
+            self.rulers[task] = Ruler(task)
         ruler = self.rulers[task]
         found, tried = climb(ruler, self.rng, self._rounds())
         self.tried[task.scheme.name] = self.tried.get(task.scheme.name, 0) + tried
@@ -111,13 +102,7 @@ class Search:
         """Decide the candidate, from the smallest fractions on where a violation is in sight."""
         hopeful = found.score > _VIOLATION
         for denominator in _DENOMINATORS if hopeful else _DENOMINATORS[-1:]:
-            trial = decide(
-                task.theorem,
-                task.scheme,
-                found.candidate.one(0, denominator),
-                task.alpha,
-                task.side,
-            )
+            trial = decide(task, found.candidate.one(0, denominator))
             if trial is None:
                 continue
             if trial.verdict == "refuted":

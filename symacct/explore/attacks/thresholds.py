@@ -21,10 +21,7 @@ from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
 
-_SAMPLING = {
-    "PoissonSubsample": "Poisson",
-    "SubsampleWithoutReplacement": "without replacement",
-}
+_SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
 
 
 @dataclass(frozen=True)
