@@ -94,7 +94,7 @@ class CodeArithmetic:
         value = exact(value)
         if isinstance(value, Fraction):
             return Traced.of(value)
-        result = evaluate(self, value, self.arguments)
+        result: Traced = evaluate(self, value, self.arguments)
         if value in self.rates:
             return Traced(result.as_plain(), low=max(result.low, 0.0), high=1.0)
         return result
