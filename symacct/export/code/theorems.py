@@ -22,7 +22,7 @@ from symacct.convexity import lower_hull
 from symacct.errors import DomainError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Exact
-from symacct.export.code.context import _MOST_TERMS, CodeArithmetic, CodeCurve
+from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
 from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged, nearest
 from symacct.mechanisms import DistributionPair, Gaussian
@@ -36,6 +36,7 @@ from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
 
 Lowered = Callable[..., Traced]
+Term = Callable[[Traced], Operand]
 
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
@@ -60,12 +61,7 @@ def form(*names: str) -> Callable[[Lowered], Lowered]:
 
 
 def mixed(
-    ctx: CodeArithmetic,
-    alpha: Traced,
-    u: Operand,
-    v: Operand,
-    term: Callable[[Traced], Operand],
-    first: int,
+    ctx: CodeArithmetic, alpha: Traced, u: Traced, v: Traced, term: Term, first: int
 ) -> Traced:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
     if ctx.is_zero(u):
@@ -163,10 +159,10 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | 
 def _check_grid(order: int, sigma: float) -> None:
     """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
     found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
-    if found > _MOST_TERMS:
+    if found > MOST_TERMS:
         raise UntraceableError(
             f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
-            f"{_MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
+            f"{MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
         )
 
 
