@@ -27,7 +27,8 @@ from symacct import (
 from symacct.export.document import paper
 from symacct.export.latex import inline, latex
 from symacct.export.latex_names import NAMING_COMMANDS, symbol_latex
-from symacct.export.latex_printer import WIDTH, width_of
+from symacct.export.latex_printer import WIDTH
+from symacct.export.latex_width import width_of
 from tests import outputs
 from tests.symbolic import (
     ALPHA,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -74,20 +75,10 @@ def paper(
         _section("Formula", _formula(display, display.formulas[0].claim)),
         _section("Theorems", _theorems(theorems, m)),
     ]
-    numbers = _with_values(m, values)
+    given = doors.mapping(values, "paper, values", "{'sigma': 5}")
+    numbers = _with_values(m, given)
     if not numbers.free_symbols:
-        parts.append(
-            _section(
-                "Values",
-                _values(
-                    numbers,
-                    alphas,
-                    by,
-                    digits,
-                    doors.mapping(values, "paper, values", "{'sigma': 5}"),
-                ),
-            )
-        )
+        parts.append(_section("Values", _values(numbers, alphas, by, digits, given)))
         if delta is not None:
             found = numbers.epsilon(delta, by=by)
             parts.append(_guarantee(found, digits))
@@ -95,9 +86,8 @@ def paper(
     return "\n".join([*_preamble(), *parts, *_bibliography(sources), r"\end{document}", ""])
 
 
-def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric] | None) -> Node:
+def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
     """The node with numbers put in; all of them, if any."""
-    values = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = m.subs(values) if values else m
     if values and numbers.free_symbols:
         left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
@@ -167,11 +157,10 @@ def _letter(name: str) -> str:
 
 def _value(value: object, printer: Printer) -> str | None:
     """A parameter in mathematics; None for what is no number."""
-    if isinstance(value, sympy.Expr):
-        return printer.doprint(value)
     if isinstance(value, float):
         return r"\infty"
-    return printer.doprint(expression(value)) if hasattr(value, "numerator") else None
+    number = isinstance(value, int | Fraction | sympy.Expr)
+    return str(printer.doprint(expression(value))) if number else None
 
 
 def _formula(display: Display, claim: Claim) -> Iterator[str]:

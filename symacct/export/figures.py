@@ -28,7 +28,7 @@ def figure(table: Table) -> Figure:
     Values are float64 rounded in their sound direction; ∞ and open cells are left out. Raises
     DomainError where nothing finite and positive is left, MissingPackageError without matplotlib.
     """
-    drawn = matplotlib_module().figure.Figure(figsize=(4.5, 3), layout="constrained")
+    drawn: Figure = matplotlib_module().figure.Figure(figsize=(4.5, 3), layout="constrained")
     axes = drawn.add_subplot(xscale="log", yscale="log", xlabel=r"order $\alpha$")
     axes.set_ylabel(r"$\epsilon(\alpha)$")
     for column in table.columns:

@@ -17,7 +17,8 @@ from symacct.errors import DomainError, SymacctError
 from symacct.exact import INFINITY, Numeric
 from symacct.export.formula import named_formulas
 from symacct.export.latex_names import SymbolNames
-from symacct.export.latex_printer import WIDTH, Printer, bracketed, width_of
+from symacct.export.latex_printer import WIDTH, Printer, bracketed
+from symacct.export.latex_width import width_of
 from symacct.export.writing import REAL, WHOLE
 from symacct.expr import Node
 from symacct.symbols import alpha as ALPHA

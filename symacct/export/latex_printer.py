@@ -7,7 +7,7 @@ what differs from SymPy's own printer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import sympy
@@ -16,12 +16,18 @@ from sympy.printing.latex import LatexPrinter
 
 from symacct.exact import text
 from symacct.export.latex_names import SymbolNames
+from symacct.export.latex_width import width_of
 
 #: Width of a line, in the widths of a letter: what the text of an article leaves room for.
 WIDTH = 56
 #: What is no wider than this is not left alone on a line.
 _STUB = 12
 _TALL = re.compile(r"\\(frac|sum|int|binom|begin|sqrt)\b")
+
+
+def _applied(name: str, place: int = 0) -> Callable[..., str]:
+    """The method that prints a function of this name and the argument at a place."""
+    return lambda self, e, exp=None: f"{name}{bracketed(self._print(e.args[place]))}"
 
 
 class Printer(LatexPrinter):
@@ -48,9 +54,6 @@ class Printer(LatexPrinter):
         sign = "- " if number.p < 0 else ""
         return rf"{sign}\frac{{{top.lstrip('-')}}}{{{bottom}}}"
 
-    def _print_Infinity(self, e: sympy.Expr) -> str:  # noqa: N802
-        return r"\infty"
-
     def _print_AppliedUndef(self, e: sympy.Expr) -> str:  # noqa: N802
         letter, _, number = e.func.__name__.partition("_")
         name = rf"\{letter}" if len(letter) > 1 else letter
@@ -60,14 +63,9 @@ class Printer(LatexPrinter):
     def _print_Function(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
         return self._print_AppliedUndef(e)
 
-    def _print_log(self, e: sympy.Expr, exp: str | None = None) -> str:
-        return rf"\log{bracketed(self._print(e.args[0]))}"
-
-    def _print_loggamma(self, e: sympy.Expr, exp: str | None = None) -> str:
-        return rf"\log\Gamma{bracketed(self._print(e.args[0]))}"
-
-    def _print_polygamma(self, e: sympy.Expr, exp: str | None = None) -> str:
-        return rf"\psi{bracketed(self._print(e.args[1]))}"
+    _print_log = _applied(r"\log")
+    _print_loggamma = _applied(r"\log\Gamma")
+    _print_polygamma = _applied(r"\psi", 1)
 
     def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
         base, exponent = as_power(e)
@@ -94,13 +92,14 @@ class Printer(LatexPrinter):
         return bracketed(self._print(e.args[0]), "|")
 
     def _print_Min(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
-        return rf"\min{bracketed(self._listed(e.args), '{')}"
+        listed = r",\, ".join(map(self._print, in_order(e.args)))
+        return f"{self._choice(e)}{bracketed(listed, '{')}"
 
-    def _print_Max(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
-        return rf"\max{bracketed(self._listed(e.args), '{')}"
+    _print_Max = _print_Min  # noqa: N815
 
-    def _listed(self, es: Iterable[sympy.Expr]) -> str:
-        return r",\, ".join(map(self._print, in_order(es)))
+    @staticmethod
+    def _choice(e: sympy.Expr) -> str:
+        return r"\max" if isinstance(e, sympy.Max) else r"\min"
 
     def _print_Piecewise(self, e: sympy.Expr) -> str:  # noqa: N802
         rows = [
@@ -109,10 +108,6 @@ class Printer(LatexPrinter):
             for value, condition in e.args
         ]
         return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
-
-    def _print_Relational(self, e: sympy.Expr) -> str:  # noqa: N802
-        signs = {"<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq", "==": "=", "!=": r"\neq"}
-        return f"{self._print(e.lhs)} {signs[e.rel_op]} {self._print(e.rhs)}"
 
     # --- sums and integrals
 
@@ -221,7 +216,7 @@ class Printer(LatexPrinter):
         """In a script or an exponent, where fractions are slashes."""
         before, self._in_script = self._in_script, True
         try:
-            return self._print(e)
+            return str(self._print(e))
         finally:
             self._in_script = before
 
@@ -276,8 +271,7 @@ class Printer(LatexPrinter):
 
     def _lines_of_choice(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """min{ … } with as many of its arguments on a line as it holds."""
-        name = r"\max" if isinstance(e, sympy.Max) else r"\min"
-        found = [rf"{name} \biggl\{{ "]
+        found = [rf"{self._choice(e)} \biggl\{{ "]
         last = in_order(e.args)[-1]
         for argument in in_order(e.args):
             mark = r" \biggr\}" if argument is last else ",\\; "
@@ -357,7 +351,8 @@ def _with_root_of_two_pi(
 def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     """Base and exponent; e^{k log x} is x^k."""
     if not isinstance(e, sympy.exp):
-        return e.as_base_exp()
+        base, exponent = e.as_base_exp()
+        return base, exponent
     logs = [one for one in sympy.Mul.make_args(e.args[0]) if isinstance(one, sympy.log)]
     return (logs[0].args[0], e.args[0] / logs[0]) if len(logs) == 1 else (sympy.E, e.args[0])
 
@@ -424,65 +419,3 @@ def bracketed(text: str, opening: str = "(") -> str:
 
 
 _BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}"), "|": (r"\lvert", r"\rvert")}
-
-
-# --- how wide a formula is
-
-_PIECE = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\s+|.")
-_WIDE = {"log": 2.8, "min": 3.6, "max": 3.6, "sum": 2.4, "int": 1.6, "quad": 2, "qquad": 4}
-_NONE = {"left", "right", "biggl", "biggr", "mathcal", "mathrm", "text", "displaystyle", "begin"}
-_SPACED = set("+-=<>") | {r"\leq", r"\geq", r"\neq", r"\cdot", r"\times"}
-
-
-def width_of(tex: str) -> float:
-    """The width of a line of mathematics, in the widths of a letter; scripts count two thirds."""
-    return _Widths(_PIECE.findall(tex)).row()
-
-
-class _Widths:
-    def __init__(self, pieces: list[str]) -> None:
-        self.pieces = pieces
-        self.place = 0
-
-    def row(self) -> float:
-        total = 0.0
-        while self.place < len(self.pieces) and self.pieces[self.place] != "}":
-            total += self.one()
-        return total
-
-    def group(self) -> float:
-        while self.pieces[self.place].isspace():
-            self.place += 1
-        if self.pieces[self.place] != "{":
-            return self.one()
-        self.place += 1
-        inside = self.row()
-        self.place += 1
-        return inside
-
-    def one(self) -> float:
-        piece = self.pieces[self.place]
-        if piece == "{":
-            return self.group()
-        self.place += 1
-        if piece.isspace():
-            return 0
-        if piece in ("^", "_"):
-            return self.group() * 2 / 3
-        name = piece[1:] if piece[0] == "\\" else ""
-        if name == "frac":
-            return max(self.group(), self.group()) + 0.5
-        if name == "binom":
-            return max(self.group(), self.group()) * 0.8 + 1.6
-        if name in ("sum", "int"):
-            return self.limits(_WIDE[name])
-        if piece in _SPACED:
-            return 2.2
-        return 0 if name in _NONE else _WIDE.get(name, 1)
-
-    def limits(self, width: float) -> float:
-        """A sign with limits above and below it."""
-        while self.place < len(self.pieces) and self.pieces[self.place] in ("^", "_"):
-            self.place += 1
-            width = max(width, self.group() * 2 / 3)
-        return width

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import sympy
@@ -80,8 +81,10 @@ class WritingArithmetic(SymbolicArithmetic):
 def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differences:
     """B(ε,l) as a name where names are used, else the sum itself."""
     if not ctx.names.differences:
-        return differences.dispatch(SymbolicArithmetic)(ctx, eps, orders)
-    return ctx.names.function(Named(eps.node, eps.evaluation.by, "B"))
+        plain: Differences = differences.dispatch(SymbolicArithmetic)(ctx, eps, orders)
+        return plain
+    named: Differences = ctx.names.function(Named(eps.node, eps.evaluation.by, "B"))
+    return named
 
 
 class Writing(Evaluation):
@@ -105,22 +108,28 @@ class Writing(Evaluation):
 
     def body(self, node: Node) -> NodeCurve:
         """The curve of the node itself, whatever its name."""
-        found = self._curves.get(node)
-        if found is None:
-            kind = WrittenLeaf if isinstance(node, Mechanism) else WrittenOperation
-            found = self._curves[node] = kind(self, node, {})  # type: ignore[arg-type]
-        return found
+        if node not in self._curves:
+            self._curves[node] = (
+                WrittenLeaf(self, node, {})
+                if isinstance(node, Mechanism)
+                else WrittenOperation(self, node, {})
+            )
+        return self._curves[node]
 
     def default(self) -> Writing:
         if self.by is None:
             return self
-        if self._default is None:
-            self._default = Writing(self.goal, None, self.names, self.ctx)
-        return self._default  # type: ignore[return-value]
+        return self._unpinned
+
+    @cached_property
+    def _unpinned(self) -> Writing:
+        return Writing(self.goal, None, self.names, self.ctx)
 
 
 class NamedCurve(NodeCurve):
     """A curve that is read by its name; at 1 and ∞ its value is short and stands itself."""
+
+    evaluation: Writing
 
     def __init__(
         self, evaluation: Writing, node: Node, values: Table, function: Callable[[Number], Number]
@@ -129,7 +138,7 @@ class NamedCurve(NodeCurve):
         self.function = function
 
     def compute(self, alpha: Order) -> Number:
-        body = self.evaluation.body(self.node)  # type: ignore[attr-defined]
+        body = self.evaluation.body(self.node)
         if isinstance(alpha, float) and alpha == INFINITY:
             return body(alpha)
         if isinstance(alpha, int) and alpha == 1 and has_formula(self.node):
@@ -140,7 +149,7 @@ class NamedCurve(NodeCurve):
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
     def claim(self, alpha: Order) -> Claim:
-        return self.evaluation.body(self.node).claim(alpha)  # type: ignore[attr-defined]
+        return self.evaluation.body(self.node).claim(alpha)
 
 
 class WrittenLeaf(LeafCurve):
@@ -165,21 +174,23 @@ class WrittenLeaf(LeafCurve):
 class WrittenOperation(OperationCurve):
     """The curve of an operation; a hull has a formula where numbers tell which chord it is."""
 
+    evaluation: Writing
+
     def compute(self, alpha: Order) -> Number:
         if isinstance(self.node, Convexify):
             (theorem,) = self.theorems(2)
-            self.evaluation.names.theorems[theorem.name] = theorem  # type: ignore[attr-defined]
+            self.evaluation.names.theorems[theorem.name] = theorem
             return _chord(self.evaluation.curve(self.node.mechanism), alpha, self.node)
         return super().compute(alpha)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         tau = dict(theorem.options).get("tau", 0)
-        if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:  # type: ignore[attr-defined]
+        if tau and isinstance(alpha, sympy.Expr) and alpha != self.evaluation.asked:
             raise OrderError(
                 f"{theorem.name} has a formula of its own below order {2 * tau}, and here it is "
                 f"read at the open order {alpha}; ask at a number, or pin another theorem"
             )
-        self.evaluation.names.theorems[theorem.name] = theorem  # type: ignore[attr-defined]
+        self.evaluation.names.theorems[theorem.name] = theorem
         return super().value_by(theorem, alpha)
 
 

@@ -115,7 +115,7 @@ def certain(e: Expr) -> arb:
     if isinstance(e, Num):
         if e.value == -math.inf:
             return arb("-inf")
-        return BALL.number(e.value)
+        return arb(BALL.number(e.value))
     assert isinstance(e, Op)  # noqa: S101  # constants are numbers and functions of them
     return _BALLS[e.name](*map(certain, e.args))
 

@@ -42,7 +42,7 @@ _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
 _TABLE_BITS = 160
 _LONGEST_TABLE = 10_000
-_MOST_TERMS = 200_000  # of a sum over a grid
+MOST_TERMS = 200_000  # of a sum over a grid
 #: Errors of a sum over a grid, in nats below its value.
 _FLOAT_NATS = 50
 
@@ -94,7 +94,7 @@ class CodeArithmetic:
         value = exact(value)
         if isinstance(value, Fraction):
             return Traced.of(value)
-        result = evaluate(self, value, self.arguments)
+        result: Traced = evaluate(self, value, self.arguments)
         if value in self.rates:
             return Traced(result.as_plain(), low=max(result.low, 0.0), high=1.0)
         return result
@@ -224,7 +224,7 @@ class CodeArithmetic:
         total = self.sum(term, 0, last)
         if variables(last.as_plain()) <= {"alpha"}:
             return total
-        return choose("<=", last, Traced.of(_MOST_TERMS), total, Traced.of(math.nan))
+        return choose("<=", last, Traced.of(MOST_TERMS), total, Traced.of(math.nan))
 
     def integral(self, value: Callable[[Traced], Traced], pieces: Traced) -> Traced:
         """∫_0^1 value(z) dz of a function smooth on equally many pieces, by Gauss–Legendre."""

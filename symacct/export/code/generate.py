@@ -97,7 +97,7 @@ class _Request:
         program = in_float64(self.traced(CodeArithmetic))
         machine = FloatMachine(program)
 
-        def epsilon(alpha: Order, given: Given) -> float:
+        def epsilon(alpha: Order, given: Given) -> Value:
             return machine.epsilon(float(alpha), given)
 
         result = self.measured(epsilon, orders(count, self.last, _DENSE), needed)
@@ -208,7 +208,7 @@ def _names(m: Node) -> dict[sympy.Symbol, str]:
 
 
 def _is_name(name: str) -> bool:
-    reserved = any(name in target.words for target in TARGETS.values())
+    reserved = any(name in target.words.split() for target in TARGETS.values())
     return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from symacct.arithmetic import Number
+from symacct.exact import Exact
 from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import (
     Call,
@@ -30,8 +32,8 @@ from symacct.export.code.ir import (
 from symacct.export.code.runtime import digits, plain
 from symacct.export.code.trace import Program
 
-Names = dict[str, Any]
-Compiled = Callable[[Names], Any]
+Names = dict[str, Number]
+Compiled = Callable[[Names], Number]
 
 _MOST_VALUES = 10**6  # remembered
 
@@ -55,14 +57,14 @@ class Machine:
 
     runtime: Any
 
-    def __init__(self, program: Program, constants: Mapping[str, Any]) -> None:
+    def __init__(self, program: Program, constants: Mapping[str, Exact | float]) -> None:
         self.program = program
         self.constants = constants
         self._compiled: dict[Expr, Compiled] = {}
-        self._values: dict[Any, Any] = {}
+        self._values: dict[tuple[object, ...], Number] = {}
         self._given: Names = {}
 
-    def epsilon(self, alpha: Any, given: Mapping[str, Any]) -> Any:
+    def epsilon(self, alpha: Number, given: Mapping[str, Exact | float]) -> Number:
         """ε at an order, for these values of the parameters left open; NaN for no answer."""
         named = {**self.constants, **{k: self.number(v) for k, v in given.items()}}
         if named != self._given or len(self._values) > _MOST_VALUES:
@@ -73,7 +75,7 @@ class Machine:
                 return self.number(math.nan)
         return self.call(self.program.main, self.number(alpha))
 
-    def call(self, name: str, alpha: Any) -> Any:
+    def call(self, name: str, alpha: Number) -> Number:
         """A function of the program at an order, remembered."""
         key = self.question(name, alpha)
         if key not in self._values:
@@ -85,7 +87,7 @@ class Machine:
             self._values[key] = value
         return self._values[key]
 
-    def question(self, name: str, alpha: Any) -> Any:
+    def question(self, name: str, alpha: Number) -> tuple[object, ...]:
         """What the value of a call depends on."""
         return name, alpha
 
@@ -95,11 +97,11 @@ class Machine:
             self._compiled[e] = self._compile(e)
         return self._compiled[e]
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Exact | float) -> Number:
         """A number of this machine."""
         raise NotImplementedError
 
-    def entry(self, table: str, index: Any) -> Any:
+    def entry(self, table: str, index: Number) -> Number:
         """An entry of a table."""
         raise NotImplementedError
 
@@ -157,7 +159,7 @@ class FloatMachine(Machine):
         super().__init__(program.program, {k: value for k, (value, _) in program.constants.items()})
         self.tables = program.tables
 
-    def number(self, value: Any) -> float:
+    def number(self, value: Exact | float) -> float:
         return float(value)
 
     def entry(self, table: str, index: float) -> float:
@@ -168,18 +170,18 @@ class FloatMachine(Machine):
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
 
-        def loop(names: Names) -> float:
+        def loop(names: Names) -> Number:
             names = dict(names)
             i, end = first(names), last(names)
             top, total, weight, scale = -math.inf, 0.0, 1.0, 0.0
             while i <= end:
                 names[index] = i
-                top, total = plain.add_exp(top, total, weight, log_term(names) + scale)
+                top, total = self.runtime.add_exp(top, total, weight, log_term(names) + scale)
                 i += 1.0
                 if ratio is not None:
                     names[index] = i
-                    weight, scale = plain.rescaled(weight * ratio(names), scale)
-            return top + plain.log(total)
+                    weight, scale = self.runtime.rescaled(weight * ratio(names), scale)
+            return top + self.runtime.log(total)
 
         return loop
 
@@ -192,7 +194,7 @@ class DigitsMachine(Machine):
     def __init__(self, program: Program) -> None:
         super().__init__(program, {})
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Exact | float) -> Number:
         if isinstance(value, float):
             return digits.mp.mpf(value)
         value = Fraction(value)
@@ -205,10 +207,10 @@ class DigitsMachine(Machine):
             return lambda names: +digits.mp.pi
         return super()._compile(e)
 
-    def question(self, name: str, alpha: Any) -> Any:
+    def question(self, name: str, alpha: Number) -> tuple[object, ...]:
         return name, alpha, digits.mp.prec
 
-    def entry(self, table: str, index: Any) -> Any:
+    def entry(self, table: str, index: Number) -> Number:
         return self.compiled(self.program.tables[table][int(index)])(self._given)
 
     def sum(self, e: Sum) -> Compiled:
@@ -216,40 +218,42 @@ class DigitsMachine(Machine):
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
 
-        def loop(names: Names) -> Any:
+        def loop(names: Names) -> Number:
             names = dict(names)
             i, end = first(names), last(names)
             total, weight = digits.mp.mpf(0), digits.mp.mpf(1)
             while i <= end:
                 names[index] = i
-                total += weight * digits.exp(log_term(names))
+                total += weight * self.runtime.exp(log_term(names))
                 i += 1
                 if ratio is not None:
                     names[index] = i
                     weight *= ratio(names)
-            return digits.log(total)
+            return self.runtime.log(total)
 
         return loop
 
-    def _values_given(self) -> tuple[Any, ...]:
+    def _values_given(self) -> tuple[Number, ...]:
         return tuple(self._given[name] for name in sorted(self._given))
 
     def special(self, e: Expr) -> Compiled:
         if isinstance(e, Difference):
             order = self.compiled(e.order)
 
-            def curve(i: Any, *given: Any) -> Any:
+            def curve(i: Number, *given: Number) -> Number:
                 return self.call(e.function, i)
 
-            return lambda names: digits.log_difference(curve, self._values_given(), order(names))
+            return lambda names: self.runtime.log_difference(
+                curve, self._values_given(), order(names)
+            )
         assert isinstance(e, Quadrature)  # noqa: S101  # there are only these two
         pieces, log_term = self.compiled(e.pieces), self.compiled(e.log_term)
-        return lambda names: digits.log_integral(
+        return lambda names: self.runtime.log_integral(
             lambda z: log_term({**names, e.index.name: z}), pieces(names)
         )
 
 
-def order_kind(alpha: Any) -> str:
+def order_kind(alpha: Number) -> str:
     """The class of orders that decides which case of a function answers."""
     if alpha == 1:
         return "one"

@@ -256,7 +256,7 @@ def _fraction(x: Value) -> Fraction:
     if isinstance(x, float):
         return Fraction(x)
     sign, mantissa, exponent, _ = x._mpf_
-    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
@@ -271,7 +271,7 @@ def _certified(
 ) -> Enclosure | SymacctError:
     """The enclosure, or the reason why there is none."""
     try:
-        answer = accountant.rdp(m, alpha, by=by)
+        answer: Enclosure = accountant.rdp(m, alpha, by=by)
     except SymacctError as error:
         return error
     if not answer.certified and answer.claim.certified:
@@ -310,18 +310,10 @@ def _at(alpha: Order, given: Given) -> str:
 
 def _watched(pairs: list[Pair]) -> Iterator[Pair]:
     """The pairs one by one, with a bar on a terminal once it has taken two seconds."""
-    screen, start, done = Console(stderr=True), time.monotonic(), 0
-    rest = iter(pairs)
-    for pair in rest:
-        yield pair
-        done += 1
-        if screen.is_terminal and time.monotonic() - start > _QUIET_SECONDS:
-            break
-    else:
-        return
-    with Progress(console=screen, transient=True) as progress:
-        task = progress.add_task("comparing with certified values", total=len(pairs))
-        for pair in rest:
-            progress.update(task, completed=done)
+    screen, start = Console(stderr=True), time.monotonic()
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("comparing with certified values", total=len(pairs), visible=False)
+        for pair in pairs:
             yield pair
-            done += 1
+            late = time.monotonic() - start > _QUIET_SECONDS
+            progress.update(task, advance=1, visible=late)

@@ -23,7 +23,7 @@ from symacct.convexity import lower_hull
 from symacct.errors import DomainError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Exact
-from symacct.export.code.context import _MOST_TERMS, CodeArithmetic, CodeCurve
+from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
 from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged, nearest
 from symacct.mechanisms import DistributionPair, Gaussian
@@ -38,6 +38,7 @@ from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
 
 Lowered = Callable[..., Traced]
+Term = Callable[[Traced], Operand]
 
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
@@ -62,12 +63,7 @@ def form(*names: str) -> Callable[[Lowered], Lowered]:
 
 
 def mixed(
-    ctx: CodeArithmetic,
-    alpha: Traced,
-    u: Operand,
-    v: Operand,
-    term: Callable[[Traced], Operand],
-    first: int,
+    ctx: CodeArithmetic, alpha: Traced, u: Traced, v: Traced, term: Term, first: int
 ) -> Traced:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
     if ctx.is_zero(u):
@@ -93,7 +89,7 @@ def _(ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand) -> Tra
     end = ctx.minimum(alpha, ctx.max_order)
 
     def term(j: Traced) -> Traced:
-        return ternary_power(ctx, cast(RDPCurve, eps), spread, difference, j)
+        return Traced.of(ternary_power(ctx, cast(RDPCurve, eps), spread, difference, j))
 
     start = ctx.binomial(alpha, 2) * gamma**2
     total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))
@@ -159,16 +155,16 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | 
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
         _check_grid(ctx.max_order, nearest(scale.exact))
-    return by_quadrature(ctx, mechanism, gamma, alpha)
+    return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
 
 
 def _check_grid(order: int, sigma: float) -> None:
     """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
     found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
-    if found > _MOST_TERMS:
+    if found > MOST_TERMS:
         raise UntraceableError(
             f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
-            f"{_MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
+            f"{MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
         )
 
 
@@ -252,24 +248,28 @@ def _truncated_orders(
     yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
 
 
-REGIMES = {
-    "MTZ19-T11": Regime(_rate_and_noise, _few_and_noisy, _closed_form_orders),
-    "ACG16-L3": Regime(_rate_and_noise, _fewer_than_noise, _moments_orders),
-    "BDRS18-T11": Regime(_stated, _truncated_well, _truncated_orders),
-}
+def within(name: str, regime: Regime) -> Callable[[Callable[..., Traced]], Lowered]:
+    """Register the decorated (ctx, α, quantities) ↦ ε′(α) as a theorem's form, in its regime."""
 
+    def register(bound: Callable[..., Traced]) -> Lowered:
+        @form(name)
+        def where_it_holds(
+            ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+        ) -> Traced:
+            given = [ctx.number(quantity) for quantity in regime.quantities(node)]
+            if ctx.is_zero(given[0]):  # the rate
+                return Traced.of(0)
+            asked = [*regime.of_order(ctx, *given, alpha)]
+            # Numbers were asked for theirs before; what is open is asked where the code runs.
+            asked += regime.of_node(ctx, *given) if node.free_symbols else []
+            value = bound(ctx, alpha, *given)
+            for one in asked:
+                value = _where(ctx, one.left, one.right, value)
+            return value
 
-def where_it_holds(
-    ctx: CodeArithmetic, theorem: Theorem, node: Sampling, alpha: Traced, value: Traced
-) -> Traced:
-    """`value` where the theorem's conditions hold, those on parameters where some are open."""
-    regime = REGIMES[theorem.name]
-    given = [ctx.number(quantity) for quantity in regime.quantities(node)]
-    asked = [*regime.of_order(ctx, *given, alpha)]
-    asked += regime.of_node(ctx, *given) if node.free_symbols else []
-    for one in asked:
-        value = _where(ctx, one.left, one.right, value)
-    return value
+        return where_it_holds
+
+    return register
 
 
 def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
@@ -286,25 +286,15 @@ def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> T
     return choose("<=", left, right, value, NO_ANSWER)
 
 
-@form("MTZ19-T11")
-def gaussian_closed_form(
-    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
-) -> Traced:
+@within("MTZ19-T11", Regime(_rate_and_noise, _few_and_noisy, _closed_form_orders))
+def gaussian_closed_form(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """2q²α/σ²"""
-    q, sigma = map(ctx.number, _rate_and_noise(node))
-    if ctx.is_zero(q):
-        return Traced.of(0)
-    return where_it_holds(ctx, theorem, node, alpha, 2 * q**2 * alpha / sigma**2)
+    return 2 * q**2 * alpha / sigma**2
 
 
-@form("ACG16-L3")
-def moments_accountant(
-    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
-) -> Traced:
+@within("ACG16-L3", Regime(_rate_and_noise, _fewer_than_noise, _moments_orders))
+def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """The lemma's sum, all of its terms positive."""
-    q, sigma = map(ctx.number, _rate_and_noise(node))
-    if ctx.is_zero(q):
-        return Traced.of(0)
     keep, lam = 1 - q, alpha - 1
 
     def term(t: Traced) -> Traced:
@@ -316,19 +306,15 @@ def moments_accountant(
 
     start = ctx.binomial(alpha, 3)
     total = start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
-    value = (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
-    return where_it_holds(ctx, theorem, node, alpha, value)
+    return (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
 
 
-@form("BDRS18-T11")
+@within("BDRS18-T11", Regime(_stated, _truncated_well, _truncated_orders))
 def truncated_bound(
-    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+    ctx: CodeArithmetic, alpha: Traced, s: Traced, rho: Traced, omega: Traced
 ) -> Traced:
     """13 s²ρα"""
-    s, rho, _ = map(ctx.number, _stated(node))
-    if ctx.is_zero(s):
-        return Traced.of(0)
-    return where_it_holds(ctx, theorem, node, alpha, 13 * s**2 * rho * alpha)
+    return 13 * s**2 * rho * alpha
 
 
 # --- the projection

@@ -10,16 +10,16 @@ from typing import Any
 
 import sympy
 
-from symacct.arithmetic import SymbolicArithmetic
+from symacct.arithmetic import Number, SymbolicArithmetic
 from symacct.claims import Kind
 from symacct.errors import DomainError, LimitError, SymacctError
 from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY
+from symacct.exact import INFINITY, Order
 from symacct.export.code import leaves
 from symacct.export.code import triples as _triples  # noqa: F401  # puts its forms on the list
 from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
-from symacct.export.code.number import Traced, UntraceableError
+from symacct.export.code.number import Operand, Traced, UntraceableError
 from symacct.export.code.theorems import FORMS
 from symacct.expr import Node
 from symacct.mechanisms import Curve
@@ -33,7 +33,7 @@ _ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
 ALPHA = Var("alpha")
 
 #: What decides which theorem speaks of an order, with an order of each kind, and α there.
-CLASSES: dict[str, tuple[Any, Any]] = {
+CLASSES: dict[str, tuple[Order, Operand]] = {
     "one": (1, 1),
     "infinite": (INFINITY, INFINITY),
     "whole": (3, Traced(ALPHA, low=2.0)),
@@ -83,7 +83,7 @@ class TracedCurve:
         self.real = evaluation.curve(node)
         self._derived: dict[str, dict[Any, Any]] = {}
 
-    def __call__(self, alpha: Any) -> Traced:
+    def __call__(self, alpha: Operand) -> Traced:
         if isinstance(alpha, float) and alpha == INFINITY:
             return self.value("infinite")
         return Traced(Call(self.function_name(), Traced.of(alpha).as_plain()), low=0.0)
@@ -120,7 +120,7 @@ class TracedCurve:
             best = self.tracer.ctx.maximum
         return best(*values) if len(values) > 1 else values[0]
 
-    def _of_mechanism(self, mechanism: Mechanism, alpha: Any) -> Traced:
+    def _of_mechanism(self, mechanism: Mechanism, alpha: Operand) -> Traced:
         ctx = self.tracer.ctx
         if isinstance(mechanism, Curve) and not mechanism.is_formula:
             raise DomainError(
@@ -131,9 +131,9 @@ class TracedCurve:
             return Traced.of(mechanism.at_one(ctx))
         if isinstance(alpha, float):
             return Traced.of(mechanism.at_infinity(ctx))
-        return Traced.of(leaves.curve(mechanism, ctx)(alpha))
+        return Traced.of(leaves.curve(mechanism, ctx)(Traced.of(alpha)))
 
-    def _by(self, theorem: Theorem, alpha: Any) -> Any:
+    def _by(self, theorem: Theorem, alpha: Operand) -> Number:
         """The bound of one theorem."""
         ctx, eps = self.tracer.ctx, self._read(theorem)
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
@@ -149,7 +149,7 @@ class TracedCurve:
             }
         return theorem.bound(ctx, eps, alpha, **parameters, **dict(theorem.options))
 
-    def _read(self, theorem: Theorem) -> Any:
+    def _read(self, theorem: Theorem) -> TracedCurve | tuple[TracedCurve, ...]:
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
             return self.tracer.curve(self.node, self.evaluation.default())

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from symacct.export.code.ir import (
@@ -72,7 +73,7 @@ class Writer:
     #: Is its precision known only when the code runs?
     digits: ClassVar[bool] = False
     #: Words that no argument may be named by.
-    words: ClassVar[frozenset[str]] = frozenset()
+    words: ClassVar[str] = ""
     infix: ClassVar[dict[str, tuple[str, int]]] = INFIX
     #: How it writes "and", a choice, an entry of a table.
     both = " and "
@@ -143,7 +144,7 @@ class Writer:
         """A function applied."""
         return f"{name}({', '.join(arguments)})"
 
-    def number(self, value: Any) -> tuple[str, int]:
+    def number(self, value: Fraction | float) -> tuple[str, int]:
         """A literal, and how tightly it binds."""
         value = float(value)
         if math.isnan(value):

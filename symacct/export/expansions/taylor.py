@@ -18,7 +18,7 @@ from flint import arb, arb_series
 from symacct.amplification.sampled_pairs import _expectation
 from symacct.amplification.ternary import differences
 from symacct.arithmetic.ball import BALL, precision
-from symacct.arithmetic.context import PlainGaps
+from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
@@ -26,7 +26,7 @@ from symacct.rdp_curve import RDPCurve
 from symacct.sums.binomial import Terms, binomial_sum
 
 #: A ball, or a Taylor series of balls.
-Taylor: TypeAlias = arb | arb_series
+Taylor: TypeAlias = Number
 
 
 class Unproved(Exception):  # never leaves this package: there is then no remainder

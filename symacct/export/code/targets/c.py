@@ -8,7 +8,7 @@ from typing import ClassVar
 from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import Expr
 from symacct.export.code.source import Facts, blocks, float_constants, float_tables, needed
-from symacct.export.code.trace import Function
+from symacct.export.code.trace import Function, Program
 from symacct.export.code.writer import (
     INFIX,
     Loop,
@@ -24,13 +24,10 @@ class CWriter(Writer):
 
     name = "c"
     language = "C99, <math.h> only"
-    words: ClassVar[frozenset[str]] = frozenset(
-        re.findall(
-            r"\w+",
-            "auto break case char const continue default do double else enum extern float for goto "
-            "if inline int long register restrict return short signed sizeof static struct switch "
-            "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a",
-        )
+    words: ClassVar[str] = (
+        "auto break case char const continue default do double else enum extern float for goto "
+        "if inline int long register restrict return short signed sizeof static struct switch "
+        "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a"
     )
     nan = "NAN"
     infinity = "INFINITY"
@@ -80,8 +77,8 @@ double rdp_with_margin({takes}) {{
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def __init__(self, program: object) -> None:
-        super().__init__(program)  # type: ignore[arg-type]
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
         self.declared: list[str] = []
 
     def signature(self, name: str, names: list[str]) -> str:

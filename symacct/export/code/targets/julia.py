@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from symacct.export.code.constants import FloatProgram
@@ -24,13 +23,10 @@ class JuliaWriter(PythonWriter):
 
     name = "julia"
     language = "Julia, Base only"
-    words: ClassVar[frozenset[str]] = frozenset(
-        re.findall(
-            r"\w+",
-            "baremodule begin break catch const continue do else elseif end export false finally "
-            "for function global if import let local macro module quote return struct true try "
-            "using while epsilon",
-        )
+    words: ClassVar[str] = (
+        "baremodule begin break catch const continue do else elseif end export false finally "
+        "for function global if import let local macro module quote return struct true try "
+        "using while epsilon"
     )
     keyword = "function"
     nan = "NaN"

@@ -71,7 +71,7 @@ class MpmathWriter(PythonWriter):
         ]
         return joined(parts)
 
-    def number(self, value: Any) -> tuple[str, int]:
+    def number(self, value: Fraction | float) -> tuple[str, int]:
         if isinstance(value, float):
             return super().number(value)
         value = Fraction(value)

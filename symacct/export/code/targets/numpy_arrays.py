@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from symacct.export.code.constants import FloatProgram
 from symacct.export.code.source import (
-    Facts,
-    comment,
     conditions,
-    float_constants,
-    float_tables,
-    joined,
-    needed,
-    python_functions,
 )
-from symacct.export.code.targets.python import PythonWriter, settings, with_margin
+from symacct.export.code.targets.python import PythonWriter
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import branches, indented, one_line
 
@@ -28,6 +20,9 @@ class NumpyWriter(PythonWriter):
     nan = "np.nan"
     infinity = "np.inf"
     logarithm = "np.log"
+    imports = "import numpy as np"
+    runtime = "vector.py"
+    table = "{name} = np.array([", "])"
     running = "while np.any({index} <= last)"
     choice = "np.where({condition}, {then}, {other})"
     entry = "np.take({table}, np.asarray({index}).astype(int), mode='clip')"
@@ -39,35 +34,17 @@ class NumpyWriter(PythonWriter):
         "greater": "np.maximum",
     }
 
-    @classmethod
-    def document(cls, program: FloatProgram, facts: Facts) -> str:
-        """The module for NumPy."""
-        writer = cls(program.program)
-        curves = writer.curves()
-        tables = float_tables(writer, program, "{name} = np.array([", "])")
-        required = conditions(writer, program.program.conditions, " and ")
-        taken = ", ".join(["alpha", *writer.arguments])
-        floats = "".join(f"\n    {name} = float({name})" for name in writer.arguments)
-        answer = f"""def epsilon({taken}):
+    def answer(self, main: str, taken: str) -> str:
+        required = conditions(self, self.program.conditions, self.both)
+        floats = "".join(f"\n    {name} = float({name})" for name in self.arguments)
+        return f"""\
     \"\"\"epsilon at Renyi orders alpha, any array of them; NaN outside the domain above.\"\"\"
     alpha = np.asarray(alpha, dtype=np.float64){floats}
     known = ((alpha >= 1.0) & (alpha <= MAX_ORDER)) | (alpha == np.inf)
     if not (True{required}):
         known = np.zeros(alpha.shape, dtype=bool)
     with np.errstate(all="ignore"):
-        return {program.program.main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
-        parts = [
-            comment("#", facts.lines),
-            "import numpy as np",
-            settings(facts) + float_constants(program, "{name} = {value!r}", "  # {text}"),
-            *tables,
-            *needed(python_functions("vector.py"), writer.used),
-            *writer.helpers,
-            *curves,
-            answer,
-            with_margin(facts, taken),
-        ]
-        return joined(parts)
+        return {main}({taken.replace("alpha", "np.where(known, alpha, np.nan)")})"""
 
     def curve(self, function: Function) -> str:
         taken = ["alpha", *self.arguments]

@@ -29,42 +29,51 @@ class PythonWriter(Writer):
 
     name: ClassVar[str] = "python"
     language: ClassVar[str] = "Python, standard library only"
-    words: ClassVar[frozenset[str]] = frozenset([*keyword.kwlist, *keyword.softkwlist, "math"])
+    words: ClassVar[str] = " ".join([*keyword.kwlist, *keyword.softkwlist, "math"])
     keyword = "def"
     nan = "math.nan"
     infinity = "math.inf"
     logarithm = "log"
     running = "while {index} <= last"
+    imports = "import math"
+    runtime = "plain.py"
+    table = "{name} = (", ")"
 
     @classmethod
     def document(cls, program: FloatProgram, facts: Facts) -> str:
-        """The module for Python alone."""
+        """The module."""
         writer = cls(program.program)
-        curves, tables = writer.curves(), float_tables(writer, program, "{name} = (", ")")
-        required = conditions(writer, program.program.conditions, " and ")
+        curves = writer.curves()
         taken = ", ".join(["alpha", *writer.arguments])
-        reads = ", ".join(["float(alpha)", *(f"float({name})" for name in writer.arguments)])
-        answer = f"""def epsilon({taken}):
+        numbers = float_constants(program, "{name} = {value!r}", "  # {text}")
+        parts = [
+            comment("#", facts.lines),
+            cls.imports,
+            f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
+            *float_tables(writer, program, *cls.table),
+            *needed(python_functions(cls.runtime), writer.used),
+            *writer.helpers,
+            *curves,
+            f"def epsilon({taken}):\n" + writer.answer(program.program.main, taken),
+            f"def epsilon_with_margin({taken}):\n"
+            '    """epsilon moved to the sound side by MARGIN: measured, no bound."""\n'
+            f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)",
+        ]
+        return joined(parts)
+
+    def answer(self, main: str, taken: str) -> str:
+        """The body of the function that users call."""
+        required = conditions(self, self.program.conditions, self.both)
+        reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
+        return f"""\
     \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
     {taken} = {reads}
     value = math.nan
     if (1.0 <= alpha <= MAX_ORDER or alpha == math.inf){required}:
-        value = {program.program.main}({taken})
+        value = {main}({taken})
     if value != value:
         raise ValueError(f"epsilon has no value at order {{alpha!r}}: see the domain above")
     return value"""
-        parts = [
-            comment("#", facts.lines),
-            "import math",
-            settings(facts) + float_constants(program, "{name} = {value!r}", "  # {text}"),
-            *tables,
-            *needed(python_functions("plain.py"), writer.used),
-            *writer.helpers,
-            *curves,
-            answer,
-            with_margin(facts, taken),
-        ]
-        return joined(parts)
 
     def curve(self, function: Function) -> str:
         lines = [f"# {one_line(function.title)}", *self.cases(function)]
@@ -97,15 +106,3 @@ class PythonWriter(Writer):
     def added(self, index: str, weight: str, x: str) -> list[str]:
         """The statements that add a term to a sum."""
         return [f"top, total = add_exp(top, total, {weight}, {x})"]
-
-
-def settings(facts: Facts) -> str:
-    """The margin and the last order."""
-    return f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}"
-
-
-def with_margin(facts: Facts, taken: str) -> str:
-    """The function that answers on the sound side."""
-    return f"""def epsilon_with_margin({taken}):
-    \"\"\"epsilon moved to the sound side by MARGIN: measured, no bound.\"\"\"
-    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)"""
