@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
 from itertools import accumulate
 
 import flint
@@ -46,9 +45,8 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     precision = min(bits + GUARD_BITS, limit)
     while pending:
         with flint.ctx.workprec(precision):
-            log_moment = cache(partial(log_moment_at, precision))
-            _refuse_tiny(log_moment(max(pending[-1], 2)), pending[-1])
-            moments = _moments(log_moment, pending[-1])
+            _refuse_tiny(log_moment_at(precision, max(pending[-1], 2)), pending[-1])
+            moments = _moments(log_moment_at, precision, pending[-1])
             balls = _transform(moments, [order for order in pending if order < len(moments)])
         found |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
         pending = [order for order in pending if order not in found]
@@ -91,11 +89,11 @@ def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
     return min(2 * precision, max(foretold, precision * 5 // 4))
 
 
-def _moments(log_moment: Callable[[int], arb], up_to: int) -> list[arb]:
+def _moments(log_moment_at: LogMoment, precision: int, up_to: int) -> list[arb]:
     """e^(K_i), i = 0..up_to, cut before the first that is not finite at this precision."""
     moments = [arb(1), arb(1)][: up_to + 1]
     for order in range(2, up_to + 1):
-        moment = log_moment(order).exp()
+        moment = log_moment_at(precision, order).exp()
         if not moment.is_finite():
             break
         moments.append(moment)
