@@ -19,19 +19,12 @@ MOST_SHARED_BITS = 1024  # of all the moments with 1, beyond which no difference
 MAX_WINDOW = 64  # terms of one sum that cost less than their share of the product, measured
 
 
-def forward_differences(log_moment_at: LogMoment, up_to: int, bits: int) -> list[arb]:
-    """B(0), ..., B(up_to), each of relative radius at most 2^-bits (WBK19 App. D, Thm 27).
-
-    >>> response = lambda bits, i: (arb(3) ** i / 4 + 3 / arb(3) ** i / 4).log()  # p = 3/4
-    >>> forward_differences(response, 3, 40)[3].str(10, radius=False)
-    '1.777777778'
-    """
-    found = differences_at(log_moment_at, range(up_to + 1), bits)
-    return [found[order] for order in range(up_to + 1)]
-
-
 def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -> dict[int, arb]:
     """B(l) for the orders asked, each of relative radius at most 2^-bits; precision by doubling.
+
+    >>> response = lambda bits, i: (arb(3) ** i / 4 + 3 / arb(3) ** i / 4).log()  # p = 3/4
+    >>> differences_at(response, [3], 40)[3].str(10, radius=False)
+    '1.777777778'
 
     `log_moment_at(p, i)` encloses K_i = (i-1) eps(i), i >= 2, and is called with flint's precision
     set to p, once for each i and p. K_0 = K_1 = 0. Raises PrecisionError at the limit on bits.
