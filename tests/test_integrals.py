@@ -115,20 +115,20 @@ MARCHES = {
 @pytest.mark.parametrize("name", MARCHES)
 def test_marching_reaches_what_counts(name):
     f, start, factor, true = MARCHES[name]
-    found = plain._marching(MP, f, MP.mpf(start), MP.mpf(factor), MP.mpf(10) ** -18, MP.mpf(0))
+    found = plain.Quadrature(MP, f, MP.mpf(10) ** -18).marching(
+        MP.mpf(start), MP.mpf(factor), MP.mpf(0)
+    )
     assert abs(found - true) < 1e-14
 
 
 def test_a_stretch_is_halved_until_its_rules_agree():
     """A corner and a narrow peak, which no rule on the whole stretch meets."""
     third = MP.mpf(1) / 3
-    corner = plain._adaptive(
-        MP, lambda x: abs(x - third), MP.mpf(0), MP.mpf(1), MP.mpf(10) ** -15, 0
-    )
+    ends, fine = (MP.mpf(0), MP.mpf(1)), MP.mpf(10) ** -15
+    corner = plain.Quadrature(MP, lambda x: abs(x - third), fine).adaptive(*ends, 0)
     assert abs(corner - MP.mpf(5) / 18) < 1e-14
-    peak = plain._adaptive(
-        MP, lambda x: 1 / (1 + 10**6 * (x - third) ** 2), MP.mpf(0), MP.mpf(1), MP.mpf(10) ** -15, 0
-    )
+    narrow = plain.Quadrature(MP, lambda x: 1 / (1 + 10**6 * (x - third) ** 2), fine)
+    peak = narrow.adaptive(*ends, 0)
     assert abs(peak - (MP.atan(1000 * (1 - third)) + MP.atan(1000 * third)) / 1000) < 1e-14
 
 
@@ -139,9 +139,10 @@ def test_a_stretch_that_is_small_beside_the_rest_is_not_halved():
         asked.append(x)
         return MP.mpf(1) if x > MP.mpf(1) / 3 else MP.mpf(0)
 
-    plain._adaptive(MP, step, MP.mpf(0), MP.mpf(1), MP.mpf(10) ** -6, MP.mpf(10) ** 9)
+    coarse = plain.Quadrature(MP, step, MP.mpf(10) ** -6)
+    coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(10) ** 9)
     few = len(asked)
-    plain._adaptive(MP, step, MP.mpf(0), MP.mpf(1), MP.mpf(10) ** -6, MP.mpf(1))
+    coarse.adaptive(MP.mpf(0), MP.mpf(1), MP.mpf(1))
     assert few < (len(asked) - few) / 4
 
 

@@ -68,7 +68,7 @@ def tau_terms(
     if isinstance(alpha, np.ndarray):
         return one_by_one(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
     if _is_whole_sum(tau, alpha):
-        # Which terms matter is found out, and the rest bounded on both sides: sums/mixture.py.
+        # Which terms matter is found out, and the rest bounded on both sides: sums/truncation.py.
         return tight_bound(ctx, eps, alpha, gamma)
     top = eps(alpha - tau if sides == 2 else alpha)
     excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
 from itertools import accumulate
 
 import flint
@@ -20,19 +19,12 @@ MOST_SHARED_BITS = 1024  # of all the moments with 1, beyond which no difference
 MAX_WINDOW = 64  # terms of one sum that cost less than their share of the product, measured
 
 
-def forward_differences(log_moment_at: LogMoment, up_to: int, bits: int) -> list[arb]:
-    """B(0), ..., B(up_to), each of relative radius at most 2^-bits (WBK19 App. D, Thm 27).
-
-    >>> response = lambda bits, i: (arb(3) ** i / 4 + 3 / arb(3) ** i / 4).log()  # p = 3/4
-    >>> forward_differences(response, 3, 40)[3].str(10, radius=False)
-    '1.777777778'
-    """
-    found = differences_at(log_moment_at, range(up_to + 1), bits)
-    return [found[order] for order in range(up_to + 1)]
-
-
 def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -> dict[int, arb]:
     """B(l) for the orders asked, each of relative radius at most 2^-bits; precision by doubling.
+
+    >>> response = lambda bits, i: (arb(3) ** i / 4 + 3 / arb(3) ** i / 4).log()  # p = 3/4
+    >>> differences_at(response, [3], 40)[3].str(10, radius=False)
+    '1.777777778'
 
     `log_moment_at(p, i)` encloses K_i = (i-1) eps(i), i >= 2, and is called with flint's precision
     set to p, once for each i and p. K_0 = K_1 = 0. Raises PrecisionError at the limit on bits.
@@ -46,9 +38,8 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
     precision = min(bits + GUARD_BITS, limit)
     while pending:
         with flint.ctx.workprec(precision):
-            log_moment = cache(partial(log_moment_at, precision))
-            _refuse_tiny(log_moment(max(pending[-1], 2)), pending[-1])
-            moments = _moments(log_moment, pending[-1])
+            _refuse_tiny(log_moment_at(precision, max(pending[-1], 2)), pending[-1])
+            moments = _moments(log_moment_at, precision, pending[-1])
             balls = _transform(moments, [order for order in pending if order < len(moments)])
         found |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
         pending = [order for order in pending if order not in found]
@@ -91,11 +82,11 @@ def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:
     return min(2 * precision, max(foretold, precision * 5 // 4))
 
 
-def _moments(log_moment: Callable[[int], arb], up_to: int) -> list[arb]:
+def _moments(log_moment_at: LogMoment, precision: int, up_to: int) -> list[arb]:
     """e^(K_i), i = 0..up_to, cut before the first that is not finite at this precision."""
     moments = [arb(1), arb(1)][: up_to + 1]
     for order in range(2, up_to + 1):
-        moment = log_moment(order).exp()
+        moment = log_moment_at(precision, order).exp()
         if not moment.is_finite():
             break
         moments.append(moment)

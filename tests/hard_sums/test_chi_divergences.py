@@ -20,7 +20,6 @@ from symacct import (
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.sums.differences import forward_differences
 from tests.hard_sums.formulas import (
     DIGITS,
     FULL,
@@ -35,6 +34,7 @@ from tests.hard_sums.formulas import (
     spread,
 )
 from tests.sums import chi
+from tests.sums.curves import forward_differences
 
 
 @pytest.mark.parametrize("p", ["0.6", "0.9", "0.51"])

@@ -6,11 +6,19 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
+from symacct.sums.differences import LogMoment, differences_at
+
 
 def ball(value: int | str | Fraction) -> arb:
     """The ball of an exact rational."""
     exact = Fraction(value)
     return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def forward_differences(log_moment_at: LogMoment, up_to: int, bits: int) -> list[arb]:
+    """B(0), …, B(up_to)."""
+    found = differences_at(log_moment_at, range(up_to + 1), bits)
+    return [found[order] for order in range(up_to + 1)]
 
 
 def gaussian(sigma: int | str):

@@ -14,8 +14,9 @@ from flint import arb, fmpq
 
 from symacct import LimitError, PrecisionError, limits
 from symacct.sums import differences
-from symacct.sums.differences import differences_at, forward_differences
+from symacct.sums.differences import differences_at
 from tests.sums import chi, curves
+from tests.sums.curves import forward_differences
 
 BITS = 101
 
