@@ -353,13 +353,17 @@ def about(name):
     return found.about.split()
 
 
+#: What balls prove order by order has values, and no code.
+CODELESS = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER"}
+
+
 def assert_generates(leaf, name):
     """Code is given out (and was measured) exactly where `rdp` answers at some finite order."""
     generated = 0
     for operation in set(about(name)) & set(OPERATED):
         node = OPERATED[operation](leaf)
         answers = [certified(node, x, name) for x in (1, 2, 5, Fraction(3, 2), Fraction(11, 2))]
-        if any(answers):
+        if any(answers) and name not in CODELESS:
             text = node.code("python", name, max_order=12, points=20)
             assert "def epsilon_lower" in text or certified(node, 5, name).claim.kind != Kind.LOWER
             generated += 1

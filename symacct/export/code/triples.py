@@ -38,6 +38,14 @@ def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem
     return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
 
 
+@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER")
+def no_code(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """Which triangle is the worst is proved by balls, order by order."""
+    raise UntraceableError(
+        "a maximum that balls prove at each order; pin TRIPLE-DOMINATED with by= for a bound above"
+    )
+
+
 @form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
 def finitely_many_laws(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
     """The largest over the triples of laws."""
