@@ -383,13 +383,17 @@ def about(name):
     return list(found.operation)
 
 
+#: What balls prove order by order has values, and no code.
+CODELESS = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER"}
+
+
 def assert_generates(leaf, name):
     """Code is given out (and was measured) exactly where `rdp` answers at some finite order."""
     generated = 0
     for operation in set(about(name)) & set(OPERATED):
         node = OPERATED[operation](leaf)
         answers = [certified(node, x, name) for x in (1, 2, 5, Fraction(3, 2), Fraction(11, 2))]
-        if any(answers):
+        if any(answers) and name not in CODELESS:
             text = node.code("python", name, max_order=12, points=20)
             lower = certified(node, 5, name).claim.kind is Kind.LOWER
             assert ("1.0 - MARGIN" if lower else "1.0 + MARGIN") in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from symacct.amplification.sampled_pairs import shape_ratio
@@ -37,6 +38,14 @@ def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem
     return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
 
 
+@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER")
+def no_code(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+    """Which triangle is the worst is proved by balls, order by order."""
+    raise UntraceableError(
+        "a maximum that balls prove at each order; pin TRIPLE-DOMINATED with by= for a bound above"
+    )
+
+
 @form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
 def finitely_many_laws(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
     """The largest over the triples of laws."""
@@ -70,15 +79,20 @@ def _(ctx: CodeArithmetic, mechanism: Any, alpha: Any, gamma: Any) -> Traced:
             s * (order + 1) // 3 + 1,
         )
         return s * inside / 4 + value(s) * ctx.exp(-s) / 2
-    length = order * s + ctx.sqrt(2 * ctx.grid_nats())
+    scale = order * s + 6
 
     def bell(share: Traced) -> Traced:
-        beyond = Traced((length * share).as_plain(), low=0.0)
+        beyond, weight = _to_infinity(share, scale)
         x = s / 2 + beyond
-        return value(s * beyond) * ctx.exp(-(x * x / 2))
+        return value(s * beyond) * ctx.exp(-(x * x / 2)) * weight
 
-    pieces = length * (1 + s) // 2 + 1
-    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
+    return ctx.integral(bell, math.floor(scale * (1 + s)) + 8) / ctx.sqrt(2 * ctx.pi())
+
+
+def _to_infinity(share: Traced, scale: Traced) -> tuple[Traced, Traced]:
+    """A place in [0, ∞) for one in [0, 1), and its derivative: no length that digits decide."""
+    rest = Traced((1 - share).as_plain(), low=0.0, high=1.0)
+    return Traced((scale * share / rest).as_plain(), low=0.0), scale / (rest * rest)
 
 
 def _between_0_and_1(share: Traced) -> Traced:
