@@ -122,7 +122,9 @@ class Theorem:
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
         what = f"{self.name} on {type(node).__name__}"
-        return infer(what, self.claim, premises, self.monotone)
+        found = infer(what, self.claim, premises, self.monotone)
+        # What is refuted bounds nothing, whatever it says of itself.
+        return replace(found, kind=Kind.NEITHER) if self.status == "refuted" else found
 
 
 _register: dict[str, Theorem] = {}

@@ -21,9 +21,9 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.enclosure import Guarantee
-from symacct.exact import INFINITY, order
+from symacct.exact import order
 from symacct.export.tables import as_printed
-from symacct.rounding import given
+from symacct.rounding import given, order_text
 
 
 @expression_command("rdp")
@@ -109,7 +109,7 @@ def print_guarantee(
     table = Table(show_header=False)
     table.add_row(letters[0], f"{g.asked.rounded()}  (rounded up)")
     table.add_row("given", f"{letters[1]} = {given(stated)}")
-    table.add_row("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}")
+    table.add_row("order α", order_text(g.alpha, 12))
     table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")
     table.add_row("conversion", g.conversion)
     table.add_row("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve")

@@ -33,7 +33,7 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
 from symacct.operations import Compose
-from symacct.rounding import given
+from symacct.rounding import given, order_text
 
 _SHOWN = 40  # rows of a table on the terminal
 
@@ -233,7 +233,7 @@ def calibrate_command(
     table.add_row(f"{symbol}, does not", number(found.fails))
     table.add_row("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)")
     table.add_row("δ", given(guarantee.delta))
-    table.add_row("order α", f"{float(guarantee.alpha):.12g}")
+    table.add_row("order α", order_text(guarantee.alpha, 12))
     table.add_row("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve")
     console().print(table)
 

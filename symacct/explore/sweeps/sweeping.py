@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import symacct
 from symacct import doors, exact, sizes
+from symacct.disk_memo import source_digest
 from symacct.errors import (
     DomainError,
     ExecutorError,
@@ -195,6 +196,7 @@ class _Grid:
         return {
             "symacct sweep": 2,
             "version": symacct.__version__,
+            "source": source_digest(),
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
             "settings": settings,
