@@ -341,7 +341,9 @@ class _Question:
         return self.by, self.conversion, self.given, self.value
 
     def objective(self, eps: arb, alpha: Any) -> arb:
-        """What the conversion makes of ε(α): an ε, or a log δ."""
+        """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
+        if BALL.is_infinite(eps):
+            return arb("inf")
         given = BALL.number(self.value)
         formula = self.conversion.epsilon if self.asks_epsilon else self.conversion.log_delta
         return formula(BALL, eps, BALL.number(alpha), given)
@@ -498,6 +500,8 @@ class _Search:
             assert self._skipped is not None  # noqa: S101  # one of the two for each order
             raise self._skipped
         best = min(answers, key=lambda g: g.asked.upper)
+        if best.asked.upper == INFINITY:
+            raise self._infinite("order")
         return replace(best, optimal=best.optimal and self._skipped is None)
 
     def _pure_suffices(self, pure: arb) -> bool:

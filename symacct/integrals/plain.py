@@ -8,10 +8,12 @@ from typing import Any
 import sympy
 
 from symacct.arithmetic.expression import evaluate
+from symacct.errors import PrecisionError
 from symacct.integrals.expectations import Mass
 from symacct.integrals.overlap import Kernel, Side, T, sides
 
 _DEPTH = 40
+_PIECES = 1 << 9  # of one stretch, each a rule of some hundred values
 _FARTHEST = 1 << 12
 
 
@@ -74,9 +76,14 @@ def _marching(mp: Any, at: Any, start: Any, factor: Any, tolerance: Any, so_far:
 
 
 def _adaptive(mp: Any, at: Any, low: Any, high: Any, tolerance: Any, scale: Any) -> Any:
-    """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones."""
+    """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones.
+
+    PrecisionError where so many halves do not: of an integrand that is 0, or nearly so.
+    """
     total, pending = mp.mpf(0), [(low, high, 0)]
-    while pending:
+    for _ in range(_PIECES):
+        if not pending:
+            return total
         a, b, depth = pending.pop()
         value, error = mp.quad(at, [a, b], error=True, method="gauss-legendre", maxdegree=5)
         if depth >= _DEPTH or error <= tolerance * (scale + abs(total) + abs(value)):
@@ -84,4 +91,6 @@ def _adaptive(mp: Any, at: Any, low: Any, high: Any, tolerance: Any, scale: Any)
         else:
             middle = (a + b) / 2
             pending += [(a, middle, depth + 1), (middle, b, depth + 1)]
-    return total
+    raise PrecisionError(
+        f"an integral in mpmath: found no agreement on {_PIECES} pieces; ask engine='ball'"
+    )
