@@ -68,7 +68,9 @@ class EpsilonDelta:
         return self.by, self.conversion, self.given, self.value
 
     def objective(self, eps: arb, alpha: Order) -> arb:
-        """What the conversion makes of ε(α): an ε, or a log δ."""
+        """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
+        if BALL.is_infinite(eps):
+            return arb("inf")
         formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
         found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
         return found
@@ -225,6 +227,8 @@ class BestOrder:
             assert self._skipped is not None  # noqa: S101  # one of the two for each order
             raise self._skipped
         best = min(answers, key=lambda g: g.asked.upper)
+        if best.asked.upper == INFINITY:
+            raise self._infinite("order")
         return replace(best, optimal=best.optimal and self._skipped is None)
 
     def _pure_suffices(self, pure: arb) -> bool:

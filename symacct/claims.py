@@ -198,7 +198,9 @@ def infer(
     only exact premises will do. Adjacencies must meet, certificates are lost once for all.
     """
     premises = tuple(premises)
-    kind = combine([stated.kind, *(p.kind for p in premises)], what)
+    kinds = [stated.kind, *(p.kind for p in premises)]
+    # What rests on what is refuted bounds as little.
+    kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, what)
     if not monotone and any(p.kind is not Kind.EXACT for p in premises):
         raise SoundnessError(
             f"{what}: found a curve that is only an {kind} bound, needed an exact one, "

@@ -182,11 +182,14 @@ class Guarantee:
         return number
 
     def __str__(self) -> str:
-        order = "∞" if self.alpha == INFINITY else f"{float(self.alpha):.6g}"
         return (
-            f"({_plain(self.epsilon)}, {_plain(self.delta)})-DP at order {order} "
-            f"by the {self.conversion} conversion"
+            f"({_plain(self.epsilon)}, {_plain(self.delta)})-DP at order "
+            f"{rounding.order_text(self.alpha)} by the {self.conversion} conversion"
         )
+
+    def __repr__(self) -> str:
+        shown = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)
+        return f"Guarantee({', '.join(f'{name}={_full(value)}' for name, value in shown)})"
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee for JSON."""
@@ -279,6 +282,13 @@ def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -
 
 def _plain(x: Bound | Fraction) -> str:
     return x.rounded(_SHOWN_DIGITS) if isinstance(x, Enclosure) else rounding.given(x)
+
+
+def _full(x: object) -> str:
+    """`repr`, of a fraction of any size too."""
+    if not isinstance(x, Fraction):
+        return repr(x)
+    return f"Fraction({text(Fraction(x.numerator))}, {text(Fraction(x.denominator))})"
 
 
 def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:

@@ -22,7 +22,7 @@ from symacct import sizes
 from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.errors import DomainError, LimitError
-from symacct.exact import text
+from symacct.exact import INFINITY, text
 
 _SPEC = re.compile(r"(.*?)(?:\.(\d+))?([eEfFgGn%]?)", re.DOTALL)
 _DIGITS = 6  # of a format that names none, as for a float
@@ -107,6 +107,15 @@ def rational_text(x: Fraction, digits: int, up: bool) -> str:
     wide = decimal.Context(digits, rounding, decimal.MIN_EMIN, decimal.MAX_EMAX)
     found = wide.divide(Decimal(x.numerator), Decimal(x.denominator))
     return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
+
+
+def order_text(alpha: Any, digits: int = 6) -> str:
+    """An order to so many digits, which is no bound: the nearest, above where floats end."""
+    if alpha == INFINITY:
+        return "∞"
+    if alpha < 10**300:
+        return f"{float(alpha):.{digits}g}"
+    return rational_text(Fraction(alpha), digits, up=True)
 
 
 def rational_float(x: Fraction) -> float:
@@ -261,7 +270,7 @@ def _decimal_text(exponent: int, leading: int) -> str:
         whole, decimals = text[: exponent + 1], text[exponent + 1 :]
         return f"{whole}.{decimals}" if decimals else whole
     mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
-    return f"{mantissa}e{exponent}"
+    return f"{mantissa}e{fmpz(exponent)}"
 
 
 def _units(x: mpmath.mpf, places: int, up: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +22,7 @@ class Limits:
     search_sum: int = 2**17  # and where the curve of a sampled mechanism takes a sum at each
     hull: int = 2**12  # orders evaluated for the convex hull of a curve not known to be convex
     parameter_bits: int = 2**16  # size of a numerator or denominator
+    formula_bits: int = 2**11  # of a parameter in a formula of sums, which SymPy sorts as text
     root_bits: int = 2**10  # what stands under the roots of one product: it is factored
     terms: int = 64  # arguments of Min or Max, which are compared with each other
     text_bytes: int = 2**22  # length of a text or JSON document
@@ -32,8 +34,9 @@ class Limits:
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
 
 
-#: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite.
-CEILINGS = {"depth": 64}
+#: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;
+#: Python writes no integer of more than 4,300 digits.
+CEILINGS = {"depth": 64, "formula_bits": 2**12}
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
 
@@ -71,7 +74,7 @@ def check(name: str, found: int, what: str) -> None:
     allowed = getattr(current(), name)
     if found > allowed:
         shown = f"{found:,}" if found < 10**18 else "more than 10^18"
-        raise LimitError(
-            f"{what}: found {shown}, the limit is {allowed:,}; "
-            f"raise it with symacct.limits({name}=...)"
-        )
+        remedy = f"raise it with symacct.limits({name}=...)"
+        if allowed >= CEILINGS.get(name, math.inf):
+            remedy = "it cannot be raised: needed a smaller one"
+        raise LimitError(f"{what}: found {shown}, the limit is {allowed:,}; {remedy}")

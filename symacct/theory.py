@@ -136,7 +136,9 @@ class Theorem:
         what = f"{self.name} on {type(node).__name__}"
         if self.reads != "itself":
             premises = node.carried(premises, what)  # type: ignore[attr-defined]
-        return infer(what, self.claim, premises, self.monotone)
+        found = infer(what, self.claim, premises, self.monotone)
+        # What is refuted bounds nothing, whatever it says of itself.
+        return replace(found, kind=Kind.NEITHER) if self.status == "refuted" else found
 
 
 _register: dict[str, Theorem] = {}

@@ -44,11 +44,20 @@ STEP = PoissonSubsample(Gaussian(5), "1/1000")
 WITHOUT = SubsampleWithoutReplacement(Laplace(2), "1/1000")
 
 USED = [
-    (lambda: STEP.cite(), {"ZW19": "Theorem 8", "MIR17": "Table II"}),
+    # Without an order: whole ones by ZW19, between them and at 1 by MTZ19.
+    (
+        lambda: STEP.cite(),
+        {"ZW19": "Lemma 4", "MIR17": "Table II", "MTZ19": "Theorems 4 and 5"},
+    ),
+    (lambda: STEP.cite(2), {"ZW19": "Theorem 8", "MIR17": "Table II"}),
     (lambda: STEP.cite("5/2"), {"MTZ19": "Theorems 4 and 5", "MIR17": "Table II"}),
     (lambda: STEP.cite(by="ZW19-T5"), {"ZW19": "Theorem 5", "MIR17": "Table II"}),
     (lambda: STEP.cite("inf"), {"ZW19": "Lemma 4", "MIR17": "Table II"}),
-    (lambda: (3 * STEP).cite(), {"ZW19": "Theorem 8", "MIR17": "Proposition 1; Table II"}),
+    (lambda: (3 * STEP).cite(2), {"ZW19": "Theorem 8", "MIR17": "Proposition 1; Table II"}),
+    (
+        lambda: (3 * STEP).cite(),
+        {"ZW19": "Theorem 8", "MIR17": "Proposition 1; Table II", "MTZ19": "Theorems 4 and 5"},
+    ),
     (lambda: WITHOUT.cite(8), {"SYMACCT": "Theorem L", "MIR17": "Table II"}),
     (lambda: WITHOUT.cite(8, by="WBK19-T27"), {"WBK19": "Theorem 27", "MIR17": "Table II"}),
     (

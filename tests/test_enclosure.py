@@ -1,6 +1,7 @@
 """An enclosure rounds outwards, prints only what is proved, and compares only what is decided."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -321,3 +322,16 @@ def test_an_enclosure_cannot_be_changed():
     eps = Gaussian(5).rdp(2)
     with pytest.raises(AttributeError):
         eps.upper = 0
+
+
+@pytest.mark.parametrize("power", [400, 5000])
+def test_a_guarantee_of_any_size_is_printed(power):
+    stated = Fraction(1, 10**power)
+    for found in (Gaussian(5).epsilon(stated, digits=5), Gaussian(5).delta(1 / stated, digits=5)):
+        assert repr(found).startswith("Guarantee(epsilon=")
+        assert found.statement()
+        assert "order" in str(found)
+    assert f"1e-{power})-DP" in str(Gaussian(5).epsilon(stated, digits=5))
+    assert "at order 1.00000e400 " in str(
+        replace(Gaussian(5).epsilon("1e-5", digits=5), alpha=10**400)
+    )

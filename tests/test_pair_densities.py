@@ -12,6 +12,7 @@ from symacct import (
     DistributionPair,
     DomainError,
     LimitError,
+    OrderError,
     ParseError,
     PoissonSubsample,
     PrecisionError,
@@ -427,3 +428,13 @@ def test_the_pieces_cover_the_support():
     assert sum(finite) == 4 + 1 + 1  # an infinite piece has its first unit as a half of its own
     assert len(pieces) == 8  # cut at −1, 0 and 3
     assert all(a.logs != (None, None) for a, _ in itertools.pairwise(pieces))
+
+
+def test_a_pair_is_infinite_where_one_direction_is():
+    heavy = DistributionPair(
+        laws.Uniform(0, 1), laws.Density("exp(-1/sqrt(x))", [0, 1], "any"), "either"
+    )
+    assert heavy.rdp(2, digits=5).lower == INFINITY
+    assert heavy.swapped().rdp(2, digits=5).lower == INFINITY
+    with pytest.raises(OrderError, match="infinite"):
+        heavy.epsilon("1/10", orders=[2, "inf"], digits=5)

@@ -22,6 +22,7 @@ STOPS = {
     "=",
     "<",
     r"\leq",
+    r"\approx",
     ">",
     r"\geq",
     r"\end",
@@ -45,7 +46,7 @@ class Display:
 
     def equation(self, row):
         left, right = row.split(" &", 1)
-        relation, right = re.fullmatch(r"(=|\\leq|\\geq|) ?(.*)", right).groups()
+        relation, right = re.fullmatch(r"(=|\\leq|\\geq|\\approx|) ?(.*)", right).groups()
         right, _, orders = right.partition(r"\qquad \text{for }")
         return left, relation, right, orders.strip()
 

@@ -23,6 +23,7 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
+from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.gaussian import sampled_gaussian_excess
@@ -31,6 +32,8 @@ from symacct.integrals.quadrature import sampled_gaussian_kl
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.response import ResponsePair
+
+_MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 
 def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) -> Number:
@@ -124,6 +127,11 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order
         reach = mp.sqrt(2 * ctx.bits) * scale
         last = reach + order
         steps = int(mp.ceil((reach + last) / (2 * scale)))
+        if steps > _MOST_STEPS:
+            raise PrecisionError(
+                f"an integral in mpmath: found {steps:,} steps for noise so small, needed at most "
+                f"{_MOST_STEPS:,}; ask engine='ball', or a whole order"
+            )
         points = [-reach + (reach + last) * k / steps for k in range(steps + 1)]
         half_square = 2 * scale**2
         total = mp.quad(

@@ -21,9 +21,9 @@ from symacct.cli.frame import (
     print_json,
 )
 from symacct.enclosure import Guarantee
-from symacct.exact import INFINITY, order
+from symacct.exact import order
 from symacct.export.tables import as_printed
-from symacct.rounding import given
+from symacct.rounding import given, order_text
 
 
 @expression_command("rdp")
@@ -86,7 +86,7 @@ def print_guarantee(
         g.as_dict(),
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
         ("given", f"{letters[1]} = {given(stated)}"),
-        ("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}"),
+        ("order α", order_text(g.alpha, 12)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),
         ("conversion", g.conversion),
         ("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve"),

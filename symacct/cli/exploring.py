@@ -36,7 +36,7 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
 from symacct.operations import Compose
-from symacct.rounding import given
+from symacct.rounding import given, order_text
 
 ask_option = click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
@@ -206,7 +206,7 @@ def calibrate_command(
         (f"{symbol}, does not", number(found.fails)),
         ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
         ("δ", given(guarantee.given)),
-        ("order α", f"{float(guarantee.alpha):.12g}"),
+        ("order α", order_text(guarantee.alpha, 12)),
         ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
     )
 

@@ -19,7 +19,7 @@ from symacct.expr import Node, as_node
 from symacct.theory import PROVED, Theorem, is_about, theorems
 
 _RATIO_BITS = 128
-_PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2}
+_PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from rich.table import Table
 
 from symacct.accountant import Accountant
 from symacct.enclosure import Guarantee
-from symacct.exact import INFINITY
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.rounding import order_text
 
 RATE = "1/1000"
 DELTA = "1e-8"
@@ -58,8 +58,7 @@ class Answer:
 
     @property
     def order(self) -> str:
-        alpha = self.guarantee.alpha
-        return "∞" if alpha == INFINITY else f"{float(alpha):.6g}"
+        return order_text(self.guarantee.alpha)
 
 
 def settings() -> Iterator[Setting]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Source
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import Guarantee
+from symacct.errors import AssumptionError, OrderError, PrecisionError, SymacctError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Numeric, order
 from symacct.export.plain_tex import plain_tex
@@ -18,6 +20,8 @@ from symacct.sources import WORKS
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
+#: An order of each kind that a theorem may speak of.
+_OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
 #: The keys of what users state themselves: there is nothing to cite.
 STATED = "user"
 
@@ -25,14 +29,31 @@ STATED = "user"
 def cite(m: Node, alpha: Numeric | None = None, by: str | None = None) -> str:
     """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
 
-    Without an order, at whole orders (2). `note` says where in each work. What a user states
-    has no work to cite, and is named in a comment. Raises as `rdp` does.
+    Without an order, of all that answer: at whole orders first, then between them, at 1 and ∞.
+    `note` says where in each work. What a user states has no work to cite, and is named in a
+    comment. Raises as `rdp` does.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> print(cite(PoissonSubsample(Gaussian(5), "1/1000")).splitlines()[0])
     @inproceedings{ZW19,
     """
-    return bibtex(claim_at(m, alpha, by).sources)
+    if alpha is not None:
+        return bibtex(claim_at(m, alpha, by).sources)
+    return bibtex(source for claim in _claims(m, by) for source in claim.sources)
+
+
+def _claims(m: Node, by: str | None) -> list[Claim]:
+    """What is claimed at an order of each kind, where there is an answer."""
+    found: list[Claim] = []
+    refused: list[SymacctError] = []
+    for alpha in _OF_EACH_KIND:
+        try:
+            found.append(claim_at(m, alpha, by))
+        except (OrderError, AssumptionError, PrecisionError) as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    return found
 
 
 def cite_guarantee(guarantee: Guarantee) -> str:

@@ -25,7 +25,7 @@ from symacct.export.tables import table
 from symacct.expr import Node, as_node
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Compose
-from symacct.rounding import rational_text
+from symacct.rounding import order_text, rational_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
@@ -39,6 +39,7 @@ _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",
     Kind.UPPER: "This is an upper bound.",
     Kind.LOWER: "This is a lower bound, and no guarantee.",
+    Kind.NEITHER: "This is refuted, and no bound.",
 }
 _DELTA_DIGITS = 17  # of the δ stated, which few need
 _RELATIONS = {
@@ -219,7 +220,7 @@ def _values(
 
 
 def _guarantee(found: Guarantee, digits: int) -> str:
-    at = r"\infty" if found.alpha == INFINITY else f"{float(found.alpha):.6g}"
+    at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
     delta = rational_text(found.given, _DELTA_DIGITS, up=True)
     return (

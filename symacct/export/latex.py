@@ -28,7 +28,12 @@ NOTEBOOK_NODES = 24
 
 #: Whole orders, the real ones between, and ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
-_RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq"}
+_RELATIONS = {
+    Kind.EXACT: "=",
+    Kind.UPPER: r"\leq",
+    Kind.LOWER: r"\geq",
+    Kind.NEITHER: r"\approx",
+}
 
 
 def latex(

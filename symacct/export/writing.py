@@ -19,6 +19,7 @@ from symacct import sizes
 from symacct.amplification.ternary import Differences, differences
 from symacct.arithmetic import BALL, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
+from symacct.bounded import bits
 from symacct.claims import Claim, Kind
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError, OrderError, SymacctError
@@ -28,6 +29,7 @@ from symacct.expr import Node
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Convexify
+from symacct.operations.subsample import Sampling
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
 
@@ -45,6 +47,12 @@ class Named:
     node: Node
     by: str | None
     letter: str = "epsilon"
+
+
+def _bits_below(node: Node) -> int:
+    """The bits of the largest parameter: SymPy sorts what it adds up by its text."""
+    stated = (x for below in node.walk() for x in below.parameters().values())
+    return max((bits(x) for x in stated if isinstance(x, Fraction | sympy.Expr)), default=0)
 
 
 @dataclass
@@ -109,6 +117,8 @@ class Writing(Evaluation):
     def body(self, node: Node) -> NodeCurve:
         """The curve of the node itself, whatever its name."""
         if node not in self._curves:
+            if isinstance(node, Sampling):
+                sizes.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
             self._curves[node] = (
                 WrittenLeaf(self, node, {})
                 if isinstance(node, Mechanism)

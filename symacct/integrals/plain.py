@@ -9,12 +9,14 @@ from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.expression import evaluate
+from symacct.errors import PrecisionError
 from symacct.integrals.expectations import Mass
 from symacct.integrals.exponents import T
 from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Integrand
 
 _DEPTH = 40
+_PIECES = 1 << 9  # of one stretch, each a rule of some hundred values
 _FARTHEST = 1 << 12
 
 
@@ -78,9 +80,14 @@ class Quadrature:
         return total
 
     def adaptive(self, low: Number, high: Number, scale: Number) -> Number:
-        """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones."""
+        """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones.
+
+        PrecisionError where so many halves do not: of an integrand that is 0, or nearly so.
+        """
         total, pending = self.mp.mpf(0), [(low, high, 0)]
-        while pending:
+        for _ in range(_PIECES):
+            if not pending:
+                return total
             a, b, depth = pending.pop()
             value, error = self.mp.quad(
                 self.at, [a, b], error=True, method="gauss-legendre", maxdegree=5
@@ -90,4 +97,6 @@ class Quadrature:
             else:
                 middle = (a + b) / 2
                 pending += [(a, middle, depth + 1), (middle, b, depth + 1)]
-        return total
+        raise PrecisionError(
+            f"an integral in mpmath: found no agreement on {_PIECES} pieces; ask engine='ball'"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from symacct.arithmetic import Arithmetic, Float64Arithmetic, Number
@@ -12,7 +13,7 @@ from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import listed, rate
 from symacct.doors import flag
-from symacct.errors import DomainError, echo
+from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Order, exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
@@ -101,8 +102,8 @@ class DistributionPair(Mechanism):
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         curves = [one.curve(ctx) for one in self._directions(ctx)]
 
-        def rdp(alpha: Order) -> Any:
-            return ctx.maximum(*(curve(alpha) for curve in curves))
+        def rdp(alpha: Order) -> Number:
+            return _largest(ctx, (partial(curve, alpha) for curve in curves))
 
         # Whether the integral of two laws converges is decided exactly, order by order.
         return one_by_one(ctx, rdp) if self.masses is None else rdp
@@ -115,10 +116,10 @@ class DistributionPair(Mechanism):
         return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.maximum(*(one.at_one(ctx) for one in self._directions(ctx)))
+        return _largest(ctx, (partial(one.at_one, ctx) for one in self._directions(ctx)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return ctx.maximum(*(one.at_infinity(ctx) for one in self._directions(ctx)))
+        return _largest(ctx, (partial(one.at_infinity, ctx) for one in self._directions(ctx)))
 
     def _directions(self, ctx: Arithmetic) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
@@ -170,6 +171,23 @@ class DistributionPair(Mechanism):
             )
         mixed = mixture(self.masses, gamma)
         return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)
+
+
+def _largest(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:
+    """The largest answer: ∞ as soon as one is, whether or not the others can be computed."""
+    answers, failed = [], None
+    for question in questions:
+        try:
+            answer = question()
+        except PrecisionError as error:
+            failed = failed or error
+            continue
+        if ctx.is_infinite(answer):
+            return answer
+        answers.append(answer)
+    if failed is not None:
+        raise failed
+    return ctx.maximum(*answers)
 
 
 def mixture(masses: Iterable[tuple[Any, Any]], gamma: Number) -> list[tuple[Any, Any]]:

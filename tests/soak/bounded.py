@@ -26,6 +26,21 @@ def pytest_runtest_setup():
         pytest.skip("SOAK_MINUTES are over")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """A soak in which nothing ran has shown nothing."""
+    ran = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    terminalreporter.write_line(f"soak: {len(ran):,} tests ran")
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Nor does it end well."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or exitstatus != pytest.ExitCode.OK:  # a worker, or it has failed already
+        return
+    if not reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+
 def pytest_runtest_logreport(report):
     """Keep what a law met; the long checks say themselves which case it was."""
     alone = "PYTEST_XDIST_WORKER" not in os.environ

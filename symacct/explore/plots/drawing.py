@@ -22,6 +22,7 @@ _STYLES: dict[Kind, dict[str, Any]] = {
     Kind.EXACT: {"linestyle": "-", "linewidth": 2.4},
     Kind.UPPER: {"linestyle": "-", "linewidth": 1.2, "marker": "v"},
     Kind.LOWER: {"linestyle": "--", "linewidth": 1.2, "marker": "^"},
+    Kind.NEITHER: {"linestyle": ":", "linewidth": 1.2, "marker": "x"},
 }
 _MARKERS = 12  # on a line
 _WIDE = 30  # an axis whose ends have a larger ratio is logarithmic

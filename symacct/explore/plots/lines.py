@@ -17,9 +17,14 @@ from symacct.expr import Node
 from symacct.rounding import rational_float
 
 DIGITS = 8
-_KINDS = {Kind.EXACT: "exact", Kind.UPPER: "upper bound", Kind.LOWER: "lower bound"}
+_KINDS = {
+    Kind.EXACT: "exact",
+    Kind.UPPER: "upper bound",
+    Kind.LOWER: "lower bound",
+    Kind.NEITHER: "no bound",
+}
 # A line is as weak as the weakest of its points.
-_WEAKEST = (Kind.LOWER, Kind.UPPER, Kind.EXACT)
+_WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 
 @dataclass(frozen=True)

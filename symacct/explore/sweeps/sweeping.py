@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from symacct import doors, exact, sizes
+from symacct.disk_memo import source_digest
 from symacct.errors import (
     DomainError,
     ExecutorError,
@@ -209,6 +210,7 @@ class _Grid:
         return {
             "symacct sweep": 2,
             "version": __version__,
+            "source": source_digest(),
             "expression": json.loads(self.m.to_json()),
             "over": self.values,
             "settings": settings,

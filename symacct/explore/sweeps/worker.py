@@ -11,6 +11,7 @@ from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import INFINITY
 from symacct.notation import from_json
+from symacct.rounding import order_text
 
 Answer = dict[str, Any]
 
@@ -48,7 +49,7 @@ def _asked(accountant: Accountant, settings: Answer, question: Answer) -> Answer
 
 
 def _guaranteed(guarantee: Guarantee) -> Answer:
-    order = "inf" if guarantee.alpha == INFINITY else f"{float(guarantee.alpha):.12g}"
+    order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
     return {**_shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
 
 

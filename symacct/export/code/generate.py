@@ -188,6 +188,7 @@ _KINDS = {
     "exact": "the supremum over everything that fits the description",
     "upper": "an upper bound at some order at least, exact or upper at the others",
     "lower": "a LOWER bound: it guarantees nothing",
+    "neither": "REFUTED: it is no bound",
 }
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import sympy
 
@@ -135,7 +135,7 @@ class TracedCurve:
 
     def _by(self, theorem: Theorem, alpha: Operand) -> Number:
         """The bound of one theorem."""
-        ctx, eps = self.tracer.ctx, self._read(theorem)
+        ctx, eps = self.tracer.ctx, cast(TracedCurve, self._read(theorem))
         if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
             return eps(alpha)  # it derives the other orders from these
         form = FORMS.get(theorem.name.partition(":")[0])
