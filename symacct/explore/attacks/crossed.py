@@ -158,7 +158,7 @@ class AllLaws(Scheme):
 
     def result(self, c: Candidates) -> list[Pair]:
         rate = c.numbers["gamma"]
-        triples: Iterable[tuple[Law, Law, Law]] = product(c.laws, repeat=3)
+        triples: Iterable[tuple[Law, Law, Law]] = product(c.laws, c.laws, c.laws)
         if self.relation == ADD_REMOVE:
             triples = ((p, o, q) for p, o, q in triples if q is p or q is o)
         return [(mixed(rate, p, q), mixed(rate, o, q)) for p, o, q in triples if p is not o]
