@@ -84,11 +84,24 @@ class Oracle:
     def _truth(self, ask: Ask) -> Truth:
         if ask.kind == "rdp":
             return self._rdp(ask)
+        if (known := self._profile(ask)) is not None:
+            return known
         least = profiles.lower(ask, self.accountant)
         low = least.lower if least is not None else Fraction(0)
         if least is not None and least.exact:
             return Truth(low, least.upper, True)
         return Truth(low, self.by_method(ask, "improved", None).upper, False)
+
+    def _profile(self, ask: Ask) -> Truth | None:
+        """The exact profile, where the laws of the composition are known under this relation."""
+        about = {"poisson": "add_remove", "without_replacement": "replace_one"}
+        if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
+            return None
+        try:
+            found = getattr(self.accountant, ask.kind)(node(ask), ask.at, conversion="exact")
+        except SymacctError:
+            return None
+        return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
         if ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts):
