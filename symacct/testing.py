@@ -32,6 +32,7 @@ ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.
 DELTAS = ("1e-5", "1e-8")
 EPSILONS = ("0.1", "1")
 _DIGITS = 20
+_PROFILE_DIGITS = 14  # as far as a float64 goes
 
 
 class UnsoundError(AssertionError):
@@ -108,7 +109,7 @@ def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]
 def _exactly(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound | None:
     """The lower end of the exact profile, where the laws are known."""
     try:
-        found = ask(m, x, conversion="exact")
+        found = ask(m, x, conversion="exact", digits=_PROFILE_DIGITS)
     except SymacctError:
         return None
     return ends(found.asked)[0] if found.kind is Kind.EXACT else None

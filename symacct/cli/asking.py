@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from fractions import Fraction
 
@@ -20,10 +21,15 @@ from symacct.cli.frame import (
     orders_option,
     print_json,
 )
-from symacct.enclosure import Guarantee
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.errors import SymacctError
 from symacct.exact import INFINITY, order
+from symacct.explore.comparison import ratio
 from symacct.export.tables import as_printed
+from symacct.expr import Node
 from symacct.rounding import given
+
+_PROFILE_DIGITS = 6
 
 
 @expression_command("rdp")
@@ -77,7 +83,8 @@ def epsilon(
     """The smallest ε of EXPR at this δ."""
     m = symacct.parse(expr)
     guarantee = m.epsilon(delta, digits, conversion, orders_option(orders), by)
-    print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json)
+    truth = None if as_json or conversion == "exact" else exactly(m, delta)
+    print_guarantee(guarantee, ("ε", "δ"), guarantee.delta, as_json, truth)
 
 
 @expression_command("delta")
@@ -100,14 +107,29 @@ def delta(
     print_guarantee(guarantee, ("δ", "ε"), guarantee.epsilon, as_json)
 
 
+def exactly(m: Node, delta: str) -> Enclosure | None:
+    """The true ε, where the laws of m are known."""
+    with contextlib.suppress(SymacctError):
+        return m.epsilon(delta, _PROFILE_DIGITS, "exact").epsilon  # type: ignore[no-any-return]
+    return None
+
+
 def print_guarantee(
-    g: Guarantee, letters: tuple[str, str], stated: Fraction, as_json: bool
+    g: Guarantee,
+    letters: tuple[str, str],
+    stated: Fraction,
+    as_json: bool,
+    truth: Enclosure | None = None,
 ) -> None:
     if as_json:
         print_json(g.as_dict())
         return
     table = Table(show_header=False)
     table.add_row(letters[0], f"{g.asked.rounded()}  (rounded up)")
+    if truth is not None:
+        times = ratio(g.asked, truth)
+        loose = "" if times is None else f"; {letters[0]} is {times:.4g} times that"
+        table.add_row("exact", f"{truth.rounded(_PROFILE_DIGITS)}{loose}")
     table.add_row("given", f"{letters[1]} = {given(stated)}")
     table.add_row("order α", "∞" if g.alpha == INFINITY else f"{float(g.alpha):.12g}")
     table.add_row("best order", "proved" if g.optimal else "sound, not proved the best")

@@ -24,6 +24,7 @@ DIGITS = 20
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
+_PROFILE_DIGITS = 14  # as far as a float64 goes
 _KINDS: dict[str, Any] = {
     "Gaussian": Gaussian,
     "Laplace": Laplace,
@@ -98,7 +99,8 @@ class Oracle:
         if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
             return None
         try:
-            found = getattr(self.accountant, ask.kind)(node(ask), ask.at, conversion="exact")
+            asked = getattr(self.accountant, ask.kind)
+            found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
         except SymacctError:
             return None
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
