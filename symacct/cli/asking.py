@@ -110,7 +110,7 @@ def delta(
 def exactly(m: Node, delta: str) -> Enclosure | None:
     """The true ε, where the laws of m are known."""
     with contextlib.suppress(SymacctError):
-        return m.epsilon(delta, _PROFILE_DIGITS, "exact").epsilon  # type: ignore[no-any-return]
+        return m.epsilon(delta, _PROFILE_DIGITS, "exact").epsilon
     return None
 
 
