@@ -17,6 +17,7 @@ from symacct import doors
 from symacct.accountant import Accountant
 from symacct.claims import REPLACE_ONE, Kind
 from symacct.domains import nonnegative
+from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Numeric, exact
 from symacct.expr import Node, as_node
@@ -31,6 +32,7 @@ ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.
 DELTAS = ("1e-5", "1e-8")
 EPSILONS = ("0.1", "1")
 _DIGITS = 20
+_PROFILE_DIGITS = 14  # as far as a float64 goes
 
 
 class UnsoundError(AssertionError):
@@ -52,9 +54,9 @@ def assert_sound(
     `what` is "rdp" (the function takes an order α), "epsilon" (δ ↦ ε) or "delta" (ε ↦ δ); `at`
     the arguments, each given as a float. A value must not be below a certified lower bound of the
     truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
-    best proved bound. The true ε(δ) of sampled compositions is known only roughly: with
-    `conversion` ("classic" or "improved") ε and δ are also held to the least value that this
-    conversion gives over all orders. UnsoundError says where, what and by how much.
+    best proved bound. ε and δ are held to the exact profile where the laws are known; with
+    `conversion` ("classic" or "improved") also to the least value that this conversion gives over
+    all orders. UnsoundError says where, what and by how much.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11
@@ -85,7 +87,7 @@ def _truth(
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
     high = ends(ask(m, x).asked)[1]
-    low = _profile(accountant, m, what, x)
+    low = _exactly(ask, m, x) or _profile(accountant, m, what, x)
     if conversion is not None:
         least = ask(m, x, conversion)
         # Only where it is proved that no order does better.
@@ -102,6 +104,15 @@ def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]
         return ends(accountant.lower_bound(m, alpha))[0], high
     except SymacctError:
         return Fraction(0), high
+
+
+def _exactly(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound | None:
+    """The lower end of the exact profile, where the laws are known."""
+    try:
+        found = ask(m, x, conversion="exact", digits=_PROFILE_DIGITS)
+    except SymacctError:
+        return None
+    return ends(found.asked)[0] if found.kind is Kind.EXACT else None
 
 
 def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from fractions import Fraction
 from typing import Any
@@ -20,10 +21,15 @@ from symacct.cli.frame import (
     print_facts,
     print_json,
 )
-from symacct.enclosure import Guarantee
+from symacct.enclosure import Enclosure, Guarantee
+from symacct.errors import SymacctError
 from symacct.exact import order
+from symacct.explore.comparison import ratio
 from symacct.export.tables import as_printed
+from symacct.expr import Node
 from symacct.rounding import given, order_text
+
+_PROFILE_DIGITS = 6
 
 
 @expression_command("rdp")
@@ -65,8 +71,10 @@ def rdp(
 @how_options
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ."""
-    guarantee = symacct.parse(expr).epsilon(delta, digits, **how)
-    print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json)
+    m = symacct.parse(expr)
+    guarantee = m.epsilon(delta, digits, **how)
+    truth = None if as_json or how["conversion"] == "exact" else exactly(m, delta)
+    print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
 
 
 @expression_command("delta")
@@ -78,13 +86,30 @@ def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bo
     print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json)
 
 
+def exactly(m: Node, delta: str) -> Enclosure | None:
+    """The true ε, where the laws of m are known."""
+    with contextlib.suppress(SymacctError):
+        return m.epsilon(delta, _PROFILE_DIGITS, "exact").epsilon
+    return None
+
+
 def print_guarantee(
-    g: Guarantee, letters: tuple[str, str], stated: Fraction, as_json: bool
+    g: Guarantee,
+    letters: tuple[str, str],
+    stated: Fraction,
+    as_json: bool,
+    truth: Enclosure | None = None,
 ) -> None:
+    exact = []
+    if truth is not None:
+        times = ratio(g.asked, truth)
+        loose = "" if times is None else f"; {letters[0]} is {times:.4g} times that"
+        exact = [("exact", f"{truth.rounded(_PROFILE_DIGITS)}{loose}")]
     print_facts(
         as_json,
         g.as_dict(),
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
+        *exact,
         ("given", f"{letters[1]} = {given(stated)}"),
         ("order α", order_text(g.alpha, 12)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),

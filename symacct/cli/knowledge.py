@@ -14,11 +14,13 @@ from symacct.cli.frame import (
     console,
     expression_command,
     json_option,
+    kind_label,
     main,
     print_json,
 )
 from symacct.enclosure import Enclosure
-from symacct.explore.comparison import compare
+from symacct.errors import DomainError
+from symacct.explore.comparison import Answer, compare, compare_epsilon, ratio
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
 from symacct.rounding import format_shared
@@ -26,12 +28,21 @@ from symacct.theory import PROVED
 
 
 @expression_command("compare")
-@click.option("--alpha", required=True, multiple=True, help="Order in [1, inf]; repeatable.")
-def compare_command(expr: str, alpha: tuple[str, ...], digits: int, as_json: bool) -> None:
+@click.option("--alpha", multiple=True, help="Order in [1, inf]; repeatable.")
+@click.option("--delta", help="Compare ε at this δ instead, the exact one last.")
+def compare_command(
+    expr: str, alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
+) -> None:
     """Every theorem that speaks of EXPR, beside the best known.
 
-    Lower bounds come first; each is followed by its ratio to the best known value.
+    Lower bounds come first; each is followed by its ratio to the best known value. With --delta
+    every ε by a conversion or a theorem, from the largest to the true one.
     """
+    if (delta is None) == (not alpha):
+        raise DomainError("compare: needed --alpha, or --delta, and one of them only")
+    if delta is not None:
+        print_epsilons(compare_epsilon(symacct.parse(expr), delta, digits), as_json)
+        return
     rows = compare(symacct.parse(expr), alpha, min(digits, 12) if not as_json else digits)
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -48,6 +59,26 @@ def compare_command(expr: str, alpha: tuple[str, ...], digits: int, as_json: boo
     for row in rows:
         if not row.applies:
             screen.print(Text(f"{row.name} does not apply: {row.reason}", style="dim"))
+
+
+def print_epsilons(rows: list[Answer], as_json: bool) -> None:
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+        return
+    truth = next((row.epsilon for row in rows if row.conversion == "exact"), "")
+    table = Table("conversion", "theorem", "ε, rounded up", "bound", "× exact")
+    for row in rows:
+        if isinstance(row.epsilon, Enclosure):
+            known = truth if isinstance(truth, Enclosure) else None
+            said = (row.epsilon.rounded(), kind_label(row.epsilon.claim))
+            times = _times(ratio(row.epsilon, known))
+            table.add_row(row.conversion, row.theorem or "all", *said, times)
+    screen = console()
+    screen.print(table)
+    for row in rows:
+        if isinstance(row.epsilon, str):
+            name = row.theorem or row.conversion
+            screen.print(Text(f"{name} has no answer: {row.epsilon}", style="dim"))
 
 
 @expression_command("explain")

@@ -11,6 +11,7 @@ import mpmath
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
+from symacct.conversion import conversions
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SoundnessError, SymacctError, echo
 from symacct.exact import Numeric, Order, order
@@ -93,7 +94,61 @@ def compare(
     ]
     rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
-    return [replace(row, ratios=tuple(map(_ratio, row.values, below))) for row in rows]
+    return [replace(row, ratios=tuple(map(ratio, row.values, below))) for row in rows]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """ε at one δ by a conversion, with a theorem pinned or none; or why there is none."""
+
+    conversion: str
+    theorem: str | None
+    epsilon: Enclosure | str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row for JSON."""
+        found = self.epsilon
+        shown = found.as_dict() if isinstance(found, Enclosure) else {"reason": found}
+        return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
+
+
+def compare_epsilon(
+    m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
+) -> list[Answer]:
+    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
+    >>> rows[-1].conversion, rows[-1].epsilon.rounded_up(5)
+    ('exact', '0.0086138')
+    """
+    as_node(m, "compare")
+    ask = accountant or Accountant(digits=digits)
+    known = [Answer(c.name, None, _epsilon(ask, m, delta, c.name)) for c in conversions()]
+    upper = [t for t in _rivals(m) if t.kind is not Kind.LOWER and t.status == PROVED]
+    pinned = [
+        Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
+    ]
+    return sorted([*known, *pinned], key=_largest_first)
+
+
+def _epsilon(
+    accountant: Accountant, m: Node, delta: Any, conversion: str, by: str | None = None
+) -> Enclosure | str:
+    try:
+        return accountant.epsilon(m, delta, conversion, by=by).asked
+    except SymacctError as error:
+        return str(error)
+
+
+def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
+    """What has an answer first, the larger the sooner; the exact profile after all others."""
+    found = row.epsilon
+    return (
+        isinstance(found, str),
+        row.conversion == "exact",
+        -found.upper if isinstance(found, Enclosure) else 0,
+    )
 
 
 def _rivals(m: Node) -> list[Theorem]:
@@ -148,7 +203,7 @@ def _reference(
     return max(lower, key=lambda x: x.lower, default=None)
 
 
-def _ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
+def ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
     """value / below, rounded outwards; None where that is not a number."""
     if below is None or isinstance(value, str) or below.lower <= 0 or mpmath.isinf(below.upper):
         return None

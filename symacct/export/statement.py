@@ -13,6 +13,8 @@ import flint
 
 from symacct import doors
 from symacct.claims import Kind, Source
+from symacct.conversion import WholeProfile
+from symacct.conversion import named as named_conversion
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import DomainError
 from symacct.exact import INFINITY, Exact, Order
@@ -109,7 +111,10 @@ def _rounding(guarantee: Guarantee, form: Form) -> str:
 
 
 def _accounting(guarantee: Guarantee, form: Form) -> str:
-    """The curve's sources, the order and the conversion."""
+    """The curve's sources, the order and the conversion; or the profile's alone."""
+    if isinstance(named_conversion(guarantee.conversion), WholeProfile):
+        said = "The privacy loss was accounted by its exact privacy profile, with no Rényi order"
+        return form.words(said) + _citations(guarantee.claim.sources, form) + "."
     sources = sources_of(guarantee)
     curve = sources[: len(guarantee.claim.sources)]
     exact = guarantee.claim.kind is Kind.EXACT

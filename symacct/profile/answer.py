@@ -17,6 +17,7 @@ from symacct.expr import Node
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
 
+_EXACT = named("exact")
 _FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
 
 
@@ -26,7 +27,7 @@ class Profile:
     def __init__(self, node: Node) -> None:
         found = products(node)
         kind = combine((product.kind for product in found), "conversion='exact'")
-        self.claim = Claim(kind, node.claim.adjacency)
+        self.claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
         self.directions = [
             Direction(product.runs, reverse)
             for product in found
@@ -79,9 +80,8 @@ class Profile:
         return found, best
 
     def _guarantee(self, epsilon: Any, delta: Any, order: float) -> Guarantee:
-        conversion = named("exact").name
         return Guarantee(
-            epsilon, delta, order, conversion, self.claim.kind, self.claim, optimal=True
+            epsilon, delta, order, _EXACT.name, self.claim.kind, self.claim, optimal=True
         )
 
 

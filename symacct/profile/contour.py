@@ -1,8 +1,8 @@
 """The profile D(y) = H_{e^y}(P‖Q) of a composition by a trapezoidal sum over complex orders.
 
 D(y) = (1/2πi)∫ M(s) e^{−ys}/(s(s+1)) ds over Re s = c > 0, M(s) = Π F_i(1+s)^{k_i}; with P and Q
-exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at most
-two aliases, and the nodes left out are bounded by the decay of the F_i (docs/proofs.md, 16).
+exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at
+most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.md, section 16).
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class Sample:
         least = (self.rest + self.gamma * left.exp() * theta.cos()).log()
         edge = self.gamma * right.exp()
         angle = acb(self.rest + edge * theta.cos(), edge * theta.sin()).arg()
-        height = (self.a * most).max(self.a * least) + arb(far) * angle
+        height = (self.a * most).max(self.a * least) + arb(far) * angle * (1 + arb(2) ** -40)
         return abs(most).max(abs(least)) + angle, (reach - half + height).exp() / 2
 
 

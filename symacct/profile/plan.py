@@ -12,7 +12,7 @@ from symacct.errors import PrecisionError
 from symacct.profile.part import Floats, Part
 
 _SHIFTS = 56  # candidates for c and λ
-_LAST_NODE = 10**6
+_LAST_NODE = 10**5
 Runs = Sequence[tuple[Part, int]]
 
 _STEER_BITS = 24  # of c and h, so that multiples of h stay short

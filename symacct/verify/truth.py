@@ -24,6 +24,7 @@ DIGITS = 20
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
+_PROFILE_DIGITS = 14  # as far as a float64 goes
 _NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 _SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
@@ -61,11 +62,25 @@ class Oracle:
     def _truth(self, ask: Ask) -> Truth:
         if ask.kind == "rdp":
             return self._rdp(ask)
+        if (known := self._profile(ask)) is not None:
+            return known
         least = profiles.lower(ask, self.accountant)
         if least is not None and least.exact:
             return least
         low = Fraction(0) if least is None else least.lower
         return Truth(low, self.by_method(ask, "improved", None).upper, False)
+
+    def _profile(self, ask: Ask) -> Truth | None:
+        """The exact profile, where the laws of the composition are known under this relation."""
+        about = {"poisson": "add_remove", "without_replacement": "replace_one"}
+        if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
+            return None
+        try:
+            asked = getattr(self.accountant, ask.kind)
+            found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
+        except SymacctError:
+            return None
+        return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
         if ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts):

@@ -214,7 +214,11 @@ def test_epsilon_below_its_own_conversion():
     assert judged(SAMPLED, "epsilon", "1e-5", least, conversion="improved") is None
     found = judged(SAMPLED, "epsilon", "1e-5", least * 0.999, conversion="improved")
     assert found.verdict == "wrong-formula"
-    assert judged(SAMPLED, "epsilon", "1e-5", least * 0.999, conversion="none") is None
+    assert judged(SAMPLED, "epsilon", "1e-5", least * 0.999, conversion="none").verdict == "loose"
+    true = float(Oracle().truth(ask).lower)
+    assert true < least
+    assert judged(SAMPLED, "epsilon", "1e-5", true * (1 + 1e-9), conversion="none") is None
+    assert judged(SAMPLED, "epsilon", "1e-5", true * 0.99, conversion="none").verdict == "unsound"
     assert judged(SAMPLED, "epsilon", "1e-5", 1e-3, conversion="none").verdict == "unsound"
 
 

@@ -1,0 +1,279 @@
+"""The exact profile asked like any other conversion: laws over the nodes, and what is refused."""
+
+import threading
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import (
+    TCDP,
+    ZCDP,
+    Accountant,
+    AssumptionError,
+    Curve,
+    DistributionPair,
+    DomainError,
+    Gaussian,
+    GroupPrivacy,
+    Kind,
+    Laplace,
+    LimitError,
+    OrderError,
+    PoissonSubsample,
+    PostProcess,
+    PrecisionError,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    calibrate,
+    parse,
+    sweep,
+)
+from symacct.enclosure import to_fraction
+from symacct.interop import EventAccountant
+from symacct.testing import UnsoundError, assert_sound
+from tests.support import line_for_any_arithmetic
+
+LEAVES = [Gaussian(2), Gaussian(1), Laplace(2), RandomizedResponse("3/5"), PureDP("1/2")]
+NODES = [
+    *LEAVES,
+    *(PoissonSubsample(m, "1/10") for m in LEAVES),
+    *(5 * m for m in LEAVES),
+    1000 * PoissonSubsample(Gaussian(5), "1/1000"),
+    40 * PoissonSubsample(Gaussian(2), "1/5"),
+    20 * PoissonSubsample(RandomizedResponse("3/5"), "1/5"),
+    2000 * PoissonSubsample(Laplace(1), "1/10"),
+    30 * PoissonSubsample(Gaussian(3), "1/10") + 10 * RandomizedResponse("11/20"),
+    PoissonSubsample(3 * RandomizedResponse("3/5"), "1/3"),
+    PoissonSubsample(PoissonSubsample(Gaussian(1), "1/2"), "1/3"),
+    3 * PoissonSubsample(DistributionPair(["1/2", "1/2"], ["1/4", "3/4"]), "1/3"),
+    SubsampleWithoutReplacement(Gaussian(1), "1/10"),
+    4 * SubsampleWithoutReplacement(RandomizedResponse("3/5"), "1/10"),
+    PostProcess(Gaussian(3)),
+    GroupPrivacy(3 * Gaussian(9), 1),
+]
+
+
+def ends(x):
+    return to_fraction(x.lower), to_fraction(x.upper)
+
+
+@pytest.mark.parametrize("m", NODES, ids=repr)
+def test_no_more_than_by_any_conversion(m):
+    accountant = Accountant(digits=10)
+    for epsilon in ("0", "1/10", "1"):
+        exact = accountant.delta(m, epsilon, "exact")
+        for conversion in ("classic", "improved", "optimal"):
+            assert exact.delta.lower <= accountant.delta(m, epsilon, conversion).delta.upper
+    exact = accountant.epsilon(m, "1e-4", "exact")
+    assert exact.epsilon.lower <= accountant.epsilon(m, "1e-4", "improved").epsilon.upper
+
+
+@pytest.mark.parametrize("m", NODES, ids=repr)
+def test_both_questions_are_one(m):
+    """δ at both ends of ε(δ) lies on both sides of δ."""
+    found = m.epsilon("1e-3", digits=8, conversion="exact")
+    low, high = ends(found.epsilon)
+    if high > 0:
+        assert m.delta(high, digits=12, conversion="exact").delta.lower <= Fraction(1, 1000)
+        assert m.delta(low, digits=12, conversion="exact").delta.upper >= Fraction(1, 1000)
+    assert found.optimal
+    assert found.conversion == "exact"
+    assert found.kind is found.claim.kind
+
+
+@pytest.mark.parametrize("m", NODES, ids=repr)
+def test_monotone_in_epsilon_and_in_the_number_of_runs(m):
+    values = [m.delta(e, digits=8, conversion="exact").delta for e in (0, "1/5", "1/2", 2)]
+    assert all(a.upper >= b.lower for a, b in pairwise(values))
+    try:
+        twice = (2 * m).delta("1/5", digits=5, conversion="exact").delta
+    except (AssumptionError, PrecisionError):  # of samples of fixed size; digits out of reach
+        return
+    assert twice.upper >= values[1].lower
+
+
+@pytest.mark.parametrize(
+    ("m", "kind"),
+    [
+        (10 * Gaussian(5), Kind.EXACT),
+        (PostProcess(Gaussian(5)), Kind.UPPER),
+        (GroupPrivacy(Gaussian(5), 1), Kind.UPPER),
+        (SubsampleWithoutReplacement(PureDP(1), "1/2"), Kind.EXACT),
+        (2 * SubsampleWithoutReplacement(PureDP(1), "1/2"), Kind.UPPER),
+    ],
+)
+def test_the_kind_of_an_answer(m, kind):
+    assert m.epsilon("1e-3", conversion="exact").kind is kind
+
+
+def test_a_group_s_noise_is_that_of_its_sensitivity():
+    for made in (Gaussian(3), Laplace(4)):
+        group, alone = GroupPrivacy(made, 1), type(made)(*list(made.fields().values())[:1], 2)
+        of_both = [m.epsilon("1e-3", conversion="exact").epsilon for m in (group, alone)]
+        assert ends(of_both[0]) == ends(of_both[1])
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        ZCDP("1/10"),
+        TCDP("1/10", 5),
+        Curve(line_for_any_arithmetic(1), kind="upper", adjacency="either"),
+        Gaussian(1) + ZCDP("1/10"),
+        PoissonSubsample(Gaussian(1) + Laplace(1), "1/2"),
+        2 * SubsampleWithoutReplacement(Gaussian(1), "1/2"),
+        GroupPrivacy(RandomizedResponse("3/5"), 1),
+    ],
+    ids=repr,
+)
+def test_where_no_pair_is_known_the_remedy_is_said(m):
+    with pytest.raises(AssumptionError, match=r"conversion='exact'.*conversion='improved'"):
+        m.epsilon("1e-5", conversion="exact")
+
+
+def test_what_the_exact_profile_has_no_use_for():
+    m = PoissonSubsample(Gaussian(1), "1/10")
+    with pytest.raises(OrderError, match="leave out orders="):
+        m.epsilon("1e-5", conversion="exact", orders=[2, 3])
+    with pytest.raises(DomainError, match="leave out by="):
+        m.epsilon("1e-5", conversion="exact", by="ZW19-T5")
+    with pytest.raises(DomainError, match="needed delta > 0"):
+        m.epsilon(0, conversion="exact")
+    with pytest.raises(PrecisionError, match="conversion='improved'"):
+        (3 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
+    thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
+    with pytest.raises(LimitError, match="outcomes"):
+        (1000 * thirds).epsilon("1e-5", conversion="exact")
+
+
+def test_at_the_ends():
+    for m in (Gaussian(1), 5 * RandomizedResponse("3/5"), 3 * Laplace(1)):
+        everything = m.delta(0, conversion="exact").delta
+        nothing = m.epsilon(to_fraction(everything.upper) + Fraction(1, 10**9), conversion="exact")
+        assert nothing.epsilon.upper == 0
+    assert 3 * RandomizedResponse("3/4").epsilon(0, conversion="exact").epsilon.lower > 0
+    pure = (3 * RandomizedResponse("3/4")).epsilon(0, digits=20, conversion="exact").epsilon
+    assert str(pure).startswith("3.295836866004329074")  # 3 log 3
+    assert PureDP(1).delta(2, conversion="exact").delta.upper == 0
+    same = DistributionPair(["1/2", "1/2"], ["1/2", "1/2"])
+    assert (7 * same).delta(0, conversion="exact").delta.upper == 0
+    disjoint = DistributionPair(["1", "0"], ["0", "1"])
+    assert (7 * disjoint).delta(9, conversion="exact").delta.lower == 1
+    with pytest.raises(DomainError, match="only one of two"):
+        disjoint.epsilon("1/2", conversion="exact")
+
+
+def test_what_only_one_law_can_give():
+    m = DistributionPair(["1/10", "9/10"], ["0", "1"])
+    assert ends(m.delta(5, conversion="exact").delta) == pytest.approx((0.1, 0.1))
+    assert m.epsilon("1/10", conversion="exact").epsilon.upper < 1
+    with pytest.raises(DomainError, match=r"needed at least 0\.1"):
+        m.epsilon("1/20", conversion="exact")
+    sampled = PoissonSubsample(m, "1/2")
+    with_noise = sampled + 20 * PoissonSubsample(Gaussian(2), "1/10")
+    found = with_noise.delta(1, digits=10, conversion="exact").delta
+    assert found.lower > 0.05
+    with pytest.raises(DomainError, match=r"needed at least 0\.05"):
+        with_noise.epsilon("1/100", conversion="exact")
+
+
+def test_on_an_atom_and_between():
+    """δ at the loss log 3 of RandomizedResponse(3/4), within a hair of it, is continuous."""
+    m = 4 * RandomizedResponse("3/4")
+    at = Fraction("2.197224577336219382790490473845051409294")  # 2 log 3 to 40 digits
+    found = [
+        m.delta(at + Fraction(d, 10**38), digits=20, conversion="exact").delta for d in (-1, 1)
+    ]
+    assert abs(ends(found[0])[0] - ends(found[1])[0]) < Fraction(1, 10**30)
+
+
+def test_what_is_remembered_is_used_and_changes_nothing():
+    m = 5000 * PoissonSubsample(Gaussian(2), "1/100")
+    warm = Accountant(digits=20)
+    first = warm.epsilon(m, "1e-5", "exact")
+    profile = warm._profile(m)
+    before = [id(c) for d in profile.directions for c in d.contours]
+    near = warm.epsilon(m, "1.01e-5", "exact")
+    assert [id(c) for d in profile.directions for c in d.contours] == before
+    cold = Accountant(digits=20).epsilon(m, "1.01e-5", "exact")
+    assert max(ends(near.epsilon)[0], ends(cold.epsilon)[0]) <= min(
+        ends(near.epsilon)[1], ends(cold.epsilon)[1]
+    )
+    assert near.epsilon.upper < first.epsilon.lower
+    warm.clear()
+    assert warm._profile(m) is not profile
+
+
+def test_the_other_doors():
+    m = "100*PoissonSubsample(Gaussian(sigma), 1/100)"
+    [row] = sweep(parse(m, ["sigma"]), {"sigma": 2, "delta": "1e-5"}, digits=6, conversion="exact")
+    assert row["kind"] == "exact"
+    found = calibrate(parse(m, ["sigma"]), 1, "1e-5", digits=3, conversion="exact")
+    improved = calibrate(parse(m, ["sigma"]), 1, "1e-5", digits=3)
+    assert found.meets < improved.meets
+    account = EventAccountant(conversion="exact").compose(
+        PoissonSubsample(Gaussian(2), "1/100"), 100
+    )
+    assert account.get_epsilon("1e-5") == pytest.approx(float(row["value"]), rel=1e-5)
+
+
+def test_threads_get_the_same_answers():
+    m = 3000 * PoissonSubsample(Gaussian(3), "1/50")
+    accountant, found = Accountant(digits=15), []
+
+    def ask(delta):
+        found.append((delta, accountant.epsilon(m, delta, "exact").epsilon))
+
+    threads = [threading.Thread(target=ask, args=(f"1e-{i}",)) for i in range(3, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    for delta, epsilon in found:
+        alone = Accountant(digits=15).epsilon(m, delta, "exact").epsilon
+        assert epsilon.lower <= alone.upper
+        assert alone.lower <= epsilon.upper
+
+
+def test_an_accountant_that_answers_one_percent_too_little_is_caught():
+    m = 1000 * PoissonSubsample(Gaussian(2), "1/100")
+
+    def truth(delta):
+        return float(m.epsilon(delta, digits=12, conversion="exact").epsilon)
+
+    assert assert_sound(truth, m, what="epsilon", at=["1e-5"]) == 1
+    with pytest.raises(UnsoundError):
+        assert_sound(lambda delta: 0.99 * truth(delta), m, what="epsilon", at=["1e-5"])
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(
+        st.tuples(
+            st.fractions(Fraction(1, 2), 6, max_denominator=6),
+            st.fractions(Fraction(1, 50), 1, max_denominator=50),
+            st.integers(20, 3000),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from([6, 15, 30]),
+)
+def test_few_digits_and_many_overlap(drawn, digits):
+    m = sum((k * PoissonSubsample(Gaussian(s), g) for s, g, k in drawn[1:]), parse("0*Gaussian(1)"))
+    sigma, gamma, k = drawn[0]
+    m = m + k * PoissonSubsample(Gaussian(sigma), gamma)
+    accountant = Accountant(digits=4)
+    try:
+        rough = accountant.epsilon(m, "1e-6", "exact").epsilon
+        fine = Accountant(digits=digits).epsilon(m, "1e-6", "exact").epsilon
+    except PrecisionError:
+        return
+    assert rough.lower <= fine.upper
+    assert fine.lower <= rough.upper
+    assert accountant.delta(m, to_fraction(fine.upper), "exact").delta.lower <= Fraction(1, 10**6)
