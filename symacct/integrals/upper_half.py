@@ -11,9 +11,12 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
+from symacct.errors import PrecisionError
 from symacct.integrals.magnitude import LOG2, log_mixture
 from symacct.integrals.quadrature import integrate
 from symacct.sums.refine import ball, to_relative_accuracy
+
+_FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
 
 Psi = Callable[[acb, bool], acb]
 
@@ -26,6 +29,11 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
     """
     power = 2.0 if alpha is None else float(alpha)
     delta, rate = float(shift), float(gamma)
+    if power * delta > _FARTHEST_PEAK:
+        raise PrecisionError(
+            f"the expectation over L > 1: found its peak {power * delta:,.0f} deviations away, "
+            f"needed at most {_FARTHEST_PEAK:.0f}; ask for a lower order, or another theorem"
+        )
     places = [delta / 2 + k / 8 for k in range(1, int(8 * (power * delta + 2)) + 16)]
     log_value = max(_log_size(alpha, rate, delta, x) for x in places[:4096])
 
