@@ -13,7 +13,7 @@ from symacct.integrals.expectations import Mass
 from symacct.integrals.overlap import Kernel, Side, T, sides
 
 _DEPTH = 40
-_PIECES = 1 << 9  # of one stretch, each a rule of some hundred values
+_PIECES = 1 << 11  # of one stretch, each a rule of some hundred values
 _FARTHEST = 1 << 12
 
 
