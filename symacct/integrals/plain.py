@@ -16,7 +16,7 @@ from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Integrand
 
 _DEPTH = 40
-_PIECES = 1 << 9  # of one stretch, each a rule of some hundred values
+_PIECES = 1 << 11  # of one stretch, each a rule of some hundred values
 _FARTHEST = 1 << 12
 
 
