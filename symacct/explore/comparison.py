@@ -138,13 +138,11 @@ def _epsilon(
 
 
 def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
-    """What has an answer first, the larger the sooner; the exact profile after all others."""
+    """What has no answer first, then the larger the sooner; the exact profile after all others."""
     found = row.epsilon
-    return (
-        isinstance(found, str),
-        row.conversion == "exact",
-        -found.upper if isinstance(found, Enclosure) else 0,
-    )
+    if isinstance(found, str):
+        return row.conversion == "exact", False, 0
+    return row.conversion == "exact", True, -found.upper
 
 
 def _rivals(m: Node) -> list[Theorem]:
