@@ -41,6 +41,7 @@ class Direction:
     runs: Runs
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
+    moments: dict[float, arb] = field(default_factory=dict)
 
     @cached_property
     def closed(self) -> Value | None:
@@ -183,7 +184,7 @@ class Direction:
         """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
         if self._apart is not None and self._apart <= delta:
             return arb(0)
-        within = self.is_within(arb, lambda: ball(delta))
+        within = False if self._is_above_at_0(delta) else self.is_within(arb, lambda: ball(delta))
         if within is None:
             raise _undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:
@@ -194,6 +195,13 @@ class Direction:
         if found is None:
             raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
         return found
+
+    def _is_above_at_0(self, delta: Fraction) -> bool:
+        """Is D(0) > δ for one run of one part? So it is then for all."""
+        with ctx.workprec(64):
+            return any(
+                part.hockey_stick(arb(0), self.reverse) > ball(delta) for part, _ in self.runs
+            )
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
@@ -212,19 +220,20 @@ class Direction:
                 value = self.closed(y())
             if value is not None:
                 return value
-            if not digits:
-                return self._by_one_moment(y)
         for known in self._known(digits):
             value = self._summed(known, y)
             if value <= bound() or value > bound():
                 return value
+        if not digits:
+            return self._by_one_moment(y)
         return self._summed(self._contour(_middle(y), _log(bound), digits), y)
 
     def _by_one_moment(self, y: Callable[[], arb]) -> arb:
         """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small."""
         lam = renyi_log_delta(self.runs, self.reverse, _middle(y))[0]
-        most = self.lost + (log_chernoff(self.runs, lam, self.reverse) - arb(lam) * y()).exp()
-        return arb(0).union(most)
+        if lam not in self.moments:
+            self.moments = {lam: log_chernoff(self.runs, lam, self.reverse)}
+        return arb(0).union(self.lost + (self.moments[lam] - arb(lam) * y()).exp())
 
     def _largest_to(self, digits: float) -> arb:
         for bits in _precisions(digits):
