@@ -116,7 +116,7 @@ def compare_epsilon(
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
     >>> rows[-1].conversion, rows[-1].epsilon.rounded_up(5)
-    ('exact', '0.0086138')
+    ('exact', '0.0086222')
     """
     as_node(m, "compare")
     ask = accountant or Accountant(digits=digits)
