@@ -37,7 +37,7 @@ from symacct.sums.differences import differences_at
 
 HERE = Path(__file__).parent
 OUT = Path("out")
-PEERS = ("dp-accounting", "autodp", "dp-accelerator==0.1.0", "scipy", "opacus")
+PEERS = ("dp-accounting", "prv-accountant", "autodp", "dp-accelerator==0.1.0", "scipy", "opacus")
 GAMMA = "1/1000"
 SEEDS = (
     sa.Gaussian(5),
@@ -394,6 +394,32 @@ def sweep_rows() -> Iterator[Row]:
     yield Row(f"sweep of {len(one):,} points, two processes", "one", figure, "×", 1.8, True, same)
 
 
+def profile_rows(peers: dict[str, Any]) -> Iterator[Row]:
+    """The exact ε(δ) against float64 accountants on grids: time, and how far off they are."""
+    cases = (
+        (600_000, sa.Gaussian(5), GAMMA, "1e-8"),
+        (14_062, sa.Gaussian("1.1"), "256/60000", "1e-5"),
+        (10_000, sa.Gaussian(4), "1/100", "1e-5"),
+        (1000, sa.Gaussian("1.1"), "1/100", "1e-5"),
+    )
+    for count, noise, rate, delta in cases:
+        run = count * sa.PoissonSubsample(noise, rate)
+        cold = seconds(lambda: sa.Accountant(30).epsilon(run, delta, "exact"))  # noqa: B023
+        what = f"exact ε of {count:,} × Poisson({noise!r}), 30 digits"
+        yield Row(f"{what}, cold", "processor time", 1e3 * cold, "ms", 15, False)
+        true = float(sa.Accountant(20).epsilon(run, delta, "exact").epsilon)
+        for name in ("pld", "prv"):
+            peer = peers["profiles"][f"{name} {count}"]
+            if "ms" in peer:
+                off = f"its ε is {peer['epsilon'] / true - 1:+.2%} off"
+                yield Row(what, name, peer["ms"] / 1e3 / cold, "× faster", 10, True, off)
+        accountant = sa.Accountant(30)
+        accountant.epsilon(run, delta, "exact")
+        near = (Fraction(delta) * (1 + Fraction(i, 1000)) for i in range(1, 10**6))
+        warm = seconds(lambda: accountant.epsilon(run, next(near), "exact"))  # noqa: B023
+        yield Row(f"{what}, a second δ", "processor time", 1e3 * warm, "ms", 0.2, False)
+
+
 def peers_answer() -> dict[str, Any]:
     """The peers' figures from their own environment, made on first use."""
     home = OUT / "peers"
@@ -469,7 +495,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     rows: list[Row] = []
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("the peers' own queries", total=10)
+        task = progress.add_task("the peers' own queries", total=11)
         peers = peers_answer()
         for name, group in (
             ("queries", query_rows(peers)),
@@ -479,6 +505,7 @@ def main() -> int:
             ("fractional orders", fractional_rows()),
             ("composition", composition_rows()),
             ("sweep", sweep_rows()),
+            ("exact profile", profile_rows(peers)),
         ):
             progress.update(task, description=name, advance=1)
             rows.extend(group)

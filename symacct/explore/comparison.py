@@ -120,7 +120,7 @@ def compare_epsilon(
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
     >>> rows[-1].conversion, rows[-1].epsilon.rounded_up(5)
-    ('exact', '0.0086138')
+    ('exact', '0.0086222')
     """
     as_node(m, "compare")
     ask = accountant or Accountant(digits=digits)
@@ -142,13 +142,11 @@ def _epsilon(
 
 
 def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
-    """What has an answer first, the larger the sooner; the exact profile after all others."""
+    """What has no answer first, then the larger the sooner; the exact profile after all others."""
     found = row.epsilon
-    return (
-        isinstance(found, str),
-        row.conversion == "exact",
-        -found.upper if isinstance(found, Enclosure) else 0,
-    )
+    if isinstance(found, str):
+        return row.conversion == "exact", False, 0
+    return row.conversion == "exact", True, -found.upper
 
 
 def _rivals(m: Node) -> list[Theorem]:

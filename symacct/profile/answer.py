@@ -16,9 +16,9 @@ from symacct.errors import DomainError, OrderError
 from symacct.expr import Node
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
+from symacct.sums.refine import ball
 
 _EXACT = named("exact")
-_FEW_DIGITS = 5.0  # at which a direction is usually seen to be the smaller one
 
 
 class Profile:
@@ -42,10 +42,13 @@ class Profile:
             return BALL.number(epsilon)
 
         def value(direction: Direction) -> arb:
-            return direction.delta(y, digits + 1)
+            is_beyond = direction.is_beyond(epsilon)
+            return direction.lost if is_beyond else direction.delta(y, digits + 1)
 
         def is_larger(direction: Direction, known: arb) -> bool:
-            return not direction.delta(y, min(_FEW_DIGITS, digits)) <= known
+            if direction.is_beyond(epsilon):
+                return not direction.lost <= known
+            return direction.is_within(y, lambda: known) is not True
 
         found, best = self._largest(value, is_larger)
         answer = from_ball(found, self.claim, digits, True)
@@ -60,7 +63,7 @@ class Profile:
             return direction.epsilon(delta, digits + 1)
 
         def is_larger(direction: Direction, known: arb) -> bool:
-            return direction.is_within(known.lower, delta) is not True
+            return direction.is_within(known.lower, lambda: ball(delta)) is not True
 
         found, best = self._largest(value, is_larger)
         answer = from_ball(found, self.claim, digits, True)

@@ -31,6 +31,8 @@ class Atoms:
 
     masses: Masses
     gamma: Exact = Fraction(1)
+    #: Of (P₀, Q) both ways, where it is known exactly and not as a logarithm.
+    pure: Exact | None = None
 
     @cached_property
     def laws(self) -> Masses:
@@ -72,7 +74,7 @@ class Atoms:
 
     def sampled(self, gamma: Exact) -> Atoms:
         """The same with P mixed once more."""
-        return Atoms(self.masses, self.gamma * gamma)
+        return Atoms(self.masses, self.gamma * gamma, self.pure)
 
     def glued(self, gamma: Exact) -> Atoms:
         """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
@@ -145,6 +147,9 @@ class Atoms:
         for loss in losses:
             most = most.max(loss)
         return most
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return self.pure if self.gamma == 1 else None
 
     def lost(self, reverse: bool) -> Exact:
         pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)

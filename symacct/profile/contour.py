@@ -93,23 +93,11 @@ class Contour:
 
     @cached_property
     def _log_right_alias(self) -> arb:
-        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1), C(λ) = λ^λ/(1+λ)^{1+λ}.
-
-        e^{−λy} times it bounds m > 0: (1−e^{−u})₊ <= C(λ)e^{λu}, so D(y+u) <= C(λ)M(λ)e^{−λ(y+u)}.
-        """
+        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds m > 0."""
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
-            lam = arb(plan.lam)
-            line = Line(self.order(plan.lam), 1.0, 0)
-            log_moment = sum(
-                (
-                    k * part.transform(line, _ALIAS_NEED + math.log(k))[0].real.log()
-                    for part, k in self.runs
-                ),
-                arb(0),
-            )
-            falls = (2 * arb.pi() * (lam - arb(plan.c)) / arb(plan.h)).expm1().log()
-            return log_moment + lam * lam.log() - (1 + lam) * lam.log1p() - falls
+            falls = 2 * arb.pi() * (arb(plan.lam) - arb(plan.c)) / arb(plan.h)
+            return log_chernoff(self.runs, plan.lam, self.reverse) - falls.expm1().log()
 
     @cached_property
     def _log_left_out(self) -> arb:
@@ -122,6 +110,19 @@ class Contour:
         with ctx.workprec(_BOUND_BITS):
             decays = (k * part.decay(a, t, 1 / (64 * k)) for part, k in self.runs)
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
+    """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
+
+    as (1−e^{−u})₊ <= C(λ)e^{λu}.
+    """
+    line = Line(-lam if reverse else 1 + lam, 1.0, 0)
+    log_moments = (
+        k * part.transform(line, _ALIAS_NEED + math.log(k))[0].real.log() for part, k in runs
+    )
+    x = arb(lam)
+    return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
 
 
 def _power(x: acb, count: int) -> acb:

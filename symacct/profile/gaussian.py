@@ -53,6 +53,9 @@ class GaussianLoss:
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
 
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
 

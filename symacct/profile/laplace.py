@@ -131,6 +131,9 @@ class LaplaceLoss:
         end = (gamma * (-shift if reverse else shift).expm1()).log1p()
         return -end if reverse else end
 
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return self.shift if self.gamma == 1 else None
+
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
 

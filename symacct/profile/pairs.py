@@ -72,8 +72,9 @@ def _(node: RandomizedResponse) -> list[Product]:
 
 @products.register
 def _(node: PureDP) -> list[Product]:
-    odds = sympy.exp(-expression(node.parameters()["epsilon"]))
-    return _one(_binary(1 / (1 + odds)))
+    pure = node.parameters()["epsilon"]
+    p = 1 / (1 + sympy.exp(-expression(pure)))
+    return _one(Atoms(_binary(p).masses, pure=pure))
 
 
 @products.register

@@ -59,5 +59,8 @@ class Part(Protocol):
     def largest(self, reverse: bool) -> arb:
         """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        """The same as an exact number, where one is known."""
+
     def lost(self, reverse: bool) -> Exact:
         """P(L = ∞); Q(L = −∞) if `reverse`."""

@@ -75,9 +75,9 @@ def renyi_epsilon(runs: Runs, reverse: bool, log_delta: float) -> float:
     )[1]
 
 
-def renyi_log_delta(runs: Runs, reverse: bool, y: float) -> float:
-    """About the least log δ that the moments at real orders give for ε."""
-    return _least(lambda s, log_moment: log_moment - s * y + _log_kernel(s), runs, reverse)[1]
+def renyi_log_delta(runs: Runs, reverse: bool, y: float) -> tuple[float, float]:
+    """The shift of the order at which, and about what, the least log δ for ε is by a moment."""
+    return _least(lambda s, log_moment: log_moment - s * y + _log_kernel(s), runs, reverse)
 
 
 def _log_kernel(s: float) -> float:

@@ -169,6 +169,9 @@ class SampledGaussian:
         """∞, and −log(1−γ) from the side of Q."""
         return -BALL.number(1 - self.gamma).log() if reverse else arb("inf")
 
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
 

@@ -14,8 +14,9 @@ from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.errors import DomainError, PrecisionError
 from symacct.forking import cached_property
+from symacct.profile.atoms import Atoms
 from symacct.profile.closed import closed_form
-from symacct.profile.contour import Contour
+from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.part import Line, Part
 from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, saddle, shape
 from symacct.sums.refine import ball
@@ -25,6 +26,7 @@ _NEWTON_STEPS = 40
 _WIDENINGS = 12
 _HALVINGS = 60
 _STEER_DIGITS = 2.0
+_LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
@@ -39,6 +41,7 @@ class Direction:
     runs: Runs
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
+    moments: dict[float, arb] = field(default_factory=dict)
 
     @cached_property
     def closed(self) -> Value | None:
@@ -73,6 +76,16 @@ class Direction:
             return None
         return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
 
+    @property
+    def _apart(self) -> Fraction | None:
+        """The total variation D(0) as a fraction, of one run of a finite pair that has one."""
+        runs = self.runs
+        if len(runs) == 1 and runs[0][1] == 1 and isinstance(runs[0][0], Atoms):
+            surplus = [p - q for p, q in runs[0][0].laws]
+            if all(isinstance(x, Fraction) for x in surplus):
+                return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
+        return None
+
     def order(self, y: Callable[[], arb]) -> float:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
         if self.contours:
@@ -102,6 +115,12 @@ class Direction:
                 return value
         raise _undecided(f"δ at ε = {_middle(y):.6g}", digits)
 
+    def is_beyond(self, y: Fraction) -> bool:
+        """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
+        ends = [(part.exact_largest(self.reverse), k) for part, k in self.runs]
+        known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
+        return len(known) == len(ends) and y >= sum(k * end for end, k in known)
+
     def _at_an_end(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y."""
         return self.lost if not self.runs or y >= self.largest else None
@@ -112,13 +131,14 @@ class Direction:
             value = self._summed(known, y)
             if _digits(value) >= digits:
                 return value
-        log_delta, wanted = renyi_log_delta(self.runs, self.reverse, at), digits
+        log_delta, wanted = renyi_log_delta(self.runs, self.reverse, at)[1], digits
         for _ in range(_ATTEMPTS):
             value = self._summed(self._contour(at, log_delta, wanted), y)
             if _digits(value) >= digits:
                 return value
-            if value > 0:
-                log_delta = float(value.log().mid())
+            if value.is_finite():  # where it is not above 0 it is below what was guessed
+                below = 0.0 if value > 0 else _LOWER
+                log_delta = min(log_delta, float(value.upper().log())) - below
             wanted += 2 + max(0.0, digits - max(_digits(value), 0.0))
         raise _undecided(f"δ at ε = {at:.6g}", digits)
 
@@ -162,7 +182,9 @@ class Direction:
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
-        within = self.is_within(arb, delta)
+        if self._apart is not None and self._apart <= delta:
+            return arb(0)
+        within = False if self._is_above_at_0(delta) else self.is_within(arb, lambda: ball(delta))
         if within is None:
             raise _undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:
@@ -174,22 +196,44 @@ class Direction:
             raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
         return found
 
-    def is_within(self, y: Callable[[], arb], delta: Fraction) -> bool | None:
-        """Is D(y) <= δ? None where balls can't decide it."""
-        for wanted in (3.0, 12.0, 40.0):
-            value = self._roughly(y, wanted)
+    def _is_above_at_0(self, delta: Fraction) -> bool:
+        """Is D(0) > δ for one run of one part? So it is then for all."""
+        with ctx.workprec(64):
+            return any(
+                part.hockey_stick(arb(0), self.reverse) > ball(delta) for part, _ in self.runs
+            )
+
+    def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
+        """Is D(y) <= the bound? None where balls can't decide it."""
+        for wanted in (0.0, 3.0, 12.0, 40.0):
+            value = self._roughly(y, bound, wanted)
             with ctx.workprec(_bits(wanted) + 64):
-                if value <= ball(delta) or value > ball(delta):
-                    return bool(value <= ball(delta))
+                if value <= bound() or value > bound():
+                    return bool(value <= bound())
         return None
 
-    def _roughly(self, y: Callable[[], arb], digits: float) -> arb:
-        """D(y), with no complaint where the digits are not there."""
+    def _roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
+        """D(y), to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(_bits(digits) + 64):
             value = self._at_an_end(y())
             if value is None and self.closed is not None:
                 value = self.closed(y())
-        return self._by_contour(y, digits) if value is None else value
+            if value is not None:
+                return value
+        for known in self._known(digits):
+            value = self._summed(known, y)
+            if value <= bound() or value > bound():
+                return value
+        if not digits:
+            return self._by_one_moment(y)
+        return self._summed(self._contour(_middle(y), _log(bound), digits), y)
+
+    def _by_one_moment(self, y: Callable[[], arb]) -> arb:
+        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small."""
+        lam = renyi_log_delta(self.runs, self.reverse, _middle(y))[0]
+        if lam not in self.moments:
+            self.moments = {lam: log_chernoff(self.runs, lam, self.reverse)}
+        return arb(0).union(self.lost + (self.moments[lam] - arb(lam) * y()).exp())
 
     def _largest_to(self, digits: float) -> arb:
         for bits in _precisions(digits):
@@ -277,7 +321,7 @@ class Direction:
     def _newton(self, y: float, log_delta: float) -> float:
         """Newton steps for log D(y) = log δ on one set of nodes, while they are any good."""
         lost = float(self.lost.mid())
-        guess = renyi_log_delta(self.runs, self.reverse, y)
+        guess = renyi_log_delta(self.runs, self.reverse, y)[1]
         chosen = plan(shape(self.runs, self.reverse, y), y, guess, _STEER_DIGITS)
         order = -chosen.c if self.reverse else 1 + chosen.c
         line = Line(order, chosen.h, chosen.last)
@@ -354,6 +398,11 @@ def _near_root(value: Value, goal: arb, start: arb) -> tuple[arb, arb]:
 def _middle(y: Callable[[], arb]) -> float:
     with ctx.workprec(64):
         return float(y().mid())
+
+
+def _log(x: Callable[[], arb]) -> float:
+    with ctx.workprec(64):
+        return float(x().log().mid())
 
 
 def _bits(digits: float) -> int:

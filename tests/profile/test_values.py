@@ -92,7 +92,8 @@ def test_one_run_is_an_integral(name, reverse):
     with ctx.workprec(200):
         for y in (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(-1, 3), Fraction(-2)):
             found = part.hockey_stick(BALL.number(y), reverse)
-            assert contains(found, law.one_run(mp(y), reverse), 18), y
+            assert contains(found, law.one_run_closed(mp(y), reverse), 18), y
+            assert abs(mp(found.mid()) - law.one_run(mp(y), reverse)) < 1e-15
             assert found.rad() < 1e-40 or found == 0
 
 
