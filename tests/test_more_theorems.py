@@ -351,3 +351,24 @@ def test_the_pure_remark_is_above_theorem_9_and_infinite_without_a_pure_bound():
         node = SubsampleWithoutReplacement(mechanism, "1/100")
         assert node.rdp(9, by="WBK19-PURE").upper >= node.rdp(9, by="WBK19-T9").lower
     assert FIXED.rdp(4, by="WBK19-PURE").upper == mpmath.inf
+
+
+IRRATIONAL = [
+    ("MTZ19-T11", PoissonSubsample(Gaussian(sympy.sqrt(2)), "1/100"), r"σ/Δ >= 4"),
+    ("MTZ19-T11", PoissonSubsample(Gaussian(5), sympy.sqrt(2) / 4), "q <= 1/5"),
+    ("ACG16-L3", PoissonSubsample(Gaussian(sympy.sqrt(2) / 2), "1/100"), r"σ/Δ >= 1"),
+    ("BDRS18-T11", SubsampleWithoutReplacement(ZCDP(sympy.sqrt(2)), "1/100"), "ρ <= 1/10"),
+]
+
+
+@pytest.mark.parametrize(("name", "node", "condition"), IRRATIONAL)
+def test_conditions_are_asked_of_irrational_constants_too(name, node, condition):
+    with pytest.raises(AssumptionError, match=condition):
+        node.rdp(3, by=name)
+
+
+def test_a_condition_on_the_order_is_asked_of_irrational_constants_too():
+    node = PoissonSubsample(Gaussian(sympy.sqrt(26)), "1/100")
+    assert float(node.rdp(3, by="MTZ19-T11")) == pytest.approx(2 * 1e-4 * 3 / 26)
+    with pytest.raises(OrderError, match="MTZ19-T11 needs α"):
+        node.rdp(10**4, by="MTZ19-T11")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import sympy
 from flint import fmpz
 
 from symacct.amplification.gaussian_ratio import is_symbolic, noise_ratio, not_gaussian
-from symacct.amplification.margins import failing, number, require_orders
+from symacct.amplification.margins import are_numbers, failing, number, require_orders
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import Exact, Order
@@ -64,7 +63,7 @@ def explicit_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) ->
     """(α−1)ε′(α) <= q²α(α−1)/((1−q)σ²) + Σ_{t=3}^{α} C(α,t) [ (2q)^t (t−1)!!/(2(1−q)^{t−1}σ^t)
     + q^t/((1−q)^t σ^{2t}) + (2q)^t e^{(t²−t)/(2σ²)} (σ^t (t−1)!! + t^t)/(2(1−q)^{t−1}σ^{2t}) ]"""
     ratio = noise_ratio(eps.node)
-    if isinstance(ratio, Fraction) and isinstance(gamma, Fraction):
+    if are_numbers(ratio, gamma):
         require_orders("ACG16-L3", alpha, lambda a: order_conditions(gamma, ratio, a))
     q, sigma = ctx.number(gamma), ctx.number(ratio)
     keep, lam = 1 - q, ctx.number(alpha) - 1

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.amplification.gaussian_ratio import noise_ratio
-from symacct.amplification.margins import are_rational, failing, number, require_orders
+from symacct.amplification.margins import are_numbers, failing, number, require_orders
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import REPLACE_ONE, Kind, Orders
 from symacct.exact import INFINITY, Exact, Order
@@ -37,7 +37,7 @@ def in_the_regime(node: Node) -> str | None:
     if known is None:
         return f"ρ-tCDP is not stated for {type(mechanism).__name__}; wrap it as TCDP(rho, omega)"
     rho, omega = known
-    if not are_rational(rho, s) or s == 0:
+    if not are_numbers(rho, s) or s == 0:
         return None
     failed = failing(regime(rho, omega, s))
     return None if failed is None else f"it needs {failed}, got ρ = {rho}, ω = {omega}, s = {s}"
@@ -81,7 +81,7 @@ def truncated_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     known = truncated(eps.node)
     assert known is not None  # noqa: S101  # `applies` has looked
     rho, _ = known
-    if are_rational(rho, gamma) and gamma != 0:
+    if are_numbers(rho, gamma) and gamma != 0:
         require_orders(
             "BDRS18-T11",
             alpha,

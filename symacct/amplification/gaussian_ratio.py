@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symacct.amplification.margins import are_rational
+from symacct.amplification.margins import are_numbers
 from symacct.exact import Exact
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
@@ -24,4 +24,4 @@ def not_gaussian(node: Node) -> str | None:
 
 def is_symbolic(node: Node) -> bool:
     """Are σ/Δ or the rate left open, so that conditions on them are the reader's to check?"""
-    return not are_rational(noise_ratio(node.mechanism), node.gamma)  # type: ignore[attr-defined]
+    return not are_numbers(noise_ratio(node.mechanism), node.gamma)  # type: ignore[attr-defined]

@@ -57,9 +57,9 @@ def require_orders(name: str, alpha: Order, conditions: Callable[[Any], Iterable
             )
 
 
-def are_rational(*values: Any) -> bool:
-    """Are these numbers that a ball can hold without a symbol in them?"""
-    return all(isinstance(value, Fraction) for value in values)
+def are_numbers(*values: Exact) -> bool:
+    """Are these numbers, rational or not, in which no symbol is left open?"""
+    return all(isinstance(value, Fraction) or not value.free_symbols for value in values)
 
 
 def number(value: Exact | int) -> Any:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.amplification.gaussian_ratio import is_symbolic, noise_ratio, not_gaussian
-from symacct.amplification.margins import failing, number, require_orders
+from symacct.amplification.margins import are_numbers, failing, number, require_orders
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, Kind, Orders
 from symacct.exact import Exact, Order
@@ -73,6 +73,6 @@ def order_conditions(q: Exact, sigma: Exact, alpha: Order) -> Iterator[Any]:
 def closed_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= 2q²αΔ²/σ²"""
     sigma = noise_ratio(eps.node)
-    if isinstance(sigma, Fraction) and isinstance(gamma, Fraction):
+    if are_numbers(sigma, gamma):
         require_orders("MTZ19-T11", alpha, lambda a: order_conditions(gamma, sigma, a))
     return 2 * ctx.number(gamma) ** 2 * ctx.number(alpha) / ctx.number(sigma) ** 2
