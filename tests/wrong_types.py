@@ -113,6 +113,7 @@ def accountant_calls():
 
 #: What builds a node or a law, by its parameters' good values.
 GOOD = {
+    "laws": [["1/2", "1/2"], ["1/3", "2/3"]],
     "sigma": 5, "sensitivity": 1, "b": 2, "p": "1/3", "epsilon": 1, "adjacency": "either",
     "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "max_order": 4,
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
