@@ -150,14 +150,13 @@ class Node:
     def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
         """The node with symbols, given themselves or by name, replaced by numbers or expressions.
 
-                Raises DomainError for a name that no free symbol has.
+        Raises DomainError for a name that no free symbol has.
 
-                >>> import numpy as np
-        import sympy
-                >>> from symacct import Gaussian
-                >>> sigma = sympy.Symbol("sigma", positive=True)
-                >>> Gaussian(sigma).subs({sigma: "5/2"})
-                Gaussian('5/2')
+        >>> import sympy
+        >>> from symacct import Gaussian
+        >>> sigma = sympy.Symbol("sigma", positive=True)
+        >>> Gaussian(sigma).subs({sigma: "5/2"})
+        Gaussian('5/2')
         """
         if not isinstance(replacements, Mapping):
             raise DomainError(
