@@ -15,6 +15,7 @@ from symacct import (
     Curve,
     DistributionPair,
     ExponentialFamily,
+    FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Laplace,
@@ -22,12 +23,14 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    ScalarGaussian,
     Scale,
     SubsampleWithoutReplacement,
     laws,
     symbols,
     theorems,
 )
+from symacct.theory import is_about
 from tests import independent
 
 ALPHA = symbols.alpha
@@ -38,6 +41,7 @@ N = sympy.Symbol("n", positive=True, integer=True)
 #: a line here; those of rational parameters only stand without symbols.
 LEAVES = {
     "Gaussian": (Gaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
+    "ScalarGaussian": (ScalarGaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "Laplace": (Laplace(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "RandomizedResponse": (RandomizedResponse(A), {A: ("1/10", "9/10")}),
     "PureDP": (PureDP(A), {A: ("1/10", 2)}),
@@ -56,6 +60,7 @@ LEAVES = {
         {A: ("1/50", "1/5"), B: ("1/50", "1/5")},
     ),
     "DistributionPair": (DistributionPair(["1/4", "1/4", "1/2"], ["1/3", "1/6", "1/2"]), {}),
+    "FiniteMechanism": (FiniteMechanism([["1/4", "3/4"], ["1/3", "2/3"], ["1/2", "1/2"]]), {}),
     "DistributionPair of laws": (DistributionPair(laws.Poisson(3), laws.Poisson(2)), {}),
 }
 
@@ -68,6 +73,10 @@ OPERATIONS = {
     "Convexify": lambda m: Convexify(m, 5),
     "PoissonSubsample": lambda m: PoissonSubsample(m, Q),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, Q),
+    "PoissonSubsample, replace_one": lambda m: PoissonSubsample(m, Q, "replace_one"),
+    "SubsampleWithoutReplacement, add_remove": lambda m: SubsampleWithoutReplacement(
+        m, Q, "add_remove"
+    ),
 }
 
 #: Theorems that hold for some parameters only: what they are drawn from instead.
@@ -76,12 +85,15 @@ REGIMES = {
     "MTZ19-T11": {A: (5, 8), Q: ("1/200", "1/100")},
     "BDRS18-T11": {A: ("1/200", "1/100"), B: (900, 999), Q: ("1/200", "1/100")},
 }
+REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
 
 
 def pairs():
     """Every theorem with every operation that it is about and every kind of leaf."""
     for theorem in theorems():
-        for operation in theorem.operation:
+        for operation, wrapped in OPERATIONS.items():
+            if not is_about(theorem, wrapped(Gaussian(5))):
+                continue
             for kind in LEAVES:
                 yield theorem, operation, kind
 
@@ -91,8 +103,8 @@ def drawn(theorem, kind, seed=0):
     rng = random.Random(f"{theorem} {kind} {seed}")
     ranges = {Q: ("1/100", "99/100"), N: (2, 9), **LEAVES[kind][1]}
     # The regime of BDRS18-T11 is one of ρ, and a Gaussian's is 1/(2σ²).
-    regime = dict(REGIMES.get(theorem, {})) if kind in ("Gaussian", "TCDP", "ZCDP") else {}
-    if theorem == "BDRS18-T11" and kind == "Gaussian":
+    regime = dict(REGIMES.get(theorem, {})) if kind in REGIME_KINDS else {}
+    if theorem == "BDRS18-T11" and kind in ("Gaussian", "ScalarGaussian"):
         regime |= {A: (8, 9), B: ("1/2", 1)}
     if theorem == "BDRS18-T11" and kind == "ZCDP":
         regime.pop(B)
