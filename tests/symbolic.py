@@ -85,6 +85,8 @@ REGIMES = {
     "MTZ19-T11": {A: (5, 8), Q: ("1/200", "1/100")},
     "BDRS18-T11": {A: ("1/200", "1/100"), B: (900, 999), Q: ("1/200", "1/100")},
 }
+#: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
+NEED_NUMBERS = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER"}
 REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
 
 
@@ -190,6 +192,9 @@ def _walked(e, table, definitions):
 
 
 def _holds(condition, table, definitions):
+    if isinstance(condition, sympy.And | sympy.Or):
+        joined = all if isinstance(condition, sympy.And) else any
+        return joined(_holds(part, table, definitions) for part in condition.args)
     left, right = (_walked(side, table, definitions) for side in condition.args)
     signs = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
     return signs[condition.rel_op](left, right)

@@ -254,7 +254,8 @@ class Reader:
         def value(env):
             ends = [low(env), high(env)]
             if ends[1] == self.mp.inf:
-                ends = [self.mp.mpf(k) for k in range(-40, 41, 4)]
+                first = self.mp.mpf(-40) if ends[0] == -self.mp.inf else ends[0]
+                ends = [first, *range(4 * int(first // 4) + 4, 41, 4)]
             return self.mp.quad(lambda z: term({**env, variable: z}), ends)
 
         return value

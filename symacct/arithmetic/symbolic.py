@@ -69,6 +69,15 @@ class Max(_Extremum, sympy.Max):  # type: ignore[misc, unused-ignore]
     plain = sympy.Max
 
 
+class Sum(sympy.Sum):  # type: ignore[misc, unused-ignore]
+    """Σ, left as it is written: SymPy's own lifts the cases of an inner sum out of that sum."""
+
+    def __new__(cls, function: Numeric, *limits: Iterable[Numeric], **_: object) -> sympy.Expr:
+        e = sympy.Expr.__new__(cls, sympy.sympify(function), *(sympy.Tuple(*x) for x in limits))
+        e.is_commutative = True
+        return e
+
+
 class SymbolicArithmetic(PlainGaps):
     """SymPy expressions; nothing is evaluated, so nothing is rounded.
 
@@ -122,7 +131,7 @@ class SymbolicArithmetic(PlainGaps):
             if last == first:
                 return sympy.sympify(term(first))
             self.reach[index] = int(last)
-        return sympy.Sum(term(index), (index, first, last))
+        return Sum(term(index), (index, first, last))
 
     def minimum(self, *xs: sympy.Expr) -> sympy.Expr:
         return Min(*xs)

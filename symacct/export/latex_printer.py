@@ -196,10 +196,10 @@ class Printer(LatexPrinter):
         return self._print(factors[0]) if len(factors) == 1 else self._juxtaposed(factors)
 
     def _factor(self, e: sympy.Expr, last: bool = True) -> str:
-        """A factor of a product; sums of terms in brackets, and what would swallow the rest."""
+        """A factor of a product, in brackets a sum, a sign, and what would swallow the rest."""
         text = self._print(e)
         swallows = isinstance(e, sympy.Sum | sympy.Integral | sympy.Piecewise) and not last
-        return bracketed(text) if e.is_Add or swallows else text
+        return bracketed(text) if e.is_Add or swallows or text.startswith("-") else text
 
     def _print_Add(self, e: sympy.Expr, order: str | None = None) -> str:  # noqa: N802
         return "".join(self.terms(e)).removeprefix(" + ")

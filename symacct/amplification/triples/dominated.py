@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -18,7 +19,7 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
-from symacct.exact import Exact, Order
+from symacct.exact import Exact, Order, expression
 from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.mechanisms import Gaussian, Laplace
@@ -130,14 +131,27 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> N
 def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
-    z, rate = sympy.Dummy("z", real=True), ctx.number(gamma)
-    s = 1 / ctx.number(shape_ratio(mechanism))
+    order = None if alpha is None else ctx.number(alpha)
+    return above_one_of(mechanism, gamma, lambda t: written_psi(order, t))
 
-    def value(log_ratio: Any) -> Any:
-        return psi(ctx, alpha, sympy.log(1 - rate + rate * sympy.exp(log_ratio)))
+
+def written_psi(order: Any, t: sympy.Expr) -> sympy.Expr:
+    """ψ as it is printed."""
+    return (t - 1) * sympy.log(t) if order is None else (t**order - 1) * (1 - t ** (1 - order))
+
+
+def above_one_of(
+    mechanism: Any, gamma: Any, value: Callable[[sympy.Expr], sympy.Expr]
+) -> sympy.Expr:
+    """E_Q[value(1−γ+γL); L > 1] as an integral over the noise's shape."""
+    z, rate = sympy.Dummy("z", real=True), expression(gamma)
+    s = 1 / expression(shape_ratio(mechanism))
+
+    def at(log_ratio: sympy.Expr) -> sympy.Expr:
+        return value(1 - rate + rate * sympy.exp(log_ratio))
 
     if isinstance(mechanism, Laplace):
-        inside = sympy.Integral(sympy.exp(-s * (1 + z) / 2) * value(s * z), (z, 0, 1))
-        return s * inside / 4 + value(s) * sympy.exp(-s) / 2
+        inside = sympy.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
+        return s * inside / 4 + at(s) * sympy.exp(-s) / 2
     density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return sympy.Integral(density * value(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+    return sympy.Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))

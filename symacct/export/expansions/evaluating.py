@@ -7,18 +7,31 @@ from fractions import Fraction
 import sympy
 
 from symacct.amplification.sampled_pairs import _expectation, shape_ratio
+from symacct.amplification.triples import dominated
+from symacct.arithmetic.ball import BALL, precision
 from symacct.claims import Claim, Kind
+from symacct.errors import DomainError
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
 from symacct.exact import INFINITY, Order, expression
-from symacct.export.expansions.series import Series, SeriesArithmetic, SeriesNumber, no_series
+from symacct.export.expansions.series import (
+    NoSeriesError,
+    Series,
+    SeriesArithmetic,
+    SeriesNumber,
+    no_series,
+)
 from symacct.export.expansions.taylor import TaylorArithmetic
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.response import ResponsePair
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
+
+_NEAR_ONE = 1 + Fraction(1, 10**6)
+_NEAR_BITS = 128
 
 
 class Expanding(Evaluation):
@@ -81,12 +94,18 @@ class ExpandedCurve(OperationCurve):
         return super().theorems(asked)
 
     def compute(self, alpha: Order) -> SeriesNumber:
+        """The smallest of the bounds that have a series: one that has none only leaves the rest."""
         best: tuple[SeriesNumber, Theorem] | None = None
         for theorem in self.theorems(alpha):
-            value = self._value(theorem, alpha)
-            if best is None or self._is_better(value, best[0]):
+            try:
+                value = self._value(theorem, alpha)
+            except NoSeriesError as error:
+                refused = error
+                continue
+            if best is None or self._is_better(value, best[0], theorem, best[1]):
                 best = value, theorem
-        assert best is not None  # noqa: S101  # `theorems` never comes back empty
+        if best is None:
+            raise refused  # `theorems` never comes back empty
         self.evaluation.chosen[self.node, alpha] = best[1]
         return best[0]
 
@@ -98,14 +117,26 @@ class ExpandedCurve(OperationCurve):
             return self(2)  # K(0) = 0 and K(1) = ε(2) make ε(α) = ε(2) on all of (1, 2]
         return self.value_by(theorem, alpha)
 
-    def _is_better(self, value: SeriesNumber, best: SeriesNumber) -> bool:
+    def _is_better(
+        self, value: SeriesNumber, best: SeriesNumber, theorem: Theorem, known: Theorem
+    ) -> bool:
         """Is this bound the tighter one? None is below 0, so what vanishes faster is the less."""
         ctx, upper = self.evaluation.ctx, self.evaluation.goal is Kind.UPPER
         if not ctx.inner and not ctx.is_infinite(value) and not ctx.is_infinite(best):
             one, other = ctx.series(value), ctx.series(best)
             if one.growth == other.growth == 0 and one.first != other.first:
                 return bool((one.first > other.first) is upper)
-        return bool(ctx.is_below(value, best) is upper)
+        try:
+            return bool(ctx.is_below(value, best) is upper)
+        except DomainError:
+            typical = self.evaluation.typical
+            if typical is None or typical > 2 or self.node.free_symbols:
+                raise
+        # An integral has no sign in SymPy, but its number has one close by.
+        with precision(_NEAR_BITS):
+            near = Evaluation(BALL, self.evaluation.goal).curve(self.node)
+            values = near.value_by(theorem, _NEAR_ONE), near.value_by(known, _NEAR_ONE)
+            return bool(values[0] < values[1]) is upper
 
     def best(self, alpha: Order) -> Theorem:
         self(alpha)
@@ -232,6 +263,26 @@ def _near_one(ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber) 
         s = 1 / scale
         inside = sympy.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
         return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2
+
+    values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
+    return Series(ctx, 1, values, ctx.terms)
+
+
+@dominated.expectation.register
+def _(
+    ctx: SeriesArithmetic, mechanism: Mechanism, alpha: Order, gamma: SeriesNumber
+) -> SeriesNumber:
+    """Σ_{k>=1} t^k E_Q[m L^k + (−L)^k; P > Q]/k!, L = log m, m = 1−γ+γP/Q, at α = 1 + t."""
+    order = None if alpha is None else ctx.number(alpha)
+    if isinstance(mechanism, ResponsePair):
+        return dominated.of_answers(ctx, mechanism, alpha, gamma)
+    if not isinstance(order, Series) or order.first != 0:
+        raise no_series("an expectation over the outcomes where P > Q")
+
+    def mean(k: int) -> sympy.Expr:
+        return dominated.above_one_of(
+            mechanism, gamma, lambda m: m * sympy.log(m) ** k + (-sympy.log(m)) ** k
+        )
 
     values = [ctx.name(mean(k)) / sympy.factorial(k) for k in range(1, ctx.terms)]
     return Series(ctx, 1, values, ctx.terms)

@@ -7,7 +7,7 @@ variable stays a SymPy expression, and is computed exactly as in a formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -51,6 +51,10 @@ class Series:
     def __getitem__(self, exponent: int) -> sympy.Expr:
         place = exponent - self.first
         return self.coefficients[place] if 0 <= place < len(self.coefficients) else sympy.S.Zero
+
+    def __iter__(self) -> Iterator[sympy.Expr]:
+        """Never: SymPy's functions would read the coefficients without end."""
+        raise no_series("a function that has no series here, as an integral over the variable")
 
     @property
     def leading(self) -> sympy.Expr:
@@ -175,9 +179,13 @@ class TooFewTerms(Exception):  # caught where the number of terms is chosen
     """Everything cancelled at this many terms; more may tell."""
 
 
-def no_series(what: str) -> OrderError:
-    """The error for a value that has no expansion in powers."""
-    return OrderError(
+class NoSeriesError(OrderError):
+    """A value that has no expansion in powers."""
+
+
+def no_series(what: str) -> NoSeriesError:
+    """The error that says what has no expansion in powers."""
+    return NoSeriesError(
         f"expansion: found {what}, needed powers of the variable; no expansion exists at this "
         "point: ask for another point or theorem, or for the value with .rdp(alpha)"
     )
@@ -370,8 +378,10 @@ def is_zero(value: sympy.Expr) -> bool:
             balls = {symbol: BALL.number(number) for symbol, number in place.items()}
             if evaluate(BALL, value, balls) != 0:
                 return False
-    except (DomainError, ValueError):  # a head that balls do not know: an integral, say
+    except (DomainError, ValueError):  # a head that balls do not know
         pass
+    if value.has(sympy.Integral):
+        return bool(sympy.expand(value) == 0)  # simplifying would try to solve it
     return bool(sympy.expand(value) == 0) or bool(sympy.simplify(value) == 0)
 
 
