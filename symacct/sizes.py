@@ -32,6 +32,7 @@ class Limits:
     values: int = 2**18  # remembered of one curve at one precision, between questions
     answers: int = 2**12  # (ε, δ) remembered of one node, between questions
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
+    contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
 
 
 #: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;

@@ -17,7 +17,9 @@ from symacct.arithmetic.ball import decide
 from symacct.errors import PrecisionError, echo
 from symacct.exact import Exact
 from symacct.forking import cached_property
-from symacct.profile.part import Floats, Line
+from symacct.profile.part import Floats, Line, turning
+
+_EXPONENTIAL = 16  # products that one takes
 
 Masses = tuple[tuple[Exact, Exact], ...]
 
@@ -121,10 +123,12 @@ class Atoms:
 
     def values(self, line: Line) -> Floats:
         weights, losses = self._floats
-        z = line.a + 1j * line.h * np.arange(line.last + 1)
-        return np.asarray(np.exp(z[:, None] * losses) @ weights)
+        return turning(weights * np.exp(line.a * losses), losses, line)
 
     # --- balls: what is proved
+
+    def terms(self, line: Line, need: float) -> int:
+        return _EXPONENTIAL * len(self.laws)
 
     def transform(self, line: Line, need: float) -> list[acb]:
         weighed = self.weighed()

@@ -37,6 +37,9 @@ class GaussianLoss:
         z = line.a + 1j * line.h * np.arange(line.last + 1)
         return np.asarray(np.exp((z * z - z) * float(self.ratio) / 2))
 
+    def terms(self, line: Line, need: float) -> int:
+        return 1
+
     def transform(self, line: Line, need: float) -> list[acb]:
         half = BALL.number(self.ratio) / 2
         orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))

@@ -19,7 +19,7 @@ from flint import acb, arb, ctx, fmpz_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
-from symacct.profile.part import Floats, Line
+from symacct.profile.part import Floats, Line, turning
 from symacct.profile.sampled_gaussian import power_sums
 
 _STEER_POINTS = 96
@@ -77,10 +77,12 @@ class LaplaceLoss:
 
     def values(self, line: Line) -> Floats:
         weight, loss = self.floats()
-        z = line.a + 1j * line.h * np.arange(line.last + 1)
-        return np.asarray(np.exp(z[:, None] * loss) @ weight)
+        return turning(weight * np.exp(line.a * loss), loss, line)
 
     # --- balls: what is proved
+
+    def terms(self, line: Line, need: float) -> int:
+        return 2 + _rule(self, line.a, line.h * line.last, need)[1]
 
     def transform(self, line: Line, need: float) -> list[acb]:
         sample = Sample(self, line.a, line.h * line.last, need)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +22,15 @@ class Line:
     a: float
     h: float
     last: int
+
+
+def turning(weights: Floats, losses: Floats, line: Line) -> Floats:
+    """Σ_j w_j e^{inhℓ_j} for each node of a line, in complex128: a product of two matrices."""
+    small = math.isqrt(line.last) + 1
+    turn = 1j * line.h * losses
+    inner = np.exp(turn[:, None] * np.arange(small))
+    outer = np.exp(np.arange(0, line.last + 1, small)[:, None] * turn) * weights
+    return np.asarray((outer @ inner).ravel()[: line.last + 1])
 
 
 class Part(Protocol):
@@ -43,6 +53,9 @@ class Part(Protocol):
 
     def log_decay(self, a: float, t: float) -> float:
         """About `decay`; float64."""
+
+    def terms(self, line: Line, need: float) -> int:
+        """How many are summed for each node of `transform`."""
 
     def values(self, line: Line) -> Floats:
         """About `transform`; complex128."""

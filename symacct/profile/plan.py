@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from symacct import sizes
 from symacct.errors import PrecisionError
-from symacct.profile.part import Floats, Part
+from symacct.profile.part import Floats, Line, Part
 
 _SHIFTS = 56  # candidates for c and λ
-_LAST_NODE = 10**5
+_NODE = 256  # terms that a node costs by itself
 Runs = Sequence[tuple[Part, int]]
 
+_BITS = 64  # that a contour has at least
 _STEER_BITS = 24  # of c and h, so that multiples of h stay short
 
 
@@ -51,8 +53,12 @@ class Shape:
 
     def log_left_out(self, c: float, t: float) -> float:
         """log of the product of the decays from t on."""
-        order = -c if self.reverse else 1 + c
+        order = self.order(c)
         return sum(k * part.log_decay(order, t) for part, k in self.runs)
+
+    def order(self, shift: float) -> float:
+        """Re z where Re s = `shift`."""
+        return -shift if self.reverse else 1 + shift
 
 
 def shape(runs: Runs, reverse: bool, y: float) -> Shape:
@@ -127,7 +133,9 @@ def plan(found: Shape, y: float, log_delta: float, digits: float) -> Plan:
     gap = float(np.interp(c, found.shifts, found.log_moments)) - c * y - log_delta
     need = drop + math.log(found.count) + max(gap, 0.0) + 3
     bits = math.ceil(need / math.log(2)) + 40 + found.count.bit_length() + index.bit_length()
-    return Plan(_short(c), _short(h), last, lam, need, bits)
+    chosen = Plan(_short(c), _short(h), last, lam, need, bits)
+    _refuse_large(found, chosen)
+    return chosen
 
 
 def _candidates(
@@ -170,15 +178,29 @@ def _last_node(found: Shape, y: float, goal: float, c: float, h: float, t: float
     low = t / 2
     while too_much(t):
         low, t = t, 1.5 * t
-        if t > _LAST_NODE * h:
-            raise PrecisionError(
-                f"the profile's contour: found more than {_LAST_NODE:,} nodes needed; ask for "
-                "fewer digits, or for conversion='improved'"
-            )
+        _check(_NODE * _BITS * t / h)
     while t > 1.04 * low:
         middle = math.sqrt(low * t)
         low, t = (middle, t) if too_much(middle) else (low, middle)
     return max(8, math.ceil(t / h))
+
+
+def _refuse_large(found: Shape, chosen: Plan) -> None:
+    """LimitError for a contour of too many bits in all: nodes, the terms of each, their precision.
+
+    They bound the time and the memory before either is taken.
+    """
+    line = Line(found.order(chosen.c), chosen.h, chosen.last)
+    terms = sum(part.terms(line, chosen.need) for part, _ in found.runs)
+    _check((chosen.last + 1) * (_NODE + terms) * chosen.bits)
+
+
+def _check(bits: float) -> None:
+    sizes.check(
+        "contour",
+        math.ceil(min(bits, 2.0**62)),
+        "bits of all terms of the exact profile (fewer digits and conversion='improved' need less)",
+    )
 
 
 def _short(x: float) -> float:

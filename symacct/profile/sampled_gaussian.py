@@ -15,13 +15,14 @@ from flint import acb, acb_mat, arb
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
-from symacct.profile.part import Floats, Line
+from symacct.profile.part import Floats, Line, turning
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
 _REACH = 8.0  # deviations that steering looks at
 _MOST_POINTS = 50_000
 _ROWS = 256  # of a matrix product at once
+_COLUMNS = 2048
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,13 @@ class SampledGaussian:
         )
         log_weight = line.a * log_r - x * x / (2 * variance) + math.log(rule.step)
         weight = np.exp(log_weight - 0.5 * math.log(2 * math.pi * variance))
-        shifts = 1j * line.h * np.arange(line.last + 1)
-        return np.asarray(np.exp(shifts[:, None] * log_r) @ weight)
+        return turning(weight, log_r, line)
 
     # --- balls: what is proved
+
+    def terms(self, line: Line, need: float) -> int:
+        rule = self.rule(line.a, need)
+        return rule.last - rule.first + 1
 
     def transform(self, line: Line, need: float) -> list[acb]:
         rule = self.rule(line.a, need)
@@ -287,7 +291,16 @@ def _widest(a: float) -> float:
 
 
 def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
-    """Σ_j w_j r_j^n for 0 <= n < count, as products of matrices of powers."""
+    """Σ_j w_j r_j^n for 0 <= n < count, as products of matrices of powers; so many j at once."""
+    sums: list[acb] = []
+    for first in range(0, len(ratios), _COLUMNS):
+        part = slice(first, first + _COLUMNS)
+        found = _power_sums(weights[part], ratios[part], count)
+        sums = [x + y for x, y in zip(sums, found, strict=True)] if sums else found
+    return sums
+
+
+def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
     small = max(1, math.isqrt(count))
     steps = _columns(ratios, small + 1)
     giants = _columns(steps[small], -(-count // small))

@@ -25,6 +25,7 @@ DIGITS = 20
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
 _PROFILE_DIGITS = 14  # as far as a float64 goes
+_PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 _SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
@@ -77,7 +78,8 @@ class Oracle:
             return None
         try:
             asked = getattr(self.accountant, ask.kind)
-            found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
+            with sizes.limits(contour=_PROFILE_SIZE):
+                found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
         except SymacctError:
             return None
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None

@@ -29,11 +29,13 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     calibrate,
+    limits,
     parse,
     sweep,
 )
 from symacct.enclosure import to_fraction
 from symacct.interop import EventAccountant
+from symacct.profile.contour import Contour
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 
@@ -142,11 +144,33 @@ def test_what_the_exact_profile_has_no_use_for():
         m.epsilon("1e-5", conversion="exact", by="ZW19-T5")
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
-    with pytest.raises(PrecisionError, match="conversion='improved'"):
+    with pytest.raises(LimitError, match="conversion='improved'"):
         (3 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
     thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")
+
+
+DEAR = {
+    "two million nodes": 100_000 * PoissonSubsample(Gaussian(50), "1e-6"),
+    "many outcomes": 5 * PoissonSubsample(Gaussian(1), "1/10")
+    + 40 * DistributionPair([Fraction(i, 5050) for i in range(1, 101)], ["1/100"] * 100),
+}
+
+
+@pytest.mark.parametrize("m", DEAR.values(), ids=DEAR)
+def test_a_contour_that_is_too_large_is_refused_before_it_is_begun(m, monkeypatch):
+    monkeypatch.setattr(Contour, "nodes", property(lambda _: pytest.fail("begun")))
+    with pytest.raises(LimitError, match=r"limits\(contour="), limits(contour=2**28):
+        m.delta(1, digits=14, conversion="exact")
+
+
+def test_the_limit_of_a_contour_is_raised_by_the_caller():
+    m = 3000 * PoissonSubsample(Gaussian(2), "1/100")
+    with pytest.raises(LimitError, match="exact profile"), limits(contour=10**5):
+        m.delta(1, digits=14, conversion="exact")
+    with limits(contour=10**8):
+        assert m.delta(1, digits=14, conversion="exact").delta.lower > 0
 
 
 def test_at_the_ends():

@@ -9,6 +9,7 @@ import pytest
 
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
+from symacct.profile.contour import Contour
 from symacct.verify import matching
 from symacct.verify.bounds import ends
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
@@ -80,6 +81,15 @@ def test_delta_of_one_run_by_quadrature():
     truth = Oracle().truth(Ask("delta", (SAMPLED,), "0.1"))
     assert float(truth.lower) == pytest.approx(sampled_hockey_stick(2, 0.1, 0.1), rel=1e-7)
     assert truth.lower < truth.upper
+
+
+def test_what_would_take_too_long_is_bracketed(monkeypatch):
+    """Two million nodes would give this profile; bounds are found in its place."""
+    small = Part("Gaussian", (("sigma", "50"),), "poisson", "1e-6", count=100_000)
+    monkeypatch.setattr(Contour, "nodes", property(lambda _: pytest.fail("begun")))
+    truth = Oracle().truth(Ask("delta", (small,), "1"))
+    assert not truth.exact
+    assert 0 <= truth.lower < truth.upper < Fraction(1, 10**100)
 
 
 def test_epsilon_inverts_delta():
