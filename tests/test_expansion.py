@@ -329,6 +329,7 @@ def test_of_two_bounds_the_one_that_vanishes_faster_is_expanded():
 
 
 TO_INFINITY = {
+    "without replacement": SubsampleWithoutReplacement(Laplace(2), "1/3"),
     "Laplace": Laplace(2),
     "response": RandomizedResponse("3/4"),
     "sampled Laplace": PoissonSubsample(Laplace(2), "1/10"),
@@ -375,7 +376,9 @@ NONE = [
         "no expansion exists",
     ),
     (
-        lambda: expansion(SubsampleWithoutReplacement(Laplace(2), "1/3"), "alpha", at="inf"),
+        lambda: expansion(
+            SubsampleWithoutReplacement(Laplace(2), "1/3"), "alpha", at="inf", by="WBK19-C10"
+        ),
         OrderError,
         "joins the values at whole orders",
     ),

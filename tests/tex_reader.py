@@ -255,7 +255,7 @@ class Reader:
             ends = [low(env), high(env)]
             if ends[1] == self.mp.inf:
                 first = self.mp.mpf(-40) if ends[0] == -self.mp.inf else ends[0]
-                ends = [first, *range(4 * int(first // 4) + 4, 41, 4)]
+                ends = [first, *range(4 * int(self.mp.floor(first / 4)) + 4, 41, 4)]
             return self.mp.quad(lambda z: term({**env, variable: z}), ends)
 
         return value
