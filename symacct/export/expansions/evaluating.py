@@ -134,7 +134,7 @@ class ExpandedCurve(OperationCurve):
                 raise
         # An integral has no sign in SymPy, but its number has one close by.
         with precision(_NEAR_BITS):
-            near = Evaluation(BALL, self.evaluation.goal).curve(self.node)
+            near = OperationCurve(Evaluation(BALL, self.evaluation.goal), self.node, {})
             values = near.value_by(theorem, _NEAR_ONE), near.value_by(known, _NEAR_ONE)
             return bool(values[0] < values[1]) is upper
 
