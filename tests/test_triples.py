@@ -285,9 +285,26 @@ def test_fixed_size_gaussian_is_between_its_bounds(sigma):
         found = answers(node, alpha)
         worst = found["TRIPLE-GAUSSIAN"]
         assert overlap(worst, found["TRIPLE-GAUSSIAN-LOWER"])
+        assert worst.upper < found["TRIPLE-GAUSSIAN-UPPER"].lower
         for name in ("WBK19-T9", "WBK19-T27", "TRIPLE-DOMINATED"):
             assert worst.upper < found[name].lower
         assert found["WBK19-P11"].lower <= worst.upper
+
+
+@pytest.mark.parametrize("setting", [*SETTINGS, ("1/2", "3/10", 5), (2, "9/10", Fraction(3, 2))])
+def test_one_triangle_is_above_all(setting):
+    """At 17 places along B, by another rule; its own value too."""
+    sigma, gamma, alpha = setting
+    d, g = 1 / float(Fraction(sigma)), float(Fraction(gamma))
+    node = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    bound = float(node.rdp(alpha, by="TRIPLE-GAUSSIAN-UPPER").upper) * float(alpha - 1)
+    for square in np.linspace(0, d * d, 17):
+        a = d - square / (2 * d)
+        rise = np.sqrt(max(0.0, d * d - a * a))
+        assert log_moment(float(alpha), g, (a, rise), (a - d, rise)) <= bound
+    gram = np.array([[(161 / 144) ** 2, 0.5], [0.5, 1]]) * d * d
+    a, b = np.linalg.cholesky(gram)
+    assert bound == pytest.approx(log_moment(float(alpha), g, a, b), rel=1e-8)
 
 
 def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_few_orders(monkeypatch):

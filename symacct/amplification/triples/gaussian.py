@@ -87,6 +87,23 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     return _value(ctx, eps, alpha, gamma, _of_worst)
 
 
+@theorem(
+    "TRIPLE-GAUSSIAN-UPPER",
+    kind=Kind.UPPER,
+    assumes="a Gaussian mechanism, of any dimension, in rational numbers",
+    applies=in_numbers,
+    **_STATED,
+)
+def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
+    log Y ~ N(−δ²/2, δ²) of covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
+    return _value(ctx, eps, alpha, gamma, _of_dominating)
+
+
+def _of_dominating(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return excess(ctx, triangles.dominating)
+
+
 def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
     return ctx.maximum(*(excess(ctx, end) for end in triangles.ends))
 
