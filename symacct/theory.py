@@ -85,6 +85,8 @@ class Theorem:
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True
+    #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
+    steer: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
