@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from symacct.amplification.sampled_pairs import _expectation, by_quadrature, shape_ratio
+from symacct.amplification.sampled_pairs import by_quadrature, expectation, shape_ratio
 from symacct.amplification.ternary import loss_spread, ternary_power
 from symacct.amplification.wbk19 import ternary_sum
 from symacct.arithmetic import BALL
@@ -146,7 +146,7 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 # --- known pairs
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
