@@ -28,7 +28,7 @@ from symacct.arithmetic import (
     UpwardMpmathArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.best_order import BestOrder, EpsilonDelta
+from symacct.best_order import BestOrder
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
 from symacct.conversion.conversion import Conversion
@@ -42,6 +42,7 @@ from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.profile import Profile, refuse_pinned
+from symacct.question import EpsilonDelta
 from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")

@@ -7,7 +7,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
@@ -17,7 +17,6 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved
-from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.enclosure import Guarantee, from_ball
 from symacct.errors import (
@@ -32,54 +31,14 @@ from symacct.errors import (
 )
 from symacct.evaluation import Evaluation, NodeCurve, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
-from symacct.expr import Node
 from symacct.operations.subsample import Sampling
+from symacct.question import EpsilonDelta
+from symacct.steering import Steering, steering
 
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpsilonDelta:
-    """An (ε, δ) question: the node, how to convert, and the number given."""
-
-    m: Node
-    by: str | None
-    conversion: Conversion | WholeProfile
-    given: str
-    value: Fraction
-
-    @property
-    def per_order(self) -> Conversion:
-        """The conversion, which has a formula at each order."""
-        assert isinstance(self.conversion, Conversion)  # noqa: S101  # the exact profile has none
-        return self.conversion
-
-    @property
-    def asks_epsilon(self) -> bool:
-        """Is δ given?"""
-        return self.given == "delta"
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """All that the answer depends on, beside the node, the orders and the digits."""
-        return self.by, self.conversion, self.given, self.value
-
-    def objective(self, eps: arb, alpha: Order) -> arb:
-        """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
-        if BALL.is_infinite(eps):
-            return arb("inf")
-        formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
-        found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
-        return found
-
-    def answer(self, ball: arb) -> arb:
-        """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""
-        if self.asks_epsilon:
-            return arb(0) if ball < 0 else ball
-        return arb(1) if ball > 0 else ball.exp()
 
 
 class BestOrder:
@@ -93,7 +52,7 @@ class BestOrder:
         self.evaluation = evaluation
         self.digits = digits
         self._curves: dict[int, NodeCurve] = {}
-        self._objectives: dict[int, search.Objective] = {}
+        self._objectives: dict[tuple[int, bool], search.Objective] = {}
         #: Why the first order that could not be computed was left out.
         self._skipped: SymacctError | None = None
         self._patience = _PATIENCE
@@ -135,9 +94,19 @@ class BestOrder:
 
     def objective(self) -> search.Objective:
         """f(α) at the current precision, for finite α > 1; each order is asked once."""
-        bits = BALL.bits
-        if bits not in self._objectives:
-            curve, question = self.curve(), self.question
+        return self._objective_of(self.curve())
+
+    def steering(self) -> search.Objective:
+        """What the search compares orders by: f, or what the theorems offer in its place."""
+        return self._objective_of(self._steering_curve())
+
+    def _steering_curve(self) -> NodeCurve:
+        return steering(self.evaluation(), self.question.m).curve(self.question.m)
+
+    def _objective_of(self, curve: NodeCurve) -> search.Objective:
+        key = BALL.bits, isinstance(curve.evaluation, Steering)
+        if key not in self._objectives:
+            question = self.question
 
             def objective(alpha: Order) -> arb:
                 try:
@@ -157,8 +126,8 @@ class BestOrder:
                 self._patience = -1  # it has an answer, and gives up no more
                 return value
 
-            self._objectives[bits] = functools.cache(objective)
-        return self._objectives[bits]
+            self._objectives[key] = functools.cache(objective)
+        return self._objectives[key]
 
     def without_curve(self, alpha: int) -> arb:
         """f(α) if the curve were 0: no curve gives less."""
@@ -259,7 +228,7 @@ class BestOrder:
         self._refuse_delta_zero()
         last = self._last_order()
         first = 2
-        f = self.objective()
+        f = self.steering()
         if pure is not None and self.question.asks_epsilon:
             # Below some order the conversion alone costs more than ε(∞).
             if pure == 0 or not search.below(self.without_curve(last), pure):
@@ -290,7 +259,7 @@ class BestOrder:
         if self._start != INFINITY:
             return int(self._start)
         with contextlib.suppress(OrderError, PrecisionError, LimitError):
-            given, eps = BALL.number(self.question.value), self.curve()(2)
+            given, eps = BALL.number(self.question.value), self._steering_curve()(2)
             lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
             if lam.is_finite():
                 return 1 + search.nearest(lam.min(arb(_FAR)))
@@ -340,7 +309,7 @@ class BestOrder:
     def _around(self, whole: int, pure: arb | None) -> Guarantee:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         with precision(self.search_bits):
-            places = search.places(self.objective(), whole)
+            places = search.places(self.steering(), whole)
             convex = self._convex_at(places[1] + (places[2] - places[1]) / 2)
             smooth = convex and all(self.objective()(alpha).is_finite() for alpha in places)
         width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
@@ -353,7 +322,7 @@ class BestOrder:
                 floor = self._floor(f, best, width)
             else:
                 with precision(min(bits, _SEARCH_BITS)):
-                    best = self._best_in_segments(self.objective(), places, one_valley=convex)
+                    best = self._near_the_best(places, width, convex)
                 if not f(best).is_finite():
                     best = places[1]  # beside a pole fewer bits may do than the answer needs
                 if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
@@ -361,6 +330,15 @@ class BestOrder:
             if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _near_the_best(
+        self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
+    ) -> Fraction:
+        """The best order between three by what steers; smooth if not the curve itself."""
+        f = self.steering()
+        if f is not self.objective() and all(f(alpha).is_finite() for alpha in places):
+            return search.real_valley(f, places, width, self.question.asks_epsilon)
+        return self._best_in_segments(f, places, one_valley=convex)
 
     def _best_in_segments(
         self, f: search.Objective, places: Sequence[Fraction], one_valley: bool = False

@@ -32,7 +32,7 @@ from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.subsample import Sampling
 from symacct.remembering import Key
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
-from symacct.theory import Theorem
+from symacct.theory import Bound, Theorem
 
 Table = dict[Any, Any]
 _Item = TypeVar("_Item", bound=Hashable)
@@ -56,7 +56,7 @@ class Evaluation:
         self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
         self.goal = goal
         self.by = by
-        self._memo = memo or (lambda node, key: {})
+        self.memo = memo or (lambda node, key: {})
         self._key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
@@ -65,7 +65,7 @@ class Evaluation:
         """The curve of `node`, its values remembered."""
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
-            values = self._memo(node, self._key)
+            values = self.memo(node, self._key)
             found = self._curves[node] = (
                 LeafCurve(self, node, values)
                 if isinstance(node, Mechanism)
@@ -78,16 +78,20 @@ class Evaluation:
         if self.by is None:
             return self
         if self._default is None:
-            self._default = Evaluation(self.ctx, self.goal, None, self._memo)
+            self._default = Evaluation(self.ctx, self.goal, None, self.memo)
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
         """The same in another arithmetic, or in balls at the precision now current."""
-        return Evaluation(ctx, self.goal, self.by, self._memo)
+        return Evaluation(ctx, self.goal, self.by, self.memo)
+
+    def formula(self, theorem: Theorem) -> Bound:
+        """By what a theorem is evaluated."""
+        return theorem.bound
 
     def remember(self, node: Node, what: str) -> Table:
         """A table for what is derived from a node's curve, beside that of its values."""
-        return self._memo(node, (*self._key, what))
+        return self.memo(node, (*self._key, what))
 
     def pins(self, node: Node) -> bool:
         """Does the pinned theorem replace the default anywhere in `node`?"""
@@ -290,7 +294,8 @@ class OperationCurve(NodeCurve):
                 for name, value in self.node.parameters().items()
             }
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
-        return theorem.bound(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
+        formula = self.evaluation.formula(theorem)
+        return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
 
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
         """The curve or curves that the theorem reads."""

@@ -31,6 +31,7 @@ from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessEr
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
+from symacct.regime import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
 Condition = Callable[[Node], str | None]
@@ -82,9 +83,13 @@ class Theorem:
     assumes: str = "nothing further"
     #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
     applies: Condition = UNSTATED
+    #: Conditions on numbers: `applies` asks those on the node, the bound those on the order.
+    regime: Regime | None = None
     reads: str = "mechanism"
     #: Takes part in the default answer.
     default: bool = True
+    #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
+    steer: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.

@@ -30,7 +30,9 @@ from symacct import (
     parse,
     softmax_bounds,
 )
+from symacct.amplification.triples import gaussian
 from symacct.interop.opacus import to_opacus_history
+from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap
@@ -283,9 +285,70 @@ def test_fixed_size_gaussian_is_between_its_bounds(sigma):
         found = answers(node, alpha)
         worst = found["TRIPLE-GAUSSIAN"]
         assert overlap(worst, found["TRIPLE-GAUSSIAN-LOWER"])
+        assert worst.upper < found["TRIPLE-GAUSSIAN-UPPER"].lower
         for name in ("WBK19-T9", "WBK19-T27", "TRIPLE-DOMINATED"):
             assert worst.upper < found[name].lower
         assert found["WBK19-P11"].lower <= worst.upper
+
+
+@pytest.mark.parametrize("setting", [*SETTINGS, ("1/2", "3/10", 5), (2, "9/10", Fraction(3, 2))])
+def test_one_triangle_is_above_all(setting):
+    """At 17 places along B, by another rule; its own value too."""
+    sigma, gamma, alpha = setting
+    d, g = 1 / float(Fraction(sigma)), float(Fraction(gamma))
+    node = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    bound = float(node.rdp(alpha, by="TRIPLE-GAUSSIAN-UPPER").upper) * float(alpha - 1)
+    for square in np.linspace(0, d * d, 17):
+        a = d - square / (2 * d)
+        rise = np.sqrt(max(0.0, d * d - a * a))
+        assert log_moment(float(alpha), g, (a, rise), (a - d, rise)) <= bound
+    gram = np.array([[(161 / 144) ** 2, 0.5], [0.5, 1]]) * d * d
+    a, b = np.linalg.cholesky(gram)
+    assert bound == pytest.approx(log_moment(float(alpha), g, a, b), rel=1e-8)
+
+
+def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_few_orders(monkeypatch):
+    """0.84083608317476 by an independent two-dimensional rule over real orders."""
+    decided = []
+    largest = gaussian.largest_end
+    monkeypatch.setattr(gaussian, "largest_end", lambda t: decided.append(t) or largest(t))
+    gaussian._decided.cache_clear()
+    node = 600_000 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+    guarantee = Accountant().epsilon(node, "1e-8", by="TRIPLE-GAUSSIAN", digits=12)
+    assert decimal_overlaps(guarantee.epsilon, "0.84083608317476", 12)
+    assert abs(guarantee.alpha - Fraction("35.65")) < Fraction("0.01")
+    assert not guarantee.optimal
+    assert 1 <= len(decided) <= 2
+
+
+def test_no_answer_rests_on_what_steers():
+    """A steer that is far too small moves the order found, never what is claimed there."""
+    node = 1000 * SubsampleWithoutReplacement(Gaussian(2), "1/9")
+
+    def far_too_small(ctx, eps, alpha, gamma):
+        return eps(alpha) * ctx.number(Fraction(1, 10**9))
+
+    try:
+        theorem(
+            "TEST-STEERED",
+            operation=SubsampleWithoutReplacement,
+            kind=Kind.UPPER,
+            source=named("TRIPLE-DOMINATED").source,
+            orders=named("TRIPLE-DOMINATED").orders,
+            adjacency=named("TRIPLE-DOMINATED").adjacency,
+            status="proved",
+            applies=always,
+            monotone=True,
+            default=False,
+            steer=far_too_small,
+        )(lambda ctx, eps, alpha, gamma: eps(alpha))
+        for orders in (None, "integer", [2, 4]):
+            found = Accountant().epsilon(node, "1e-5", by="TEST-STEERED", orders=orders)
+            truth = (1000 * Gaussian(2)).epsilon("1e-5", orders=[found.alpha])
+            assert found.alpha != 1
+            assert overlap(found.epsilon, truth.epsilon)
+    finally:
+        forget("TEST-STEERED")
 
 
 def test_one_dimension_is_claimed_only_where_it_is_declared():

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from symacct.amplification.gaussian_ratio import noise_ratio
-from symacct.amplification.margins import are_numbers, failing, number, require_orders
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import REPLACE_ONE, Kind, Orders
 from symacct.exact import INFINITY, Exact, Order
@@ -15,11 +13,12 @@ from symacct.expr import Node
 from symacct.mechanisms import TCDP, ZCDP, Gaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
+from symacct.regime import Inequality, Regime
 from symacct.sources import BDRS18
 from symacct.theory import theorem
 
 
-def truncated(mechanism: Node) -> tuple[Exact, Any] | None:
+def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
     """(ρ, ω) such that ε(α) <= ρα for α < ω is what is stated of the mechanism; None if nothing."""
     if isinstance(mechanism, TCDP):
         return mechanism.rho, mechanism.omega
@@ -30,35 +29,39 @@ def truncated(mechanism: Node) -> tuple[Exact, Any] | None:
     return None
 
 
-def in_the_regime(node: Node) -> str | None:
-    """A ρ-tCDP mechanism up to ω and a rate s that satisfy the theorem's four conditions."""
-    mechanism, s = node.mechanism, node.gamma  # type: ignore[attr-defined]
-    known = truncated(mechanism)
-    if known is None:
-        return f"ρ-tCDP is not stated for {type(mechanism).__name__}; wrap it as TCDP(rho, omega)"
-    rho, omega = known
-    if not are_numbers(rho, s) or s == 0:
+def is_truncated(node: Node) -> str | None:
+    """ρ-tCDP is stated of the mechanism."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if truncated(mechanism) is not None:
         return None
-    failed = failing(regime(rho, omega, s))
-    return None if failed is None else f"it needs {failed}, got ρ = {rho}, ω = {omega}, s = {s}"
+    return f"ρ-tCDP is not stated for {type(mechanism).__name__}; wrap it as TCDP(rho, omega)"
 
 
-def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
-    """The conditions on ρ, ω and the rate s, as margins; the first ones make the rest defined."""
-    yield "ρ > 0", lambda: number(rho), True
-    yield "ρ <= 1/10", lambda: number(Fraction(1, 10) - rho), False
-    yield "s <= 1/10", lambda: number(Fraction(1, 10) - s), False
-    yield (
-        "log(1/s) >= 3ρ(2 + log₂(1/ρ))",
-        lambda: -number(s).log() - 3 * number(rho) * (2 - number(rho).log() / number(2).log()),
-        False,
-    )
-    if omega != INFINITY:
-        yield (
-            "ω >= log(1/s)/(2ρ)",
-            lambda: number(omega) + number(s).log() / (2 * number(rho)),
-            False,
-        )
+def rate_and_stated(mechanism: Node, gamma: Exact) -> tuple[Exact | float, ...]:
+    """s, and ρ and ω such that ε(α) <= ρα for α < ω."""
+    known = truncated(mechanism)
+    assert known is not None  # noqa: S101  # `applies` has looked
+    return gamma, *known
+
+
+def truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
+    if ctx.is_zero(s):
+        return
+    yield Inequality("ρ > 0", ctx.number(0), rho, strict=True)
+    log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
+    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
+    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
+    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
+    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
+
+
+def truncated_orders(
+    ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
+
+
+REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_orders)
 
 
 @theorem(
@@ -68,9 +71,9 @@ def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
     source=BDRS18.at("Theorem 11"),
     orders=Orders(1, above=True, infinite=False),
     adjacency=REPLACE_ONE,
-    assumes="ε(α) <= ρα for α < ω, ρ and s = γ in (0, 1/10], log(1/s) >= 3ρ(2 + log₂(1/ρ)), "
-    "ω >= log(1/s)/(2ρ), and α < log(1/s)/(4ρ)",
-    applies=in_the_regime,
+    assumes=f"ε(α) <= ρα for α < ω, and with the rate s: {REGIME}",
+    applies=REGIME.after(is_truncated),
+    regime=REGIME,
     default=False,
     takes_exact=True,
     monotone=True,
@@ -78,19 +81,6 @@ def regime(rho: Any, omega: Any, s: Any) -> Iterator[Any]:
 )
 def truncated_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= 13 s²ρα for α < log(1/s)/(4ρ)"""
-    known = truncated(eps.node)
-    assert known is not None  # noqa: S101  # `applies` has looked
-    rho, _ = known
-    if are_numbers(rho, gamma) and gamma != 0:
-        require_orders(
-            "BDRS18-T11",
-            alpha,
-            lambda a: [
-                (
-                    "α < log(1/s)/(4ρ)",
-                    lambda: -number(gamma).log() / (4 * number(rho)) - number(a),
-                    True,
-                )
-            ],
-        )
+    REGIME.require("BDRS18-T11", eps.node, gamma, alpha)
+    _, rho, _ = rate_and_stated(eps.node, gamma)
     return 13 * ctx.number(gamma) ** 2 * ctx.number(rho) * ctx.number(alpha)

@@ -33,7 +33,7 @@ from symacct.mechanisms.pair import DistributionPair, mixture
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import VEH14, WBK19
-from symacct.sums.binomial import Terms
+from symacct.sums.terms import Terms
 from symacct.theory import theorem
 
 _FEW_BITS = 32
@@ -168,7 +168,7 @@ def _log_moment(
     E_q[(m/q)^n] − 1 = Σ_{l>=2} C(n,l)(1−γ)^{n−l}γ^l (e^{(l−1)D_l(p‖q)} − 1).
     """
     terms, rate = _moments(ctx, eps, role), ctx.number(gamma)
-    known = eps.remember(f"logarithms of sampled moments, {role}, {gamma}")
+    known: dict[int, arb] = eps.remember(f"logarithms of sampled moments, {role}, {gamma}")
 
     def at(n: int) -> arb:
         if n not in known:
@@ -180,7 +180,7 @@ def _log_moment(
 
 def _moments(ctx: BallArithmetic, eps: RDPCurve, reverse: bool) -> Terms:
     """e^{(l−1)D_l} − 1 of one direction of the pair."""
-    known = eps.remember(f"moments of one direction, {reverse}")
+    known: dict[str, Terms] = eps.remember(f"moments of one direction, {reverse}")
     if "terms" not in known:
         known["terms"] = Terms(_DirectionCurve(ctx, pair_of(eps).direction(reverse)))
     return known["terms"]
@@ -196,7 +196,8 @@ class _DirectionCurve:
         self._at = cache(direction.curve(ctx))
 
     def __call__(self, alpha: Order) -> arb:
-        return self._at(alpha)
+        value: arb = self._at(alpha)
+        return value
 
     def moments(self) -> Callable[[Number], arb]:
         return lambda l: self.ctx.expm1((l - 1) * self(l))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from symacct.amplification.margins import are_numbers
 from symacct.exact import Exact
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
@@ -22,6 +21,6 @@ def not_gaussian(node: Node) -> str | None:
     return f"it is about the Gaussian mechanism, got {type(mechanism).__name__}"
 
 
-def is_symbolic(node: Node) -> bool:
-    """Are σ/Δ or the rate left open, so that conditions on them are the reader's to check?"""
-    return not are_numbers(noise_ratio(node.mechanism), node.gamma)  # type: ignore[attr-defined]
+def rate_and_noise(mechanism: Node, gamma: Exact) -> tuple[Exact, Exact]:
+    """q and σ/Δ."""
+    return gamma, noise_ratio(mechanism)

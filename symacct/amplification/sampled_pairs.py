@@ -39,7 +39,7 @@ _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) -> Number:
     """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1."""
     if not isinstance(mechanism, ResponsePair):
-        return _expectation(ctx, mechanism, gamma, alpha)
+        return expectation(ctx, mechanism, gamma, alpha)
     order = ctx.number(alpha)
     if ctx.rounds:
         return mechanism.over_answers(ctx, _gap(ctx, gamma, order - 1))
@@ -49,7 +49,7 @@ def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) ->
 def relative_entropy(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact) -> Number:
     """E_Q[m log m], the Kullback–Leibler divergence of the mixture from Q."""
     if not isinstance(mechanism, ResponsePair):
-        return _expectation(ctx, mechanism, gamma, None)
+        return expectation(ctx, mechanism, gamma, None)
     if ctx.rounds:
         return mechanism.over_answers(ctx, _gap(ctx, gamma, None))
     return _over_answers(ctx, mechanism, gamma, lambda log_m: ctx.exp(log_m) * log_m)
@@ -81,12 +81,12 @@ def shape_ratio(mechanism: Node) -> Exact:
 
 
 @singledispatch
-def _expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
+def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
     """E_Q[m^α] − 1, or E_Q[m log m] where alpha is None."""
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     scale = Fraction(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian):
@@ -98,7 +98,7 @@ def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) 
     return sampled_laplace_excess(Fraction(alpha), gamma, scale)
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
     z = sympy.Dummy("z", real=True)
     scale, gamma = ctx.number(shape_ratio(mechanism)), ctx.number(gamma)
@@ -117,7 +117,7 @@ def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order
     return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2 - one
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     """mpmath's own quadrature of the convex integrand, which is nonnegative: nothing cancels."""
     mp = ctx.mp
@@ -145,10 +145,10 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order
     return (gap(-s) + mp.exp(-s) * gap(s) + s * inside) / 2
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     if isinstance(alpha, np.ndarray):
-        return one_by_one(ctx, lambda one: _expectation(ctx, mechanism, gamma, one))(alpha)
+        return one_by_one(ctx, lambda one: expectation(ctx, mechanism, gamma, one))(alpha)
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 

@@ -33,7 +33,8 @@ from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import WBK19
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 from symacct.theory import always, floor_order, larger_order, theorem
 
 _FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters

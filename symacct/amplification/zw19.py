@@ -12,8 +12,9 @@ from symacct.expr import Node
 from symacct.operations.subsample import SAMPLINGS
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import ZW19
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
 from symacct.sums.refine import within
+from symacct.sums.terms import Terms
 from symacct.theory import always, theorem
 
 

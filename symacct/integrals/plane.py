@@ -84,14 +84,9 @@ class Floats:
     @cached_property
     def log_excess(self) -> float:
         """log(E[…] − 1), about: the largest term of a grid, near both ends a fine one."""
-        far = max(0.0, self.alpha * self.a)
-        near = np.arange(-9, 9.1, 0.5)
-        between = np.linspace(0.0, far, 200 if self.r else 4000)
-        z = np.concatenate([near, far + near, between])
-        y = np.zeros(1)
-        if self.r:
-            across = self.alpha * self.r
-            y = np.concatenate([near, across + near, np.linspace(0.0, across, 200)])
+        far, across = max(0.0, self.alpha * self.a), self.alpha * self.r
+        z = _tried(far, 200 if self.r else 4000)
+        y = _tried(across, 200) if self.r else np.zeros(1)
         return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
     def log_sum(self, step: float) -> float:
@@ -117,6 +112,13 @@ class Floats:
             self.b * z + self.r * y - second / 2,
         )
         return log_gap - (z * z + y * y) / 2
+
+
+def _tried(far: float, most: int) -> np.ndarray:
+    """Places near 0, near `far` and between, half a standard deviation apart where few do."""
+    near = np.arange(-9, 9.1, 0.5)
+    between = np.linspace(0.0, far, min(most, math.ceil(min(2 * far, most)) + 1))
+    return np.unique(np.concatenate([near, far + near, between]))
 
 
 def _steps(low: float, high: float, step: float) -> np.ndarray:

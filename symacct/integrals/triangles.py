@@ -30,6 +30,7 @@ from symacct.sums.refine import ball
 
 _BITS = 16  # of the values that decide
 _SLOPE_BITS = 80
+_WIDE = Fraction(161, 144)  # a rational number just above √5/2
 _PIECES = 32  # values asked for before a larger share is allowed
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
 SHARES = (
@@ -59,6 +60,13 @@ class Triangles:
     def ends(self) -> tuple[Triple, Triple]:
         """p′ = q on a line, and the equilateral triangle."""
         return self.at(Fraction(0)), self.at(self.delta**2)
+
+    @property
+    def dominating(self) -> Triple:
+        """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
+        apart = _WIDE * self.delta
+        b = -(self.delta**2) / (2 * apart)
+        return Triple(self.alpha, self.gamma, apart + b, b, self.delta**2 - b**2)
 
     def excess(self, square: Fraction) -> arb:
         """G(B) − 1 in few bits."""

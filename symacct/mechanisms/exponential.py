@@ -68,7 +68,7 @@ class ExponentialFamily(Mechanism):
         return self.adjacency
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        per_order, flat = self._branches(ctx)
+        per_order, flat = self.branches(ctx)
 
         def rdp(alpha: Order) -> Any:
             if self._beyond(alpha):
@@ -79,7 +79,7 @@ class ExponentialFamily(Mechanism):
 
         return one_by_one(ctx, rdp)
 
-    def _branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
+    def branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """LΔ²/2 and 2BΔ."""
         delta = ctx.number(self.sensitivity)
         infinite = ctx.number(INFINITY)
@@ -97,13 +97,13 @@ class ExponentialFamily(Mechanism):
             return False
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.minimum(*self._branches(ctx))
+        return ctx.minimum(*self.branches(ctx))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         """2BΔ, the limit, where no order is beyond κ/Δ + 1; 0 where L = 0."""
         if self.kappa != INFINITY:
             return ctx.number(INFINITY)
-        smooth, flat = self._branches(ctx)
+        smooth, flat = self.branches(ctx)
         return ctx.number(0) if ctx.is_zero(smooth) else flat
 
     @classmethod

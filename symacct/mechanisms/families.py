@@ -349,7 +349,7 @@ class Uniform(Law):
         return tuple((p, q) for p, q in shares)
 
     def is_swapped_with(self, other: Self) -> bool:
-        return self.high - self.low == other.high - other.low  # by x ↦ low₁ + high₂ − x
+        return bool(self.high - self.low == other.high - other.low)  # by x ↦ low₁ + high₂ − x
 
     def against(self, other: Self) -> Direction:
         if other.low <= self.low and self.high <= other.high:
@@ -409,7 +409,7 @@ class Normal(Law):
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Self) -> bool:
-        return self.variance == other.variance  # by x ↦ μ₁ + μ₂ − x
+        return bool(self.variance == other.variance)  # by x ↦ μ₁ + μ₂ − x
 
     def against(self, other: Self) -> Direction:
         return _normal_direction(self.mean - other.mean, self.variance, other.variance)
@@ -433,7 +433,7 @@ class LogNormal(Law):
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
     def is_swapped_with(self, other: Self) -> bool:
-        return self.variance == other.variance
+        return bool(self.variance == other.variance)
 
     def against(self, other: Self) -> Direction:
         return _normal_direction(self.mean - other.mean, self.variance, other.variance)
@@ -470,7 +470,7 @@ class MultivariateNormal(Law):
         return None if len(self.mean) == len(other.mean) else "one dimension for both"
 
     def is_swapped_with(self, other: Self) -> bool:
-        return self.covariance == other.covariance  # by x ↦ μ₁ + μ₂ − x
+        return bool(self.covariance == other.covariance)  # by x ↦ μ₁ + μ₂ − x
 
     def squared_distance(self, other: MultivariateNormal) -> Fraction:
         """δᵀΣ⁻¹δ of the difference δ of the means, in this law's covariance Σ."""
@@ -500,7 +500,7 @@ class Laplace(Law):
         return ctx.log(ctx.number(2 * self.scale))
 
     def is_swapped_with(self, other: Self) -> bool:
-        return self.scale == other.scale  # by x ↦ μ₁ + μ₂ − x
+        return bool(self.scale == other.scale)  # by x ↦ μ₁ + μ₂ − x
 
     def why_no_closed_form(self, other: Self) -> str | None:
         return None if self.scale == other.scale else "one scale for both"

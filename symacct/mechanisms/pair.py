@@ -8,11 +8,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from symacct.arithmetic import Arithmetic, Float64Arithmetic, Number
+from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
+from symacct.digits import to_digits
 from symacct.domains import listed, rate
+from symacct.doors import digits as checked_digits
 from symacct.doors import flag
+from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Order, exact, order
 from symacct.forking import cached_property
@@ -129,26 +132,24 @@ class DistributionPair(Mechanism):
             return [RoundedDirection(one) for one in found]
         return found
 
-    def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Any:
+    def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Enclosure:
         """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].
 
         >>> pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
         0.28768 0.22314
         """
-        from symacct.accountant import certified_number, default_accountant
-        from symacct.arithmetic import BALL
-
         at, direction = order(alpha), self.direction(flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
-        return certified_number(
-            default_accountant("ball"),
-            lambda accountant: (direction.at(BALL, at), claim),
-            digits,
-            f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
+        asked = checked_digits(digits)
+        ball, _, _ = to_digits(
+            lambda: (direction.at(BALL, at), claim),
+            asked,
+            lambda: f"D({'Q‖P' if reverse else 'P‖Q'}) at order {echo(at)}",
         )
+        return from_ball(ball, claim, asked, claim.certified)
 
     def swapped(self) -> DistributionPair:
         """The pair (Q, P)."""

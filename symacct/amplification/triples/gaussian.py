@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Any
@@ -58,21 +59,6 @@ def in_numbers(node: Node) -> str | None:
 
 
 @theorem(
-    "TRIPLE-GAUSSIAN",
-    kind=Kind.UPPER,
-    assumes="a Gaussian mechanism, of any dimension, in rational numbers; the value itself where "
-    "an end, B = 0 or B = δ², is proved to be the maximum at this order, s = 0",
-    applies=in_numbers,
-    **_STATED,
-)
-def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G(B) = E[m^α n^{1−α}],
-    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ;
-    s is one of 0, 10^{−40}, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
-    return _value(ctx, eps, alpha, gamma, True)
-
-
-@theorem(
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
     assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
@@ -82,7 +68,50 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
 )
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
-    return _value(ctx, eps, alpha, gamma, False)
+    return _value(ctx, eps, alpha, gamma, _of_ends)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN",
+    kind=Kind.UPPER,
+    steer=larger_end,
+    assumes="a Gaussian mechanism, of any dimension, in rational numbers; the value itself where "
+    "an end, B = 0 or B = δ², is proved to be the maximum at this order, s = 0",
+    applies=in_numbers,
+    **_STATED,
+)
+def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G(B) = E[m^α n^{1−α}],
+    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ;
+    s is one of 0, 10^{−40}, 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
+    return _value(ctx, eps, alpha, gamma, _of_worst)
+
+
+@theorem(
+    "TRIPLE-GAUSSIAN-UPPER",
+    kind=Kind.UPPER,
+    assumes="a Gaussian mechanism, of any dimension, in rational numbers",
+    applies=in_numbers,
+    **_STATED,
+)
+def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
+    log Y ~ N(−δ²/2, δ²) of covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
+    return _value(ctx, eps, alpha, gamma, _of_dominating)
+
+
+def _of_dominating(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return excess(ctx, triangles.dominating)
+
+
+def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
+    return ctx.maximum(*(excess(ctx, end) for end in triangles.ends))
+
+
+def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
+    end, share = _decided(triangles)
+    value = excess(ctx, end)
+    return value * ctx.number(1 + share) if share else value
 
 
 @lru_cache(maxsize=4096)
@@ -91,19 +120,22 @@ def _decided(triangles: Triangles) -> tuple[Triple, Fraction]:
         return largest_end(triangles)
 
 
-def _value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, with_share: bool) -> Number:
+def _value(
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    alpha: Order,
+    gamma: Exact,
+    largest: Callable[[Arithmetic, Triangles], Number],
+) -> Number:
     if gamma == 0:
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
     if isinstance(alpha, np.ndarray):
-        found = [_value(ctx, eps, order(one), gamma, with_share).value() for one in alpha.ravel()]
+        found = [_value(ctx, eps, order(one), gamma, largest).value() for one in alpha.ravel()]
         return ctx.number(np.reshape(np.array(found, dtype=np.float64), alpha.shape))
     shift = 1 / Fraction(shape_ratio(eps.node))
-    end, share = _decided(Triangles(Fraction(alpha), Fraction(gamma), shift))
-    value = excess(ctx, end)
-    if with_share and share:
-        value = value * ctx.number(1 + share)
+    value = largest(ctx, Triangles(Fraction(alpha), Fraction(gamma), shift))
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
 
 

@@ -40,7 +40,7 @@ def _(mechanism: TCDP, ctx: CodeArithmetic) -> Curve:
 
 @curve.register
 def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Curve:
-    smooth, flat = mechanism._branches(ctx)
+    smooth, flat = mechanism.branches(ctx)
 
     def inside(alpha: Traced) -> Traced:
         return flat if ctx.is_infinite(smooth) else ctx.minimum(alpha * smooth, flat)

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from fractions import Fraction
+from collections.abc import Callable
 from typing import cast
 
-from symacct.amplification.bdrs18 import truncated
-from symacct.amplification.gaussian_ratio import noise_ratio
-from symacct.amplification.sampled_pairs import _expectation, by_quadrature, shape_ratio
+from symacct.amplification.sampled_pairs import by_quadrature, expectation, shape_ratio
 from symacct.amplification.ternary import loss_spread, ternary_power
 from symacct.amplification.wbk19 import ternary_sum
-from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError
@@ -33,7 +30,6 @@ from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
-from symacct.regime import Inequality, Regime
 from symacct.sums.binomial import Terms, binomial_sum
 from symacct.theory import Theorem
 
@@ -150,7 +146,7 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 # --- known pairs
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
@@ -195,60 +191,7 @@ def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Tr
 # --- theorems with conditions on the order
 
 
-def _rate_and_noise(node: Sampling) -> tuple[Exact, Exact]:
-    """q and σ/Δ."""
-    return node.gamma, noise_ratio(node.mechanism)
-
-
-def _stated(node: Sampling) -> tuple[Exact | float, ...]:
-    """s, and ρ and ω such that ε(α) <= ρα for α < ω."""
-    known = truncated(node.mechanism)
-    assert known is not None  # noqa: S101  # `applies` has looked
-    return node.gamma, *known
-
-
-def _few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
-    yield Inequality("q <= 1/5", q, ctx.number(Fraction(1, 5)))
-    yield Inequality("σ/Δ >= 4", ctx.number(4), sigma)
-
-
-def _closed_form_orders(
-    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
-) -> Iterator[Inequality]:
-    log = ctx.log1p(1 / (q * (alpha - 1)))
-    right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
-    yield Inequality("α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))", alpha, right)
-    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
-    right = sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)
-    yield Inequality("α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ", left, right)
-
-
-def _fewer_than_noise(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
-    yield Inequality("σ/Δ >= 1", ctx.number(1), sigma)
-    yield Inequality("q < Δ/(16σ)", 16 * q * sigma, ctx.number(1), strict=True)
-
-
-def _moments_orders(
-    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
-) -> Iterator[Inequality]:
-    yield Inequality("λ = α−1 <= σ² log(1/(qσ))", alpha - 1, -(sigma**2) * ctx.log(q * sigma))
-
-
-def _truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
-    log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
-    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
-    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
-    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
-    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
-
-
-def _truncated_orders(
-    ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
-) -> Iterator[Inequality]:
-    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
-
-
-def within(name: str, regime: Regime) -> Callable[[Callable[..., Traced]], Lowered]:
+def within(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
     """Register the decorated (ctx, α, quantities) ↦ ε′(α) as a theorem's form, in its regime."""
 
     def register(bound: Callable[..., Traced]) -> Lowered:
@@ -256,7 +199,10 @@ def within(name: str, regime: Regime) -> Callable[[Callable[..., Traced]], Lower
         def where_it_holds(
             ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
         ) -> Traced:
-            given = [ctx.number(quantity) for quantity in regime.quantities(node)]
+            regime = theorem.regime
+            assert regime is not None  # noqa: S101
+            quantities = regime.quantities(node.mechanism, node.gamma)
+            given = [ctx.number(quantity) for quantity in quantities]
             if ctx.is_zero(given[0]):  # the rate
                 return Traced.of(0)
             asked = [*regime.of_order(ctx, *given, alpha)]
@@ -286,13 +232,13 @@ def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> T
     return choose("<=", left, right, value, NO_ANSWER)
 
 
-@within("MTZ19-T11", Regime(_rate_and_noise, _few_and_noisy, _closed_form_orders))
+@within("MTZ19-T11")
 def gaussian_closed_form(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """2q²α/σ²"""
     return 2 * q**2 * alpha / sigma**2
 
 
-@within("ACG16-L3", Regime(_rate_and_noise, _fewer_than_noise, _moments_orders))
+@within("ACG16-L3")
 def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """The lemma's sum, all of its terms positive."""
     keep, lam = 1 - q, alpha - 1
@@ -309,7 +255,7 @@ def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Tra
     return (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
 
 
-@within("BDRS18-T11", Regime(_stated, _truncated_well, _truncated_orders))
+@within("BDRS18-T11")
 def truncated_bound(
     ctx: CodeArithmetic, alpha: Traced, s: Traced, rho: Traced, omega: Traced
 ) -> Traced:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from symacct.amplification.sampled_pairs import _expectation, shape_ratio
+from symacct.amplification.sampled_pairs import expectation, shape_ratio
 from symacct.amplification.triples import dominated
 from symacct.arithmetic.ball import BALL, precision
 from symacct.claims import Claim, Kind
@@ -206,7 +206,7 @@ def _by_moments(
     return Series(ctx, series.first, values, series.last, series.growth)
 
 
-@_expectation.register
+@expectation.register
 def _(
     ctx: SeriesArithmetic, mechanism: Mechanism, gamma: SeriesNumber, alpha: Order
 ) -> SeriesNumber:

@@ -15,7 +15,7 @@ import flint
 import sympy
 from flint import arb, arb_series
 
-from symacct.amplification.sampled_pairs import _expectation
+from symacct.amplification.sampled_pairs import expectation
 from symacct.amplification.ternary import differences
 from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.context import Number, PlainGaps
@@ -153,7 +153,7 @@ def _(ctx: TaylorArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[
     return difference
 
 
-@_expectation.register
+@expectation.register
 def _(ctx: TaylorArithmetic, mechanism: Mechanism, gamma: Taylor, alpha: Order) -> Taylor:
     raise Unproved  # E_Q[(P/Q−1)^n m^{α−n}] over an interval of γ has no formula here
 

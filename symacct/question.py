@@ -1,0 +1,54 @@
+"""An (ε, δ) question, and what a conversion makes of a curve's value in answer to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.conversion.conversion import Conversion, WholeProfile
+from symacct.exact import Order
+from symacct.expr import Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonDelta:
+    """An (ε, δ) question: the node, how to convert, and the number given."""
+
+    m: Node
+    by: str | None
+    conversion: Conversion | WholeProfile
+    given: str
+    value: Fraction
+
+    @property
+    def per_order(self) -> Conversion:
+        """The conversion, which has a formula at each order."""
+        assert isinstance(self.conversion, Conversion)  # noqa: S101  # the exact profile has none
+        return self.conversion
+
+    @property
+    def asks_epsilon(self) -> bool:
+        """Is δ given?"""
+        return self.given == "delta"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that the answer depends on, beside the node, the orders and the digits."""
+        return self.by, self.conversion, self.given, self.value
+
+    def objective(self, eps: arb, alpha: Order) -> arb:
+        """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
+        if BALL.is_infinite(eps):
+            return arb("inf")
+        formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
+        found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
+        return found
+
+    def answer(self, ball: arb) -> arb:
+        """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""
+        if self.asks_epsilon:
+            return arb(0) if ball < 0 else ball
+        return arb(1) if ball > 0 else ball.exp()

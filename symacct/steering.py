@@ -1,0 +1,29 @@
+"""What orders are compared by, where a bound costs much and a formula near it does not."""
+
+from __future__ import annotations
+
+from symacct import theory
+from symacct.evaluation import Evaluation
+from symacct.expr import Node
+from symacct.theory import Bound, Theorem
+
+
+class Steering(Evaluation):
+    """The same evaluation by what the theorems offer to compare orders by; nothing rests on it."""
+
+    def __init__(self, proved: Evaluation) -> None:
+        memo = proved.memo
+        super().__init__(
+            proved.ctx, proved.goal, proved.by, lambda node, key: memo(node, (*key, "steering"))
+        )
+
+    def formula(self, theorem: Theorem) -> Bound:
+        return theorem.steer or theorem.bound
+
+
+def steering(proved: Evaluation, node: Node) -> Evaluation:
+    """The evaluation to compare orders by: the proved one where no theorem offers another."""
+    asked = theory.theorems() if proved.by is None else [theory.named(proved.by)]
+    offer = [theorem for theorem in asked if theorem.steer is not None]
+    about = any(theory.is_about(theorem, below) for theorem in offer for below in node.walk())
+    return Steering(proved) if about else proved
