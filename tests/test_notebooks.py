@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DISAGREEMENTS = {
     "blog_routes": 3,
     "wbk19_figure_1": 3,
-    "wbk19_figure_2": 4,
+    "wbk19_figure_2": 2,
     "zw19_figure_2": 1,
     "zw19_figure_3": 3,
     "zw19_figure_4": 8,
