@@ -145,7 +145,7 @@ def test_what_the_exact_profile_has_no_use_for():
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
     with pytest.raises(LimitError, match="conversion='improved'"):
-        (3 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
+        (30 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
     thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")
