@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, fmpz
+from flint import acb, arb, arb_poly, fmpz
 
 from symacct import sizes
 from symacct.arithmetic import BALL
@@ -17,7 +17,7 @@ from symacct.arithmetic.ball import decide
 from symacct.errors import PrecisionError, echo
 from symacct.exact import Exact
 from symacct.forking import cached_property
-from symacct.profile.part import Floats, Line, turning
+from symacct.profile.part import Floats, Line, log_turning
 
 _EXPONENTIAL = 16  # products that one takes
 
@@ -121,9 +121,9 @@ class Atoms:
     def log_decay(self, a: float, t: float) -> float:
         return float(self.steer(np.array([a]))[0][0])
 
-    def values(self, line: Line) -> Floats:
+    def log_values(self, line: Line) -> Floats:
         weights, losses = self._floats
-        return turning(weights * np.exp(line.a * losses), losses, line)
+        return log_turning(np.log(weights) + line.a * losses, losses, line)
 
     # --- balls: what is proved
 
@@ -138,6 +138,13 @@ class Atoms:
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log F(a): atoms do not decay, the other parts must."""
         return sum((q * (arb(a) * loss).exp() for q, loss in self.weighed()), arb(0)).log()
+
+    def turns(self) -> list[arb]:
+        return [loss for _, loss in self.weighed()]
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """The constants q e^{aℓ}."""
+        return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighed()]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""

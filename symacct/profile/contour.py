@@ -40,11 +40,16 @@ class Contour:
             turn = acb(0, -h * y).exp()
             turns = powers(turn, plan.last + 1)
             total = self.nodes[0].real / 2
+            if plan.taper:
+                with ctx.workprec(plan.bits + 3 * plan.taper.degree):
+                    weights = plan.taper.weights(y)
+                last = turns[plan.taper.first :]
+                turns[plan.taper.first :] = [x * w for x, w in zip(last, weights, strict=True)]
             for node, factor in zip(self.nodes[1:], turns[1:], strict=True):
                 total += (node * factor).real
             value = total * h / arb.pi() * (-c * y).exp()
         with ctx.workprec(_BOUND_BITS):
-            left_out = (self._log_left_out - c * y).exp()
+            left_out = self._left_out(y)
             right = self._right_alias(y)
             below, above = self._left_alias + right + left_out, left_out
         with ctx.workprec(plan.bits):
@@ -98,6 +103,14 @@ class Contour:
         with ctx.workprec(_BOUND_BITS):
             falls = 2 * arb.pi() * (arb(plan.lam) - arb(plan.c)) / arb(plan.h)
             return log_chernoff(self.runs, plan.lam, self.reverse) - falls.expm1().log()
+
+    def _left_out(self, y: arb) -> arb:
+        """A bound of what the nodes beyond the last are worth."""
+        plan = self.plan
+        if plan.taper is None:
+            return (self._log_left_out - arb(plan.c) * y).exp()
+        scale = arb(plan.h) / arb.pi() * (-arb(plan.c) * y).exp()
+        return scale * plan.taper.left_out(y, plan.taper.order)
 
     @cached_property
     def _log_left_out(self) -> arb:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
@@ -33,9 +33,9 @@ class GaussianLoss:
     def log_decay(self, a: float, t: float) -> float:
         return (a * a - a - t * t) * float(self.ratio) / 2
 
-    def values(self, line: Line) -> Floats:
+    def log_values(self, line: Line) -> Floats:
         z = line.a + 1j * line.h * np.arange(line.last + 1)
-        return np.asarray(np.exp((z * z - z) * float(self.ratio) / 2))
+        return np.asarray((z * z - z) * float(self.ratio) / 2)
 
     def terms(self, line: Line, need: float) -> int:
         return 1
@@ -47,6 +47,12 @@ class GaussianLoss:
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""

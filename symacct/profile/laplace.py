@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from flint import acb, arb, ctx, fmpz_poly
+from flint import acb, arb, arb_poly, ctx, fmpz_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
-from symacct.profile.part import Floats, Line, turning
+from symacct.profile.part import Floats, Line, log_turning
 from symacct.profile.sampled_gaussian import power_sums
 
 _STEER_POINTS = 96
@@ -75,9 +75,9 @@ class LaplaceLoss:
             return log_moment + max(first, heights[0])
         return log_moment + float(heights[min(int(np.searchsorted(times, t)), len(heights) - 1)])
 
-    def values(self, line: Line) -> Floats:
+    def log_values(self, line: Line) -> Floats:
         weight, loss = self.floats()
-        return turning(weight * np.exp(line.a * loss), loss, line)
+        return log_turning(np.log(weight) + line.a * loss, loss, line)
 
     # --- balls: what is proved
 
@@ -105,6 +105,28 @@ class LaplaceLoss:
             return far.log()
         close = 1 - 4 * (arb(t) / arb.pi()) ** 2 * frame.variance.lower()
         return (frame.moment * close.sqrt()).max(far).log()
+
+    def turns(self) -> list[arb]:
+        return [-self.largest(True), self.largest(False)]
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """½e^{aL₀} + …, with bounds g(L)e^{aL}/t^{j+1} at either end of the density g of L,
+
+        κe^{−L/2}(1−(1−γ)e^{−L})^{−3/2} = Σ c_m e^{−(m+½)L}, c_m >= 0: each term, integrated against
+        e^{zL}, is c_m e^{(z−m−½)L}/(z−m−½) at the ends, and |z−m−½| >= t.
+        """
+        shift, scale = BALL.number(self.shift), 1 / (4 * BALL.number(self.gamma))
+        found = []
+        for loss, atom, density in zip(
+            self.turns(),
+            [arb(0.5), (-shift).exp() / 2],
+            [shift.exp() * scale, (-2 * shift).exp() * scale],
+            strict=True,
+        ):
+            tilt = (arb(a) * loss).exp()
+            tail = [density * loss.exp() * tilt * arb(t) ** (-j - 1) for j in range(length)]
+            found.append(arb_poly([tilt * atom]) + arb_poly(tail))
+        return found
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """γ(1−e^{x−s}), x where the loss is y; of (Q, P) γe^{y+x−s}(e^x−1), x where it is −y."""

@@ -23,7 +23,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
-from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.laplace import LaplaceLoss
@@ -101,12 +101,14 @@ def _(node: Compose) -> list[Product]:
 
 @products.register
 def _(node: PoissonSubsample) -> list[Product]:
+    _refuse_other_relation(node)
     return [_sampled(product, node.gamma) for product in products(node.mechanism)]
 
 
 @products.register
 def _(node: SubsampleWithoutReplacement) -> list[Product]:
     """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
+    _refuse_other_relation(node)
     found, *others = products(node.mechanism)
     if others or not all(part.symmetric for part, _ in found.runs):
         raise AssumptionError(
@@ -119,6 +121,16 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     if isinstance(part, Atoms):
         return [Product(((part.glued(node.gamma), 1),), found.kind)]
     return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
+
+
+def _refuse_other_relation(node: Sampling) -> None:
+    """AssumptionError where the sample is not drawn for the relation of its neighbours."""
+    if node.adjacency != node.read_adjacency:
+        raise AssumptionError(
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
+            f"needed {node.read_adjacency}, for which a dominating pair is known; "
+            "use conversion='improved'"
+        )
 
 
 @products.register

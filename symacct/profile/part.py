@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, arb, arb_poly
 
 from symacct.exact import Exact
 
@@ -24,13 +24,22 @@ class Line:
     last: int
 
 
-def turning(weights: Floats, losses: Floats, line: Line) -> Floats:
-    """Σ_j w_j e^{inhℓ_j} for each node of a line, in complex128: a product of two matrices."""
+def short(x: float) -> float:
+    """x, rounded down to 24 bits: multiples of it are exact at few bits."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(math.floor(math.ldexp(mantissa, 24)), exponent - 24)
+
+
+def log_turning(log_weights: Floats, losses: Floats, line: Line) -> Floats:
+    """log Σ_j w_j e^{inhℓ_j} for each node of a line, in complex128: a product of two matrices."""
+    top = log_weights.real.max()
+    weights = np.exp(log_weights - top)
     small = math.isqrt(line.last) + 1
     turn = 1j * line.h * losses
     inner = np.exp(turn[:, None] * np.arange(small))
     outer = np.exp(np.arange(0, line.last + 1, small)[:, None] * turn) * weights
-    return np.asarray((outer @ inner).ravel()[: line.last + 1])
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log((outer @ inner).ravel()[: line.last + 1]) + top)
 
 
 class Part(Protocol):
@@ -57,14 +66,20 @@ class Part(Protocol):
     def terms(self, line: Line, need: float) -> int:
         """How many are summed for each node of `transform`."""
 
-    def values(self, line: Line) -> Floats:
-        """About `transform`; complex128."""
+    def log_values(self, line: Line) -> Floats:
+        """About log of `transform`; complex128."""
 
     def transform(self, line: Line, need: float) -> list[acb]:
         """F on a line, each to an absolute error of about e^{−need} F(a)."""
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
+
+    def turns(self) -> list[arb]:
+        """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """Bounds of |f^{(j)}(u)|/j! for all u >= t > 0 and j < length, for each of these losses."""
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""

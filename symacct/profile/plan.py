@@ -10,21 +10,23 @@ import numpy as np
 
 from symacct import sizes
 from symacct.errors import PrecisionError
-from symacct.profile.part import Floats, Line, Part
+from symacct.profile.part import Floats, Line, Part, short
+from symacct.profile.taper import Taper, tapered
 
 _SHIFTS = 56  # candidates for c and λ
+_MANY = 1000  # nodes, above which a taper may need fewer
 _NODE = 256  # terms that a node costs by itself
 Runs = Sequence[tuple[Part, int]]
 
 _BITS = 64  # that a contour has at least
-_STEER_BITS = 24  # of c and h, so that multiples of h stay short
 
 
 @dataclass(frozen=True)
 class Plan:
     """s = c + inh, 0 <= n <= last; the accuracy that is needed.
 
-    The order λ bounds the right aliases; ∞ where the loss is bounded and there are none.
+    The order λ bounds the right aliases; ∞ where the loss is bounded and there are none. The last
+    nodes are tapered, or without a taper the rest is left out for its size.
     """
 
     c: float
@@ -33,6 +35,7 @@ class Plan:
     lam: float
     need: float
     bits: int
+    taper: Taper | None = None
 
 
 @dataclass(frozen=True)
@@ -128,12 +131,13 @@ def plan(found: Shape, y: float, log_delta: float, digits: float) -> Plan:
     if best is None:
         raise PrecisionError("the profile's contour: no line to sum along was found")
     _, c, h, lam, t = best
-    last = _last_node(found, y, log_delta - drop, c, h, t)
+    c, h = short(c), short(h)
+    last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
     index = int(np.searchsorted(found.shifts, c))
     gap = float(np.interp(c, found.shifts, found.log_moments)) - c * y - log_delta
-    need = drop + math.log(found.count) + max(gap, 0.0) + 3
+    need = drop + math.log(found.count) + max(gap, 0.0) + 3 + (taper.log_weight(y) if taper else 0)
     bits = math.ceil(need / math.log(2)) + 40 + found.count.bit_length() + index.bit_length()
-    chosen = Plan(_short(c), _short(h), last, lam, need, bits)
+    chosen = Plan(c, h, last, lam, need, bits, taper)
     _refuse_large(found, chosen)
     return chosen
 
@@ -169,16 +173,35 @@ def _candidates(
     return candidates
 
 
+def _last_nodes(
+    found: Shape, y: float, goal: float, c: float, h: float, t: float
+) -> tuple[int, float, Taper | None]:
+    """The last node, the step, the taper if that needs fewer."""
+    last = _last_node(found, y, goal, c, h, t)
+    if last <= _MANY:
+        return last, h, None
+    log_rest = goal + c * y - math.log(h / math.pi)
+    taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest)
+    if taper is None or taper.last > last:
+        return last, h, None
+    return taper.last, taper.h, taper
+
+
 def _last_node(found: Shape, y: float, goal: float, c: float, h: float, t: float) -> int:
-    """The last node, so that the rest is below e^goal: (Π B_i^{k_i}) e^{−cy}/(πt)."""
+    """The last node, so that the rest is below e^goal: (Π B_i^{k_i}) e^{−cy}/(πt).
+
+    One beyond the limit where none below it will do.
+    """
+    most = sizes.current().contour / (_NODE * _BITS)
 
     def too_much(t: float) -> bool:
         return found.log_left_out(c, t) - c * y - math.log(math.pi * t) > goal
 
     low = t / 2
     while too_much(t):
+        if t > most * h:
+            return math.ceil(min(t / h, 2.0**40))
         low, t = t, 1.5 * t
-        _check(_NODE * _BITS * t / h)
     while t > 1.04 * low:
         middle = math.sqrt(low * t)
         low, t = (middle, t) if too_much(middle) else (low, middle)
@@ -192,18 +215,8 @@ def _refuse_large(found: Shape, chosen: Plan) -> None:
     """
     line = Line(found.order(chosen.c), chosen.h, chosen.last)
     terms = sum(part.terms(line, chosen.need) for part, _ in found.runs)
-    _check((chosen.last + 1) * (_NODE + terms) * chosen.bits)
-
-
-def _check(bits: float) -> None:
     sizes.check(
         "contour",
-        math.ceil(min(bits, 2.0**62)),
+        (chosen.last + 1) * (_NODE + terms) * chosen.bits,
         "bits of all terms of the exact profile (fewer digits and conversion='improved' need less)",
     )
-
-
-def _short(x: float) -> float:
-    """x to 24 bits."""
-    mantissa, exponent = math.frexp(x)
-    return math.ldexp(math.floor(math.ldexp(mantissa, _STEER_BITS)), exponent - _STEER_BITS)

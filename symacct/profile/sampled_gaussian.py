@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, acb_mat, arb
+from flint import acb, acb_mat, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
-from symacct.profile.part import Floats, Line, turning
+from symacct.profile.part import Floats, Line, log_turning, short
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
@@ -23,6 +23,8 @@ _REACH = 8.0  # deviations that steering looks at
 _MOST_POINTS = 50_000
 _ROWS = 256  # of a matrix product at once
 _COLUMNS = 2048
+_SLOW_ANGLE = 1.45
+_FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class SampledGaussian:
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         sigma, orders = math.sqrt(self.variance), np.asarray(orders, dtype=np.float64)
-        low, high = min(orders.min(), 0) - _REACH * sigma, max(orders.max(), 0) + _REACH * sigma
+        # The peak is where x = a dlog R/dw: below 0 dlog R/dw <= γ.
+        low = min(orders.min() * float(self.gamma), 0) - _REACH * sigma
+        high = max(orders.max(), 0) + _REACH * sigma
         count = (high - low) / min(sigma / 2, sigma**2)
         if count > _MOST_POINTS:
             return np.full(orders.shape, np.inf), np.full(orders.shape, np.inf)
@@ -85,7 +89,8 @@ class SampledGaussian:
         About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p = γe^w/R, where p is small.
         """
         variance, sigma = float(self.variance), math.sqrt(self.variance)
-        far = -variance * math.log1p(t * float(self.gamma)) - _REACH * sigma + min(a, 0.0)
+        far = -variance * math.log1p(t * float(self.gamma)) - _REACH * sigma
+        far += min(a * float(self.gamma), 0.0)
         high = max(a, 0.0) + _REACH * sigma
         x = np.linspace(far, high, min(4000, int((high - far) / min(sigma / 2, variance)) + 2))
         log_density, w = -x * x / (2 * variance), self._log_gamma + (2 * x - 1) / (2 * variance)
@@ -114,20 +119,19 @@ class SampledGaussian:
         step = 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown)
         lowest = a * math.log(float(1 - self.gamma)) if a < 0 < 1 - self.gamma else 0.0
         left = sigma * math.sqrt(2 * max(drop - log_moment + lowest, 1.0))
-        step = _short(step)
+        step = short(step)
         right = max(a, 0.5) + sigma * math.sqrt(2 * drop)
-        return Rule(_short(eta), step, math.floor(-left / step), math.ceil(right / step))
+        return Rule(short(eta), step, math.floor(-left / step), math.ceil(right / step))
 
-    def values(self, line: Line) -> Floats:
-        """F on a line in complex128."""
+    def log_values(self, line: Line) -> Floats:
+        """log F on a line in complex128."""
         rule, variance = self.rule(line.a, 30.0), float(self.variance)
         x = rule.step * np.arange(rule.first, rule.last + 1) + 1j * rule.eta
         log_r = np.log(
             float(1 - self.gamma) + np.exp(self._log_gamma + (2 * x - 1) / (2 * variance))
         )
         log_weight = line.a * log_r - x * x / (2 * variance) + math.log(rule.step)
-        weight = np.exp(log_weight - 0.5 * math.log(2 * math.pi * variance))
-        return turning(weight, log_r, line)
+        return log_turning(log_weight - 0.5 * math.log(2 * math.pi * variance), log_r, line)
 
     # --- balls: what is proved
 
@@ -153,6 +157,12 @@ class SampledGaussian:
         angle, log_bound = self._best_angle(a, t)
         fallen = float(self.steer(np.array([a]))[0][0]) - log_bound
         return Frame(self, a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
+
+    def turns(self) -> list[arb]:
+        return [BALL.number(1 - self.gamma).log()]
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return [Frame(self, a).slow(t, length)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)
@@ -252,7 +262,7 @@ class Frame:
         sigma = math.sqrt(float(self.variance.mid()))
         height = min((1.57 - angle) * sigma**2, sigma * math.sqrt(2 * need))
         grown = log_shrink(float(self.a), angle + height / sigma**2)
-        step = _short(2 * math.pi * height / ((height / sigma) ** 2 / 2 + need + 1 + grown))
+        step = short(2 * math.pi * height / ((height / sigma) ** 2 / 2 + need + 1 + grown))
         reach = sigma * math.sqrt(2 * (need + 3 + grown))
         rule = Rule(
             0.0,
@@ -278,6 +288,45 @@ class Frame:
         most = (moment * scale + outside) / (1 - share)
         bound = total * scale + self.shrink(theta) * outside + share * most
         return bound.log() + theta * theta * self.variance / 2
+
+    def slow(self, t: float, length: int) -> arb_poly:
+        """Bounds of e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
+
+        |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at
+        their right ends, arg at the left ones, |R_θ|^a at the right for a >= 0. Beyond them all
+        |log(R_θ/(1−γ))|^j/j! <= e^{π/2}R/(1−γ).
+        """
+        sigma = math.sqrt(float(self.variance.mid()))
+        theta = arb(min(_SLOW_ANGLE, 4 / sigma))
+        low = -math.log(t) - _FLAT
+        cells = math.ceil((_STEEP - low) / _CELL)
+        ratio, before, total = acb(self.rest), arb(0), arb_poly([0])
+        for i in range(cells + 1):
+            p = self.rest * arb(low + i * _CELL).exp()  # γe^w
+            x = self.variance * (p / self.gamma).log() + arb(0.5)
+            below, left = _above(-x / self.sigma), ratio
+            ratio = acb(self.rest + p * theta.cos(), p * theta.sin())
+            most = left if self.negative else ratio
+            weight = (self.a * abs(most).log() - t * left.arg()).exp() * (below - before)
+            total += weight * arb_poly(_exponential(abs((ratio / self.rest).log()).upper(), length))
+            before = below
+        tail = (arb.pi() / 2 - t * ratio.arg()).exp() / self.rest * self._grown()
+        total += arb_poly([tail] * length)
+        return total * (theta * theta * self.variance / 2).exp()
+
+    def _grown(self) -> arb:
+        """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
+        if self.negative:
+            return (self.a * self.rest.log()).exp()
+        return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
+
+
+def _exponential(x: arb, length: int) -> list[arb]:
+    """x^j/j! for 0 <= j < length."""
+    found = [arb(1)]
+    for j in range(1, length):
+        found.append(found[-1] * x / j)
+    return found
 
 
 def log_shrink(a: float, angle: float) -> float:
@@ -332,9 +381,3 @@ def _certain(y: arb, reverse: bool) -> arb:
 def _above(x: arb) -> arb:
     """1 − Φ(x)."""
     return (x / arb(2).sqrt()).erfc() / 2
-
-
-def _short(x: float) -> float:
-    """x, rounded down to 24 bits: multiples of it are exact at few bits."""
-    mantissa, exponent = math.frexp(x)
-    return math.ldexp(math.floor(math.ldexp(mantissa, 24)), exponent - 24)

@@ -325,11 +325,16 @@ class Direction:
         chosen = plan(shape(self.runs, self.reverse, y), y, guess, _STEER_DIGITS)
         order = -chosen.c if self.reverse else 1 + chosen.c
         line = Line(order, chosen.h, chosen.last)
-        log_moment = sum(k * np.log(part.values(line)) for part, k in self.runs)
+        log_moment = np.zeros(chosen.last + 1, dtype=complex)
+        for part, k in self.runs:
+            log_moment += k * part.log_values(line)
         s = chosen.c + 1j * chosen.h * np.arange(chosen.last + 1)
         log_term = (log_moment.conj() if self.reverse else log_moment) - np.log(s * (s + 1))
-        share = np.full(chosen.last + 1, chosen.h / math.pi)
+        share = np.full(chosen.last + 1, chosen.h / math.pi, dtype=complex)
         share[0] /= 2
+        if chosen.taper:
+            weights = chosen.taper.weights(arb(y))
+            share[chosen.taper.first :] *= np.array([complex(w.mid()) for w in weights])
         for _ in range(_NEWTON_STEPS):
             terms = np.exp(log_term - s * y) * share
             value, slope = lost + terms.real.sum(), -(terms * s).real.sum()

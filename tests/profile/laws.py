@@ -62,7 +62,7 @@ class SampledNoise:
         return MP.quad(surplus, self._cut_at(-y if reverse else y))
 
     def two_runs(self, y, reverse):
-        """D₂(y) = E_P[D₁(y − L)], or with the laws exchanged."""
+        """D₂(y) = E_P[D₁(y − L)], or with the laws exchanged; cut where D₁ has an end."""
 
         def inner(x):
             p = self.ratio(x)
@@ -70,7 +70,16 @@ class SampledNoise:
             weight = 1 if reverse else p
             return self.density(x) * weight * self.one_run_closed(y - loss, reverse)
 
-        return MP.quad(inner, self.cuts)
+        ends = [y - end if not reverse else end - y for end in self.ends(reverse)]
+        places = [
+            self.where(MP.log((MP.exp(e) - 1 + self.gamma) / self.gamma))
+            for e in ends
+            if MP.exp(e) > 1 - self.gamma
+        ]
+        low, *_, high = self.outer
+        cuts = {low, high, *(x for x in (*self.outer, *places) if low < x < high)}
+        with MP.workdps(25):
+            return MP.quad(inner, sorted(cuts))
 
     def _cut_at(self, y):
         inside = MP.exp(y) - 1 + self.gamma
@@ -87,6 +96,7 @@ class SampledGaussian(SampledNoise):
         edge = 22 * self.sigma
         grid = [-edge + i * edge / 8 for i in range(17)]
         cuts = sorted({*grid, *(g + 1 for g in grid), MP.mpf(0), MP.mpf(1) / 2, MP.mpf(1)})
+        self.outer = [-10 * self.sigma, MP.mpf(0), 1 + 11 * self.sigma]
         super().__init__(
             lambda x: (2 * x - 1) / (2 * self.sigma**2),
             lambda x: MP.npdf(x, 0, self.sigma),
@@ -105,6 +115,10 @@ class SampledGaussian(SampledNoise):
             total += MP.exp(MP.mpc(a, abs(t)) * MP.log(self.ratio(x)) - x * x / (2 * variance))
         total *= step / MP.sqrt(2 * MP.pi * variance)
         return total if t >= 0 else MP.conj(total)
+
+    def ends(self, reverse):
+        """The losses at which there is an end: that where x is least."""
+        return [MP.log(1 - self.gamma) * (-1 if reverse else 1)]
 
     def where(self, log_ratio):
         return log_ratio * self.sigma**2 + MP.mpf(1) / 2
@@ -137,6 +151,11 @@ class SampledLaplace(SampledNoise):
             gamma,
             [-MP.inf, 0, s / 2, s, MP.inf],
         )
+        self.outer = [-MP.inf, MP.mpf(0), s, MP.inf]
+
+    def ends(self, reverse):
+        """The least and the largest loss."""
+        return [(-1 if reverse else 1) * MP.log(self.ratio(x)) for x in (MP.mpf(0), self.shift)]
 
     def where(self, log_ratio):
         return (log_ratio + self.shift) / 2
@@ -151,7 +170,21 @@ class SampledLaplace(SampledNoise):
         return ends + inside
 
     def one_run_closed(self, y, reverse):
-        return self.one_run(y, reverse)
+        """Laplace's distribution function on both sides of the threshold."""
+        low, high = sorted(self.ends(reverse))
+        if y >= high:
+            return MP.mpf(0)
+        if y <= low:
+            return 1 - MP.exp(y)
+        x = self.where(MP.log((MP.exp(-y if reverse else y) - 1 + self.gamma) / self.gamma))
+
+        def above(at, mean):
+            tail = MP.exp(-abs(at - mean)) / 2
+            return tail if at > mean else 1 - tail
+
+        q, p = above(x, 0), above(x, self.shift)
+        p = (1 - self.gamma) * q + self.gamma * p
+        return (1 - q) - MP.exp(y) * (1 - p) if reverse else p - MP.exp(y) * q
 
 
 def plain_contour(law, count, y, c, h, last):

@@ -127,6 +127,9 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         Gaussian(1) + ZCDP("1/10"),
         PoissonSubsample(Gaussian(1) + Laplace(1), "1/2"),
         2 * SubsampleWithoutReplacement(Gaussian(1), "1/2"),
+        2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
+        PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
+        SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),
         GroupPrivacy(RandomizedResponse("3/5"), 1),
     ],
     ids=repr,
@@ -145,7 +148,7 @@ def test_what_the_exact_profile_has_no_use_for():
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
     with pytest.raises(LimitError, match="conversion='improved'"):
-        (3 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
+        (30 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
     thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")

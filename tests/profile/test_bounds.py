@@ -17,6 +17,7 @@ from symacct.profile.laplace import LaplaceLoss, Sample
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from symacct.profile.sampled_gaussian import Frame, Rule, SampledGaussian
+from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 
@@ -74,6 +75,85 @@ def test_any_contour_holds_the_profile_of_a_sampled_gaussian(c, h, last, beyond,
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
         assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 25)
+
+
+TAPERED = {
+    "gaussian": (SampledGaussian(Fraction(1), Fraction(1, 3)), Normal(1, Fraction(1, 3))),
+    "little": (SampledGaussian(Fraction(1, 4), Fraction(1, 10)), Normal(0.5, Fraction(1, 10))),
+    "laplace": (LaplaceLoss(Fraction(1, 2), Fraction(1, 3)), SampledLaplace("0.5", Fraction(1, 3))),
+    "much": (LaplaceLoss(Fraction(2), Fraction(1, 10)), SampledLaplace(2, Fraction(1, 10))),
+    "all": (LaplaceLoss(Fraction(1)), SampledLaplace(1, 1)),
+}
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(sorted(TAPERED)),
+    st.floats(0.3, 3),
+    st.floats(0.05, 3),
+    st.integers(1, 60),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, reverse):
+    """With few nodes what is left out is what the ball consists of."""
+    part, law = TAPERED[name]
+    taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order)
+    plan = Plan(c, h, taper.last, c + 2, 40.0, BITS, taper)
+    with ctx.workprec(BITS):
+        found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
+        assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 14)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_taper_is_near_what_it_bounds(runs):
+    """One that says nothing would pass as well: twice the nodes are better by a power."""
+    part = SampledGaussian(Fraction(1, 4), Fraction(1, 10))
+    tapers = [Taper(((part, runs),), False, 2.0, 0.1, first, 12) for first in (400, 800)]
+    with ctx.workprec(64):
+        near, far = (float(taper.left_out(arb(1), 12).log()) for taper in tapers)
+    assert near - far > 10 * math.log(2)
+
+
+@pytest.mark.parametrize("a", [1.5, -0.75])
+def test_the_slow_factor_of_a_sampled_gaussian(a):
+    part, law = SampledGaussian(Fraction(1, 4), Fraction(1, 3)), Normal(0.5, Fraction(1, 3))
+    low = MP.log(MP.mpf(2) / 3)
+    with ctx.workprec(64):
+        for t in (0.02, 20.0):
+            [series] = part.slow(a, t, 4)
+            for u in (t, 3 * t):
+                found = MP.taylor(lambda x: law.moment(MP.mpc(a, x)) * MP.expj(-low * x), u, 3)
+                for j, value in enumerate(found):
+                    assert abs(value) <= mp(series[j].upper())
+
+
+@pytest.mark.parametrize("name", ["laplace", "much", "all"])
+@pytest.mark.parametrize("a", [1.5, -0.75])
+def test_the_slow_factors_of_laplace_noise(name, a):
+    """The density's part at an end is an integral upwards from it, with v^j/j! for a derivative."""
+    part, law = TAPERED[name]
+    shift, gamma = law.shift, law.gamma
+    first = MP.exp(-shift / 2) * MP.sqrt(gamma) / 4
+
+    def density(loss):
+        return first * MP.exp(loss) * (MP.exp(loss) - 1 + gamma) ** MP.mpf("-1.5")
+
+    with ctx.workprec(64):
+        for t in (0.5, 20.0):
+            for series, loss, sign, atom in zip(
+                part.slow(a, t, 5), law.ends(False), (1, -1), (0.5, MP.exp(-shift) / 2), strict=True
+            ):
+                for j in range(5):
+
+                    def inner(w, loss=loss, t=t, j=j):
+                        v = MP.mpc(0, w)
+                        value = density(loss + v) * MP.exp(v * MP.mpc(a, t))
+                        return value * v**j / MP.factorial(j) * MP.mpc(0, 1)
+
+                    found = sign * MP.quad(inner, [0, 1 / t, 4 / t, 20 / t, 80 / t])
+                    found = MP.exp(a * loss) * (found + (atom if j == 0 else 0))
+                    assert abs(found) <= mp(series[j].upper())
 
 
 @settings(max_examples=30)
