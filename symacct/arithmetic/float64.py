@@ -280,8 +280,9 @@ class Float64Arithmetic:
         if ball == 0 or ball == arb("inf"):
             return self.number(INFINITY if ball > 0 else 0)
         log = ball.log()
-        error = float(log.rad()) if log.is_finite() else np.inf
-        return _rounded(1.0, float(log.mid()) if log.is_finite() else 0.0, error)
+        middle, error = float(log.mid()), float(log.rad())
+        known = np.isfinite(middle) and np.isfinite(error)
+        return _rounded(1.0, middle if known else 0.0, error if known else np.inf)
 
     def pi(self) -> LogNumber:
         return self.near(np.pi)

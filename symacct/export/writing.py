@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import sympy
@@ -26,6 +25,7 @@ from symacct.errors import DomainError, OrderError, SymacctError
 from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve, Table
 from symacct.exact import INFINITY, Order, expression
 from symacct.expr import Node
+from symacct.forking import cached_property
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Convexify

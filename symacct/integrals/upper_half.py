@@ -11,9 +11,11 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
+from symacct import sizes
 from symacct.errors import PrecisionError
 from symacct.integrals.magnitude import LOG2, log_mixture
 from symacct.integrals.quadrature import integrate
+from symacct.integrals.steered import steered
 from symacct.sums.refine import ball, to_relative_accuracy
 
 _FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
@@ -21,6 +23,7 @@ _FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds 
 Psi = Callable[[acb, bool], acb]
 
 
+@steered("the expectation over L > 1")
 def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
     """The expectation over x ~ N(0, 1), L = e^{δx − δ²/2}; 0 < γ <= 1.
 
@@ -53,6 +56,7 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
     return to_relative_accuracy(evaluate)
 
 
+@steered("the expectation over L > 1")
 def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
     """The expectation for L = e^{sy}, −1 <= y <= 1, of density (s/4) e^{−s(1+y)/2} inside and mass
 
@@ -78,6 +82,12 @@ def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction)
 def _bits(bits: int, log_value: float, log_tolerance: float, exponent: float) -> int:
     """Bits for an integrand that is a product of two differences, to the tolerance."""
     scale = max(log_value, 0.0) - log_tolerance + abs(min(log_value, 0.0))
+    most = sizes.current().bits
+    if not scale / LOG2 < most:
+        raise PrecisionError(
+            f"the expectation over L > 1: found an integrand of more than {most:,} bits; ask for "
+            "another theorem, or raise symacct.limits(bits=...)"
+        )
     return int(scale / LOG2 + math.log2(exponent + scale + 2) * 2) + 30
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from symacct import sizes
 from symacct.arithmetic import (
     BALL,
     Arithmetic,
@@ -17,10 +16,8 @@ from symacct.arithmetic import (
     MpmathArithmetic,
     Number,
 )
-from symacct.arithmetic.ball import precision
 from symacct.exact import Order, order
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.differences import GUARD_BITS, is_resolved
 
 #: (arithmetic, the mechanism's curve in it, α) → a number >= 0.
 Formula = Callable[[Any, Any, Any], Any]
@@ -43,18 +40,7 @@ def _(ctx: MpmathArithmetic, formula: Formula, eps: RDPCurve, alpha: Order) -> N
 def _(ctx: Float64Arithmetic, formula: Formula, eps: RDPCurve, alpha: Order) -> LogNumber:
     """float64 has no digits to lose: certified values, rounded."""
     if isinstance(alpha, np.ndarray):
-        found = [_rounded(formula, eps, order(one)) for one in alpha.ravel()]
-        return LogNumber(*(np.reshape(part, alpha.shape) for part in zip(*found, strict=True)))
-    return LogNumber(*_rounded(formula, eps, alpha))
-
-
-def _rounded(formula: Formula, eps: RDPCurve, alpha: Order) -> tuple[float, float]:
-    """Sign and logarithm of the value in balls."""
-    limit, bits = sizes.current().bits, Float64Arithmetic.bits + GUARD_BITS
-    while True:
-        with precision(bits):
-            value = formula(BALL, eps.using(BALL), alpha)
-        if is_resolved(value, Float64Arithmetic.bits) or bits >= limit:
-            break
-        bits = min(2 * bits, limit)
-    return (0.0, -np.inf) if value == 0 else (1.0, float(value.log().mid()))
+        found = [carefully(ctx, formula, eps, order(one)) for one in alpha.ravel()]
+        parts = zip(*((one.sign, one.log, one.error) for one in found), strict=True)
+        return LogNumber(*(np.reshape(part, alpha.shape) for part in parts))
+    return ctx.from_balls(lambda: formula(BALL, eps.using(BALL), alpha))
