@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct import search, sizes
+from symacct import doors, search, sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
@@ -166,9 +166,8 @@ class BestOrder:
         return self._at(whole, optimal=self._is_whole_optimum(whole))
 
     def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
-        if not isinstance(orders, Iterable):
-            raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
-        grid = sorted({order(alpha) for alpha in orders})
+        given = doors.listed(orders, "orders", "[2, 4, 8], or 'integer'")
+        grid = sorted({order(alpha) for alpha in given})
         finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
         if not finite and INFINITY not in grid:
             raise OrderError("orders: found none above 1, needed at least one order > 1")

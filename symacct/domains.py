@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import islice
 from typing import Any, TypeAlias
 
 import sympy
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic.ball import decide
 from symacct.bounded import bits
 from symacct.errors import DomainError, PrecisionError, echo
@@ -52,16 +50,6 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
     if not isinstance(number, Fraction) or number.denominator != 1 or number < least:
         raise DomainError(f"{name}: found {echo(value)}, needed a whole number >= {least}")
     return int(number)
-
-
-def listed(values: object, name: str, needed: str = "a list") -> list[Any]:
-    """The values in their order, counted as they come: an iterable may have no end."""
-    unordered = (str, bytes, Set, Mapping)  # a set has no order, a mapping is no list of its keys
-    if isinstance(values, unordered) or not isinstance(values, Iterable):
-        raise DomainError(f"{name}: found {echo(values)}, needed {needed}")
-    found = list(islice(values, sizes.current().outcomes + 1))
-    sizes.check("outcomes", len(found), f"{name}, outcomes or entries")
-    return found
 
 
 def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:

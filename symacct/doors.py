@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Mapping, Set
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,14 +30,21 @@ def text(value: object, name: str) -> str:
     return value
 
 
-def listed(value: object, name: str, example: str) -> list[Any]:
-    """The members of a list, or of any iterable but a text or a mapping."""
+def listed(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
+    """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        try:
-            return list(value)
-        except TypeError:  # an array without dimensions says that it can be iterated
-            pass
+        with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
+            found = list(islice(value, getattr(sizes.current(), limit) + 1))
+            sizes.check(limit, len(found), f"{name}, entries")
+            return found
     raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+
+
+def ordered(value: object, name: str, example: str) -> list[Any]:
+    """The members in their order, which a set does not have: of a law or of a matrix."""
+    if isinstance(value, Set):
+        raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+    return listed(value, name, example, "outcomes")
 
 
 def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:

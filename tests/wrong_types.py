@@ -2,8 +2,11 @@
 
 import inspect
 import math
+import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
 
 import mpmath
 import numpy as np
@@ -24,11 +27,14 @@ from symacct import (
     interop,
     laws,
     testing,
+    verify,
 )
+from symacct.claims import INTEGER_ORDERS
 from symacct.export.code import code
 from symacct.export.document import paper
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
+from symacct.verify.process import Incidents
 
 
 class Odd:
@@ -37,6 +43,21 @@ class Odd:
     def __repr__(self):
         raise RuntimeError("no text")
 
+
+class Endless(Iterator):
+    """One value again and again; who reads on without a limit is found out."""
+
+    def __init__(self, value):
+        self.left = repeat(value, 2_000_000)
+
+    def __next__(self):
+        for value in self.left:
+            return value
+        raise RuntimeError("read on and on")
+
+
+INSIDE = []
+INSIDE.append(INSIDE)
 
 ODD = {
     "None": None, "True": True, "5": 5, "0": 0, "-1": -1, "1/2": Fraction(1, 2), "0.1": 0.1,
@@ -51,10 +72,14 @@ ODD = {
     "zoo": sympy.zoo, "sympy nan": sympy.nan, "symbol": sympy.Symbol("z"),
     "relation": sympy.Symbol("z") > 1, "matrix": sympy.Matrix([1]), "mpf nan": mpmath.mpf("nan"),
     "mpc": mpmath.mpc(1, 1), "node": Gaussian(3), "law": laws.Poisson(3), "module": math,
+    "inside itself": INSIDE,
 }  # fmt: skip
-ODD_MAKERS = {"generator": lambda: (x for x in (2, "x"))}
-
 M = Gaussian(5)
+ODD_MAKERS = {
+    "generator": lambda: (x for x in (2, "x")),
+    "endless numbers": lambda: Endless(5),
+    "endless nodes": lambda: Endless(M),
+}
 SAMPLED = PoissonSubsample(M, "1/100")
 OPEN = PoissonSubsample(Gaussian(sympy.Symbol("sigma", positive=True)), "1/100")
 NOISE = Gaussian(sympy.Symbol("sigma", positive=True))
@@ -78,17 +103,8 @@ def node_calls():
         "delta": (M.delta, {"epsilon": 1, **QUESTION}),
         "formula": (M.formula, {"alpha": 2, "by": None}),
         "latex": (M.latex, {"alpha": 2, "names": None, "by": None}),
-        "paper": (M.paper, {"values": None, "delta": None, "names": None, "by": None}),
-        "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
-                          "accuracy": "1e-9", "at": None}),
-        "explain": (M.explain, {"alpha": 2}),
-        "cite": (M.cite, {"alpha": 2, "by": None}),
-        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text"}),
-        "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
-                                    "by": None, "within": None}),
-        "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
-        "subs": (OPEN.subs, {"replacements": {"sigma": 2}}),
-        "convexify": (M.convexify, {"max_order": 4}),
+        "paper": (M.paper, {"alphas": [2], "values": None, "delta": None, "names": None,
+                            "by": None, "digits": 6}),
     }  # fmt: skip
 
 
@@ -150,6 +166,11 @@ def constructors():
     }
 
 
+def falsified(**how):
+    """The adversary against a function of the user's own."""
+    return symacct.falsify(lambda ctx, eps, alpha, gamma: ctx.number(9), **how)
+
+
 def exploring_calls():
     """Functions of whole expressions."""
     grid = {"delta": ["1e-5"], "sigma": [2]}
@@ -177,7 +198,9 @@ def exploring_calls():
                                             "conversion": "improved", "executor": None,
                                             "axes": None}),
         "falsify": (symacct.falsify, {"theorem": "ZW19-T5", "budget": 5, "seed": 0, "about": None,
-                                      "kind": "upper"}),
+                                      "kind": "upper", "orders": INTEGER_ORDERS}),
+        "falsify a function": (falsified, {"budget": 5, "about": "PoissonSubsample",
+                                           "kind": "upper", "orders": INTEGER_ORDERS}),
         "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
         "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),
         "chi_divergence": (symacct.chi_divergence, {"m": M, "l": 2, "digits": 5}),
@@ -194,8 +217,42 @@ def exploring_calls():
                                                 "what": "rdp", "at": [2], "conversion": None,
                                                 "rounding": 1e-9, "loose": None}),
         "from_dp_event": (interop.from_dp_event, {"event": None, "relation": "add_remove"}),
-                "from_opacus_history": (interop.from_opacus_history, {"history": [(1.0, 0.01, 5)]}),
+        "from_opacus_history": (interop.from_opacus_history, {"history": [(1.0, 0.01, 5)]}),
         "to_opacus_history": (interop.to_opacus_history, {"node": M}),
+        "to_dp_event": (interop.to_dp_event, {"node": M}),
+    }  # fmt: skip
+
+
+def event_calls():
+    """dp_accounting's methods."""
+    a = interop.EventAccountant([2, 8]).compose(M)
+    return {
+        "EventAccountant": (interop.EventAccountant, {
+            "orders": [2, 8], "neighboring_relation": "add_remove", "conversion": "improved",
+            "accountant": None}),
+        "EventAccountant.supports": (a.supports, {"event": M}),
+        "EventAccountant.compose": (interop.EventAccountant().compose, {"event": M, "count": 2}),
+        "EventAccountant.get_epsilon": (a.get_epsilon, {"target_delta": "1e-5"}),
+        "EventAccountant.get_epsilon_and_optimal_order": (
+            a.get_epsilon_and_optimal_order, {"target_delta": "1e-5"}),
+        "EventAccountant.get_delta": (a.get_delta, {"target_epsilon": 1}),
+        "EventAccountant.get_delta_and_optimal_order": (
+            a.get_delta_and_optimal_order, {"target_epsilon": 1}),
+    }  # fmt: skip
+
+
+SILENT_PEER = [sys.executable, "-c", "pass"]
+OFFERS_NOTHING = verify.Report("p", "1", SILENT_PEER, 0, 0, 0.0, 0, [], Incidents())
+
+
+def verify_calls():
+    """The verification of a program, here of one that ends before it says anything."""
+    good = {"command": SILENT_PEER, "timeout": 1.0}
+    return {
+        "verify": (verify.verify, good | {
+            "extent": verify.QUICK, "seed": 0, "progress": lambda stage, asked: None}),
+        "verify.Peer": (verify.Peer, good),
+        "verify.Report.fails": (OFFERS_NOTHING.fails, {"verdict": "unsound"}),
     }  # fmt: skip
 
 
@@ -227,8 +284,6 @@ CALLABLES = {"class", "lambda", "raises", "builtin"}
 
 def asked(call, parameter, name, value):
     """Is this value put in place of this parameter?"""
-    if call.startswith("baselines.") and name in EXTREMES:
-        return False
     if call in HEAVY and isinstance(value, int | float | Fraction | np.int8):
         return isinstance(value, bool)
     if call == "softmax_bounds" and name == "huge":
@@ -244,20 +299,25 @@ BEHIND = {"paper": paper, "code": code, "expansion": expansion, "optimum": optim
 
 
 def all_calls():
-    return constructors() | node_calls() | accountant_calls() | exploring_calls() | baseline_calls()
+    asking = node_calls() | accountant_calls() | exploring_calls() | event_calls()
+    return constructors() | asking | baseline_calls() | verify_calls()
 
 
-def values():
-    """The odd values, generators made anew."""
+def values(good):
+    """The odd values, generators made anew, and without an end what is good in a list."""
     yield from ODD.items()
     yield from ((name, make()) for name, make in ODD_MAKERS.items())
+    if isinstance(good, list | tuple):
+        yield "endless", Endless(next(iter(good), "sigma"))
+    if isinstance(good, dict):
+        yield "endless inside", {key: Endless(5) for key in good}
 
 
 def faults(call, step=1):
     """What ends in an untyped error, of every `step`-th odd value of each parameter."""
     function, good = all_calls()[call]
     for i, parameter in enumerate(good):
-        for j, (name, value) in enumerate(values()):
+        for j, (name, value) in enumerate(values(good[parameter])):
             if (i + j) % step == 0 and asked(call, parameter, name, value):
                 fault = _fault(function, {**good, parameter: value})
                 if fault is not None:

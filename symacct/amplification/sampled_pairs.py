@@ -23,6 +23,7 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.symbolic import Integral
 from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
 from symacct.expr import Node
@@ -111,9 +112,9 @@ def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order
     if isinstance(mechanism, Gaussian):
         density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
         whole = (z, -sympy.oo, sympy.oo)
-        return sympy.Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
+        return Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
     s = 1 / scale
-    inside = sympy.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
+    inside = Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
     return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2 - one
 
 

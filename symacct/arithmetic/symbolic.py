@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import sympy
 from sympy.core.evalf import EvalfMixin
 
+from symacct import sizes
 from symacct.arithmetic.context import PlainGaps
 from symacct.exact import INFINITY, Numeric, expression
 
@@ -77,6 +78,17 @@ class Sum(sympy.Sum):  # type: ignore[misc, unused-ignore]
         e.is_commutative = True
         return e
 
+    is_number = False  # what compares and sorts would add up thousands of terms
+
+
+class Integral(sympy.Integral):  # type: ignore[misc, unused-ignore]
+    """∫, left as it is written: SymPy's own is worked out whenever it is compared or sorted."""
+
+    is_number = False
+
+    def _eval_evalf(self, prec: int) -> sympy.Expr:
+        return sympy.Integral(*self.args)._evalf(prec)
+
 
 class SymbolicArithmetic(PlainGaps):
     """SymPy expressions; nothing is evaluated, so nothing is rounded.
@@ -100,10 +112,12 @@ class SymbolicArithmetic(PlainGaps):
         return sympy.pi
 
     def exp(self, x: sympy.Expr) -> sympy.Expr:
+        for one in x.atoms(sympy.log):  # e^{c·log x} is worked out as x^c, and x is factored
+            check_numbers(one)
         return sympy.exp(x)
 
     def expm1(self, x: sympy.Expr) -> sympy.Expr:
-        return sympy.exp(x) - 1
+        return self.exp(x) - 1
 
     def log(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.log(x)
@@ -112,6 +126,7 @@ class SymbolicArithmetic(PlainGaps):
         return sympy.log(1 + x)
 
     def sqrt(self, x: sympy.Expr) -> sympy.Expr:
+        check_numbers(x)
         return sympy.sqrt(x)
 
     def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
@@ -146,6 +161,14 @@ class SymbolicArithmetic(PlainGaps):
 
     def is_infinite(self, x: sympy.Expr) -> bool:
         return bool(x == sympy.oo)
+
+
+def check_numbers(e: sympy.Expr) -> None:
+    """LimitError for a rational that is too long to be factored, sorted or written."""
+    found = max(
+        (int(r.p).bit_length() + int(r.q).bit_length() for r in e.atoms(sympy.Rational)), default=0
+    )
+    sizes.check("written_bits", found, "formula, bits of a number that the order makes")
 
 
 def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:

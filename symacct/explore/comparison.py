@@ -83,7 +83,7 @@ def compare(
     {'ZW19-T5': '1.1101'}
     """
     as_node(m, "compare")
-    alphas = [order(alpha) for alpha in several(orders)]
+    alphas = [order(alpha) for alpha in several(orders, "compare, orders")]
     if accountant is None:
         accountant = Accountant(digits=digits)
     elif not isinstance(accountant, Accountant):

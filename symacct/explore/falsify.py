@@ -12,6 +12,7 @@ from symacct import sizes
 from symacct.claims import INTEGER_ORDERS, Kind, Orders
 from symacct.conversion import Conversion
 from symacct.domains import whole
+from symacct.errors import DomainError, echo
 from symacct.explore.attacks.outcome import Attack, Trial
 from symacct.explore.attacks.search import Search, tasks
 from symacct.explore.attacks.statements import statements
@@ -35,6 +36,8 @@ def falsify(
     >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
     True
     """
+    if not isinstance(orders, Orders):
+        raise DomainError(f"falsify, orders: found {echo(orders)}, needed INTEGER_ORDERS or such")
     budget = whole(budget, "falsify, budget", least=1)
     sizes.check("points", budget, "falsify, budget")
     seed = whole(seed, "falsify, seed")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import flint
 
-from symacct import exact, sizes
+from symacct import doors, exact, sizes
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
@@ -40,11 +40,11 @@ def grid(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def several(values: Numeric | Iterable[Numeric]) -> list[Numeric]:
-    """The values of an axis, of which there may be one alone."""
+def several(values: object, name: str) -> list[Any]:
+    """The values of an axis, or the curves of a plot, of which there may be one alone."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
-    return list(values)
+    return doors.listed(values, name, "[1, 2]")
 
 
 def whole(values: list[str]) -> list[str]:

@@ -17,7 +17,7 @@ from sympy.core.function import AppliedUndef
 
 from symacct import sizes
 from symacct.amplification.ternary import differences
-from symacct.arithmetic.symbolic import SymbolicArithmetic, with_indices
+from symacct.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
 from symacct.claims import Claim
 from symacct.errors import AssumptionError, DomainError, OrderError, SymacctError
 from symacct.evaluation import goal_of
@@ -52,7 +52,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> sym
     at = _order(m, alpha)
     writing = Writing(goal_of(m, by), by, Names())
     writing.asked = at
-    return with_indices(writing.body(m)(at), _taken(m))
+    return _finished(writing.body(m)(at), _taken(m))
 
 
 def expanded(formula: sympy.Expr) -> sympy.Expr:
@@ -266,7 +266,13 @@ class _Draft:
         self, writing: Writing, curve: Callable[[Any], Any], at: Order, asked: Order | None
     ) -> sympy.Expr:
         writing.asked = asked
-        return with_indices(sympy.sympify(curve(at)), self.taken)
+        return _finished(sympy.sympify(curve(at)), self.taken)
+
+
+def _finished(e: sympy.Expr, taken: frozenset[str]) -> sympy.Expr:
+    """The formula with its indices named, if it can be written down."""
+    check_numbers(e)
+    return with_indices(e, taken)
 
 
 def _order_meant(named: Named, at: sympy.Expr) -> sympy.Expr:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct import doors, sizes
+from symacct import doors
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
@@ -117,14 +117,9 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str]
     <BLANKLINE>
     """
     as_node(m, "expression")
-    if isinstance(alphas, str) or not isinstance(alphas, Iterable):
-        raise DomainError(
-            f"table: found the orders {echo(alphas)}, needed a list such as [2, 4, 8]"
-        )
-    orders = tuple(order(alpha) for alpha in alphas)
+    orders = tuple(map(order, doors.listed(alphas, "table, orders", "[2, 4, 8]", "outcomes")))
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
-    sizes.check("outcomes", len(orders), "table, orders")
     names = doors.listed(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(doors.digits(digits) + 3)

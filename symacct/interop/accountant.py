@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
+from symacct import doors
 from symacct.accountant import Accountant
+from symacct.conversion import named as conversion_named
 from symacct.domains import whole
 from symacct.enclosure import Guarantee
-from symacct.errors import SymacctError
-from symacct.exact import Numeric
+from symacct.errors import DomainError, SymacctError, echo
+from symacct.exact import INFINITY, Numeric
 from symacct.expr import Node
+from symacct.interop import floats
 from symacct.interop.dp_events import from_dp_event, relation_named, to_dp_event
 from symacct.operations import Compose
 
@@ -40,10 +44,16 @@ class EventAccountant:
         conversion: str = "improved",
         accountant: Accountant | None = None,
     ) -> None:
-        self._orders = orders
+        self._orders = (
+            orders
+            if orders is None or isinstance(orders, str)
+            else tuple(doors.listed(orders, "orders", "[2, 4, 8]"))
+        )
         self._relation = relation_named(neighboring_relation)
-        self._conversion = conversion
-        self._accountant = Accountant(digits=_DIGITS) if accountant is None else accountant
+        self._conversion = conversion_named(conversion).name
+        if accountant is not None and not isinstance(accountant, Accountant):
+            raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
+        self._accountant = accountant or Accountant(digits=_DIGITS)
         self._composed = Compose()
 
     @property
@@ -80,18 +90,18 @@ class EventAccountant:
 
     def get_epsilon(self, target_delta: Numeric) -> float:
         """The smallest ε(δ) over the orders, rounded up."""
-        return self.get_epsilon_and_optimal_order(target_delta)[0]
+        return float(self._ask(self._accountant.epsilon, target_delta).asked)
 
     def get_epsilon_and_optimal_order(self, target_delta: Numeric) -> tuple[float, float]:
-        """(ε(δ) rounded up, the order that gives it)"""
+        """(ε(δ) rounded up, the order that gives it); DomainError for one beyond float64"""
         return _with_order(self._ask(self._accountant.epsilon, target_delta))
 
     def get_delta(self, target_epsilon: Numeric) -> float:
         """The smallest δ(ε) over the orders, rounded up."""
-        return self.get_delta_and_optimal_order(target_epsilon)[0]
+        return float(self._ask(self._accountant.delta, target_epsilon).asked)
 
     def get_delta_and_optimal_order(self, target_epsilon: Numeric) -> tuple[float, float]:
-        """(δ(ε) rounded up, the order that gives it)"""
+        """(δ(ε) rounded up, the order that gives it); DomainError for one beyond float64"""
         return _with_order(self._ask(self._accountant.delta, target_epsilon))
 
     def _ask(self, question: Callable[..., Guarantee], target: Numeric) -> Guarantee:
@@ -99,4 +109,6 @@ class EventAccountant:
 
 
 def _with_order(guarantee: Guarantee) -> tuple[float, float]:
-    return float(guarantee.asked), float(guarantee.alpha)
+    alpha = guarantee.alpha
+    order = alpha if alpha == INFINITY else floats.nearest(Fraction(alpha), "the optimal order")
+    return float(guarantee.asked), float(order)

@@ -12,14 +12,14 @@ from symacct.exact import Exact
 def down(x: Exact, what: str) -> float:
     """The largest float64 <= x: for a noise scale."""
     number = rational(x, what)
-    near = _nearest(number, what)
+    near = nearest(number, what)
     return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
 
 
 def up(x: Exact, what: str) -> float:
     """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
     number = rational(x, what)
-    near = _nearest(number, what)
+    near = nearest(number, what)
     return near if Fraction(near) >= number else math.nextafter(near, math.inf)
 
 
@@ -38,7 +38,8 @@ def rational(x: Exact, what: str) -> Fraction:
     return Fraction(x)
 
 
-def _nearest(x: Fraction, what: str) -> float:
+def nearest(x: Fraction, what: str) -> float:
+    """The float64 next to x."""
     try:
         return float(x)
     except OverflowError:

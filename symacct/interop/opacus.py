@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from symacct import doors
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
@@ -22,9 +23,8 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]]) -> Node:
     >>> from_opacus_history([(1.5, 0.25, 100), (2.0, 0.25, 50)])
     100*PoissonSubsample(Gaussian('3/2'), '1/4') + 50*PoissonSubsample(Gaussian(2), '1/4')
     """
-    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
-        raise DomainError(f"history: found {echo(history)}, needed a list of (sigma, q, steps)")
-    return Compose(*(_step(row) for row in history))
+    rows = doors.listed(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
+    return Compose(*map(_step, rows))
 
 
 def _step(row: object) -> Node:

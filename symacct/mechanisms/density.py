@@ -11,9 +11,9 @@ from typing import Any, Self
 import sympy
 from flint import arb
 
+from symacct import doors
 from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
-from symacct.domains import listed
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import INFINITY, Exact, exact, expression, is_infinite, text
 from symacct.forking import cached_property
@@ -103,7 +103,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
 
 
 def _checked_cuts(values: Any) -> tuple[Cut, ...]:
-    cuts = tuple(map(_cut, listed(values, "Density, cuts", "a list such as [0, 'inf']")))
+    cuts = tuple(map(_cut, doors.ordered(values, "Density, cuts", "[0, 'inf']")))
     if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
             f"Density, cuts: found {echo([str(cut) for cut in cuts])}, needed two or more, rising"

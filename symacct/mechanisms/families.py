@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 
 import sympy
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.special import log_gamma
-from symacct.domains import listed, nonnegative, positive, probability
+from symacct.domains import nonnegative, positive, probability
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, exact, expression
 from symacct.integrals.discrete import Progression
@@ -449,7 +449,7 @@ class MultivariateNormal(Law):
     def __post_init__(self) -> None:
         mean = _row(self.mean, "MultivariateNormal, mean")
         sizes.check("outcomes", len(mean) ** 2, "MultivariateNormal, entries of the covariance")
-        rows = listed(self.covariance, "MultivariateNormal, covariance")
+        rows = doors.ordered(self.covariance, "MultivariateNormal, covariance", "[[1, 0], [0, 1]]")
         covariance = tuple(_row(row, "MultivariateNormal, covariance") for row in rows)
         self._settle(mean=mean, covariance=covariance)
         if not mean or len(rows) != len(mean) or any(len(row) != len(mean) for row in covariance):
@@ -524,4 +524,4 @@ def _normal_direction(shift: Fraction, first: Fraction, second: Fraction) -> Dir
 
 
 def _row(values: Any, what: str) -> tuple[Exact, ...]:
-    return tuple(exact(value, what) for value in listed(values, what))
+    return tuple(exact(value, what) for value in doors.ordered(values, what, "[0, 1]"))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
@@ -109,13 +109,9 @@ def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
 
 def _laws(values: Any) -> tuple[tuple[Fraction, ...], ...]:
     """Two or more different laws on the same outcomes."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise DomainError(
-            f"FiniteMechanism: found {values!r}, needed a list of laws such as "
-            "[['1/2', '1/2'], ['1/3', '2/3']]"
-        )
     laws: dict[tuple[Fraction, ...], None] = {}
-    for law in values:
+    example = "[['1/2', '1/2'], ['1/3', '2/3']]"
+    for law in doors.ordered(values, "FiniteMechanism, laws", example):
         laws[probabilities(law, f"FiniteMechanism, law {len(laws) + 1}")] = None
         sizes.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
     lengths = {len(law) for law in laws}

@@ -25,6 +25,7 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
+from symacct.arithmetic.symbolic import Integral
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
@@ -244,7 +245,7 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Numbe
             )
         p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
         span = _span(P.kernel)
-        whole = sympy.Integral
+        whole = Integral
     ratio = p / q if gamma == 1 else 1 - gamma + gamma * p / q
     if power is not None:
         return whole(q * ratio**power, span) - 1
@@ -299,7 +300,7 @@ def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
     if isinstance(ctx, MpmathArithmetic):
         return ctx.log(plain_mass(ctx, kernel))
     if isinstance(ctx, SymbolicArithmetic):
-        return sympy.log(sympy.Integral(sympy.exp(kernel.log), _span(kernel)))
+        return sympy.log(Integral(sympy.exp(kernel.log), _span(kernel)))
     raise _no_integrals(ctx)
 
 

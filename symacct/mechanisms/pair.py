@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.claims import Adjacency, Claim, Kind, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.digits import to_digits
-from symacct.domains import listed, rate
-from symacct.doors import digits as checked_digits
-from symacct.doors import flag
+from symacct.domains import rate
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Order, exact, order
@@ -139,11 +138,11 @@ class DistributionPair(Mechanism):
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
         0.28768 0.22314
         """
-        at, direction = order(alpha), self.direction(flag(reverse, "reverse"))
+        at, direction = order(alpha), self.direction(doors.flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, sources=(self.source,))
-        asked = checked_digits(digits)
+        asked = doors.digits(digits)
         ball, _, _ = to_digits(
             lambda: (direction.at(BALL, at), claim),
             asked,
@@ -218,11 +217,8 @@ def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
 
 def probabilities(values: Any, what: str) -> tuple[Fraction, ...]:
     """Exact probabilities >= 0 that sum to 1."""
-    needed = (
-        "a list of probabilities such as ['1/3', '2/3'], a mapping {outcome: probability}, "
-        "or one of symacct.laws"
-    )
-    numbers = tuple(exact(value, what) for value in listed(values, what, needed))
+    example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
+    numbers = tuple(exact(value, what) for value in doors.ordered(values, what, example))
     for number in numbers:
         if not isinstance(number, Fraction):
             raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import sympy
 
-from symacct import sizes
+from symacct import doors, sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
@@ -96,7 +96,7 @@ class Compose(Operation):
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 
 
-def _count(counts: dict[Node, Count], part: object, times: Count) -> None:
+def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0) -> None:
     """Add `times` runs of a part: a node, a mapping of counts, or an iterable of parts."""
     if times == 0 and isinstance(part, Node):
         pass  # what is not run is no part
@@ -108,11 +108,10 @@ def _count(counts: dict[Node, Count], part: object, times: Count) -> None:
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
-    elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
-        for one in part:
-            _count(counts, one, times)
     else:
-        raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
+        sizes.check("depth", depth, "Compose, lists in lists")
+        for one in doors.listed(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+            _count(counts, one, times, depth + 1)
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 

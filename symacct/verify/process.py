@@ -10,9 +10,13 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import IO, Any
 
-from symacct.errors import SymacctError
+from symacct import doors
+from symacct.domains import positive
+from symacct.errors import DomainError, SymacctError, echo
+from symacct.exact import Numeric
 from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.reading import (
     ProtocolError,
@@ -27,6 +31,7 @@ from symacct.verify.reading import (
 HELLO_SECONDS = 60.0
 GOODBYE_SECONDS = 2.0
 MAX_ENDS = 20
+_LONGEST = 10**6  # seconds for one answer
 _LINE_BYTES = 2**20
 _NOISE_BYTES = 2**24
 _STDERR_BYTES = 2**16
@@ -96,9 +101,9 @@ class _Child:
 class Peer:
     """A running peer. Use as a context manager; `hello` says what it may be asked."""
 
-    def __init__(self, command: Sequence[str], timeout: float = 10.0) -> None:
-        self.command = tuple(command)
-        self.timeout = timeout
+    def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
+        self.command = _words(command)
+        self.timeout = _seconds(timeout)
         self.incidents = Incidents()
         self._child: _Child | None = None
         self._answered = 0
@@ -155,7 +160,7 @@ class Peer:
             self._child = _Child.start(self.command)
         except OSError as error:
             raise PeerError(
-                f"peer command: found {self.command[0]!r}, which cannot be run "
+                f"peer command: found {echo(self.command[0])}, which cannot be run "
                 f"({error.strerror}); needed a program that exists and may be executed"
             ) from None
         return self._greet()
@@ -306,6 +311,26 @@ class Peer:
             return Answer(error=f"malformed answer: {error}", seconds=seconds)
         self._answered += 1
         return answer
+
+
+def _words(command: object) -> tuple[str, ...]:
+    """A program and its arguments, as an operating system takes them."""
+    words = doors.listed(command, "peer command", "['python', 'peer.py']")
+    if not words:
+        raise DomainError("peer command: found an empty list, needed a program")
+    for word in words:
+        text = doors.text(word, "peer command, a word")
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise DomainError(f"peer command: found {echo(text)}, which no program can be given")
+    return tuple(words)
+
+
+def _seconds(timeout: Numeric) -> float:
+    """The seconds to wait for one answer."""
+    seconds = positive(timeout, "peer, timeout")
+    if not isinstance(seconds, Fraction) or seconds > _LONGEST:
+        raise DomainError(f"peer, timeout: found {echo(timeout)}, needed at most {_LONGEST} s")
+    return float(seconds)
 
 
 def _read(stream: IO[bytes]) -> bytes | None:

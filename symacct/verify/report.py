@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from symacct import doors
 from symacct.verify.bounds import decimal_text
 from symacct.verify.clusters import Cluster
 from symacct.verify.process import Incidents
@@ -58,6 +59,8 @@ class Report:
 
     def fails(self, verdict: str | None) -> bool:
         """Is a value below what is proved, or has one this verdict or a worse one?"""
+        if verdict is not None:
+            verdict = doors.one_of(verdict, "report, verdict", VERDICTS)
         worse = () if verdict is None else VERDICTS[: VERDICTS.index(verdict) + 1]
         return self.unsound or any(found in worse for found in self.counts)
 

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from symacct.domains import whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
 from symacct.verify.process import Peer
 from symacct.verify.protocol import Answer, Ask
 from symacct.verify.questions import FULL, Extent
@@ -21,7 +24,7 @@ def verify(
     command: Sequence[str],
     extent: Extent = FULL,
     seed: int = 0,
-    timeout: float = _TIMEOUT,
+    timeout: Numeric = _TIMEOUT,
     progress: Callable[[str, int], None] = lambda stage, asked: None,
 ) -> Report:
     """A Report on the program that `command` runs; it speaks docs/protocol.md.
@@ -30,14 +33,18 @@ def verify(
     allowed for one answer. Raises PeerError where the program cannot be run, ProtocolError where
     it does not speak the protocol.
     """
-    begun = time.monotonic()
+    if not isinstance(extent, Extent):
+        raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
+    if not callable(progress):
+        raise DomainError(f"verify, progress: found {echo(progress)}, needed a function")
+    seed, begun = whole(seed, "verify, seed"), time.monotonic()
     with Peer(command, timeout) as peer:
         session = Session(peer, extent, seed, begun, progress)
         session.run()
     return Report(
         peer=peer.hello.peer,
         version=peer.hello.version,
-        command=tuple(command),
+        command=peer.command,
         asked=session.asked,
         unsupported=session.unsupported,
         seconds=time.monotonic() - begun,

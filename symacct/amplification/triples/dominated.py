@@ -18,6 +18,7 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.symbolic import Integral
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order, expression
 from symacct.expr import Node
@@ -151,7 +152,7 @@ def above_one_of(
         return value(1 - rate + rate * sympy.exp(log_ratio))
 
     if isinstance(mechanism, Laplace):
-        inside = sympy.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
+        inside = Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
         return s * inside / 4 + at(s) * sympy.exp(-s) / 2
     density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return sympy.Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+    return Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))

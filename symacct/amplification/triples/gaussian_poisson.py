@@ -20,6 +20,7 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.symbolic import Integral
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
@@ -105,7 +106,7 @@ def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) ->
     rate, delta = ctx.number(gamma), ctx.number(shift)
     m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
     density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return sympy.Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
+    return Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
 
 
 @log_moment.register

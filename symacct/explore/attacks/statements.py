@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from symacct import theory
+from symacct import doors, theory
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import EITHER, FINITE_ORDERS, Kind, Orders, Source
 from symacct.claims import kind as named_kind
@@ -71,11 +71,7 @@ def _variants(theorem: Theorem) -> Iterator[Theorem]:
 
 def _of_function(bound: Bound, about: str | None, kind: Kind, orders: Orders) -> Theorem:
     """A statement about an operation, made of a user's function."""
-    known = {scheme.about for scheme in SCHEMES}
-    if about not in known:
-        raise DomainError(
-            f"falsify, about: found {echo(about)}, needed one of {', '.join(sorted(known))}"
-        )
+    about = doors.one_of(about, "falsify, about", sorted({scheme.about for scheme in SCHEMES}))
     name = getattr(bound, "__name__", "bound")
     return conjectured(name, bound, about, kind, Source("user", ""), orders)
 

@@ -107,7 +107,7 @@ def plot_sweep(
     >>> figure = plot_sweep(Gaussian(sympy.Symbol("sigma")), over)
     """
     values = {
-        str(getattr(key, "name", key)): several(value)
+        str(getattr(key, "name", key)): several(value, "plot, over")
         for key, value in doors.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
     doors.one_of(ask, "ask", NEEDED)
@@ -138,6 +138,4 @@ def _named(curves: Curves) -> dict[str, Node]:
     """The curves by the names that the legend gives them."""
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
-    if isinstance(curves, Node | str) or not isinstance(curves, Iterable):
-        curves = [curves]
-    return {repr(node): node for node in (as_node(one, "plot") for one in curves)}
+    return {repr(node): node for node in (as_node(one, "plot") for one in several(curves, "plot"))}

@@ -248,7 +248,7 @@ def _values(name: object, values: Values) -> list[str]:
     """The values of one axis as exact text."""
     if not isinstance(name, str | sympy.Symbol):
         raise DomainError(f"sweep: found the axis {echo(name)}, needed a symbol or its name")
-    found = [_text(value, str(name)) for value in several(values)]
+    found = [_text(value, str(name)) for value in several(values, str(name))]
     if not found:
         raise DomainError(f"{name}: found no value, needed at least one")
     return found
