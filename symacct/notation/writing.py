@@ -104,7 +104,7 @@ def is_default(value: object, default: object) -> bool:
     return value is default if default is None else value == default
 
 
-class _Printer(StrPrinter):
+class _Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
     """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
 
     def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802

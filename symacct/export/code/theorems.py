@@ -30,7 +30,8 @@ from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 from symacct.theory import Theorem
 
 Lowered = Callable[..., Traced]
