@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import mpmath
 import numpy as np
@@ -34,6 +34,10 @@ _KIND_REMEDY = (
 _global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
 
 
+#: A curve as a user states it.
+Form: TypeAlias = Numeric | Callable[..., Number]
+
+
 class Curve(Mechanism):
     """A curve that the user states, in one of three forms:
 
@@ -55,7 +59,7 @@ class Curve(Mechanism):
     0.160
     """
 
-    f: Any
+    f: Any  # an expression in alpha, or a function
     kind: Kind
     adjacency: Adjacency
     source = Source("user", "")
@@ -63,7 +67,7 @@ class Curve(Mechanism):
 
     def __new__(
         cls,
-        f: Any,
+        f: Form,
         kind: str | Kind | None = None,
         adjacency: str | Adjacency | None = None,
         at_infinity: Numeric | None = None,
@@ -140,7 +144,7 @@ class Curve(Mechanism):
         return evaluate(ctx, self.f, {ALPHA: alpha})
 
 
-def _form(f: Any) -> Any:
+def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     """The SymPy expression or the function that states a curve."""
     if isinstance(f, str):
         from symacct.notation import parse_formula
@@ -169,7 +173,7 @@ def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
     return ctx.number(value) if isinstance(value, int | float | Fraction) else value
 
 
-def _arity(f: Any) -> int:
+def _arity(f: Callable[..., Number]) -> int:
     """The number of positional arguments that f requires; 1 where it cannot be told."""
     try:
         parameters = inspect.signature(f).parameters.values()

@@ -36,9 +36,9 @@ class ExponentialFamily(Mechanism):
     0.08000 0.2200 inf
     """
 
-    L: Any
-    B: Any
-    kappa: Any
+    L: Exact | float
+    B: Exact | float
+    kappa: Exact | float
     sensitivity: Exact
     adjacency: Adjacency
     kind = Kind.UPPER
@@ -46,9 +46,9 @@ class ExponentialFamily(Mechanism):
 
     def __new__(
         cls,
-        L: Any,  # noqa: N803
-        B: Any = "inf",  # noqa: N803
-        kappa: Any = "inf",
+        L: Numeric,  # noqa: N803
+        B: Numeric = "inf",  # noqa: N803
+        kappa: Numeric = "inf",
         sensitivity: Numeric = 1,
         adjacency: str | Adjacency = "either",
     ) -> ExponentialFamily:
@@ -109,11 +109,11 @@ class ExponentialFamily(Mechanism):
     @classmethod
     def over_radii(
         cls,
-        L: Any = None,  # noqa: N803
-        B: Any = None,  # noqa: N803
-        sensitivity: Any = 1,
-        adjacency: Any = "either",
-        at_infinity: Any = None,
+        L: Numeric | None = None,  # noqa: N803
+        B: Numeric | None = None,  # noqa: N803
+        sensitivity: Numeric = 1,
+        adjacency: str | Adjacency = "either",
+        at_infinity: Numeric | None = None,
     ) -> Curve:
         """The best bound where L and B are known as functions of the radius `kappa` (Remark 39):
 
@@ -140,7 +140,7 @@ class ExponentialFamily(Mechanism):
         return Curve(sympy.Min(*bounds), "upper", adjacency, at_infinity)
 
 
-def _or_infinite(value: Any, name: str) -> Any:
+def _or_infinite(value: Numeric, name: str) -> Exact | float:
     return INFINITY if is_infinite(value) else nonnegative(value, name)
 
 
@@ -155,7 +155,7 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
         ) from None
 
 
-def _of_radius(value: Any, name: str) -> Callable[[Any], sympy.Expr]:
+def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
         from symacct.notation import parse_formula
