@@ -20,7 +20,7 @@ from symacct.forking import cached_property
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.sides import Cut, Kernel, Side, corners, sides
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400

@@ -20,7 +20,7 @@ from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Numeric, Order, exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.mixtures import between, has_closed_form
 from symacct.sources import GAL13, VEH14

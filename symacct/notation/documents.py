@@ -11,7 +11,7 @@ import sympy
 from symacct import exact, sizes
 from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 from symacct.notation.reading import parse_formula, parse_law
 from symacct.notation.writing import formula_text, is_default, plain_text, value_text
 from symacct.operations.compose import Compose, Count

@@ -22,7 +22,7 @@ from symacct import bounded, doors, exact, sizes
 from symacct.errors import ParseError, echo
 from symacct.exact import Exact
 from symacct.expr import Node, kinds
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 from symacct.operations.compose import Compose
 
 

@@ -13,7 +13,7 @@ from sympy.printing.str import StrPrinter
 from symacct import exact, sizes
 from symacct.claims import Adjacency
 from symacct.expr import Node
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 from symacct.operations.compose import Compose, Count
 from symacct.symbols import alpha as ALPHA
 
