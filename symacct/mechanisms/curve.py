@@ -23,6 +23,7 @@ from symacct.domains import nonnegative
 from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
 from symacct.forking import new_lock
+from symacct.formulas import parse_formula
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
 
@@ -147,8 +148,6 @@ class Curve(Mechanism):
 def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     """The SymPy expression or the function that states a curve."""
     if isinstance(f, str):
-        from symacct.notation import parse_formula
-
         f = parse_formula(f, ALPHA)
     if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
         f = expression(exact(f, "Curve"))

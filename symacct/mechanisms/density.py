@@ -17,6 +17,7 @@ from symacct.domains import listed
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import INFINITY, Exact, Numeric, exact, expression, is_infinite, text
 from symacct.forking import cached_property
+from symacct.formulas import parse_formula
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.sides import Cut, Kernel, Side, corners, sides
@@ -75,8 +76,6 @@ class Density(Law):
 def _formula(value: Numeric) -> sympy.Expr:
     """The formula in x, of a size that can be worked with."""
     if isinstance(value, str):
-        from symacct.notation import parse_formula
-
         value = parse_formula(value, X)
     formula = expression(exact(value, "Density, f"))
     formula = formula.xreplace({s: X for s in formula.free_symbols if s.name == X.name})

@@ -13,6 +13,7 @@ from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, positive
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
+from symacct.formulas import parse_formula
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import WBK19
@@ -158,8 +159,6 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
 def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
-        from symacct.notation import parse_formula
-
         value = parse_formula(value, KAPPA)
     formula = expression(exact(value, f"ExponentialFamily.over_radii, {name}"))
     named = {s: KAPPA for s in formula.free_symbols if s.name == KAPPA.name}

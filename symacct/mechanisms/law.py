@@ -12,6 +12,7 @@ import sympy
 from symacct.arithmetic import Arithmetic, Number
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, expression
+from symacct.formulas import value_text
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
 from symacct.integrals.sides import Kernel
@@ -92,15 +93,17 @@ class Law:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        from symacct.notation import value_text
-
-        return value_text(self)
+        arguments = ", ".join(map(value_text, self.parameters.values()))
+        return f"laws.{type(self).__name__}({arguments})"
 
     def _settle(self, **values: Any) -> None:
         """Keep the checked values of the parameters; they have to be rational."""
         for name, value in values.items():
             _refuse_irrational(value, f"{type(self).__name__}, {name}")
             object.__setattr__(self, name, value)
+
+
+value_text.register(Law, repr)
 
 
 def _refuse_irrational(value: Any, what: str) -> None:
