@@ -97,9 +97,6 @@ class Curve(Mechanism):
         """The symbols left open; alpha is the formula's variable and no parameter."""
         return super().free_symbols - {ALPHA}
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     def _infer(self) -> Claim:
         return Claim(
             self.kind,

@@ -65,9 +65,6 @@ class ExponentialFamily(Mechanism):
             adjacency=named_adjacency(adjacency),
         )
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         per_order, flat = self.branches(ctx)
 

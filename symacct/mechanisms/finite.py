@@ -79,9 +79,6 @@ class FiniteMechanism(Mechanism):
         ]
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     @cached_property
     def pairs(self) -> tuple[Masses, ...]:
         """The ordered pairs of laws as lists of (p, q), those that are alike but once."""

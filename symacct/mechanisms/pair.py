@@ -78,9 +78,6 @@ class DistributionPair(Mechanism):
             return GAL13.at("closed forms of the univariate and the normal families")
         return VEH14.at("Definition 2")
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     @cached_property
     def masses(self) -> Masses | None:
         """(p, q) for every outcome, where there are finitely many."""
