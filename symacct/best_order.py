@@ -365,10 +365,10 @@ class BestOrder:
             if self._skipped is not None:
                 return None
             if left >= middle and right >= middle:
-                lams = tuple(BALL.number(alpha - 1) for alpha in orders)
+                first, second, third = (BALL.number(alpha - 1) for alpha in orders)
                 return search.chord_floor(
                     (left, middle, right),
-                    lams,
+                    (first, second, third),
                     perspective=self.question.asks_epsilon,
                 )
         return None

@@ -133,7 +133,7 @@ class NodeCurve:
         """A table for what else is computed from this curve, kept as long as its values."""
         return self.evaluation.remember(self.node, what)
 
-    def moments(self) -> Callable[[Order], Number]:
+    def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node

@@ -97,7 +97,7 @@ def is_infinite(value: object) -> bool:
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value) and mpmath.mpf(value) > 0)
 
 
-class _Printer(StrPrinter):
+class _Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
     """SymPy's own, without Python's limit on the digits of an integer."""
 
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802

@@ -311,16 +311,33 @@ class Node:
 
         return inline(self)
 
-    def paper(self, **options: Any) -> str:
+    def paper(
+        self,
+        alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
+        delta: Numeric | None = None,
+        names: Mapping[str | sympy.Symbol, str] | None = None,
+        values: Mapping[str | sympy.Symbol, Numeric] | None = None,
+        by: str | None = None,
+        digits: int = 6,
+    ) -> str:
         """A LaTeX document: definition, formula, assumptions, values, bibliography.
 
-        The options are those of `symacct.export.document.paper`.
+        See `symacct.export.document.paper`.
         """
         from symacct.export.document import paper
 
-        return paper(self, **options)
+        return paper(self, alphas, delta, names, values, by, digits)
 
-    def code(self, target: str, by: str | None = None, **options: Any) -> str:
+    def code(
+        self,
+        target: str,
+        by: str | None = None,
+        *,
+        max_order: int | None = None,
+        accuracy: Numeric = "1e-11",
+        points: int = 100,
+        at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
+    ) -> str:
         """The text of a self-contained function of α that gives ε(α), in nats.
 
         `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
@@ -338,7 +355,7 @@ class Node:
         """
         from symacct.export.code import code
 
-        return code(self, target, by, **options)
+        return code(self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at)
 
     def explain(self, alpha: Numeric | None = None) -> Explanation:
         """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
@@ -366,11 +383,18 @@ class Node:
         assert delta is not None  # noqa: S101  # one of the two is given
         return self.epsilon(delta).statement(form)
 
-    def expansion(self, variable: str | sympy.Symbol = "gamma", **options: Any) -> Expansion:
+    def expansion(
+        self,
+        variable: str | sympy.Symbol = "gamma",
+        at: Numeric | None = None,
+        order: int = 3,
+        alpha: Numeric | None = None,
+        by: str | None = None,
+        within: Numeric | None = None,
+    ) -> Expansion:
         """ε(α) as powers of a parameter near a point, with a remainder where one is proved.
 
-        The options at, order, alpha, by and within are those of
-        `symacct.export.expansions.expansion`.
+        See `symacct.export.expansions.expansion`.
 
         >>> from symacct import Gaussian, PoissonSubsample
         >>> print(PoissonSubsample(Gaussian(5), "1/1000").expansion("gamma", alpha=8).leading)
@@ -378,16 +402,18 @@ class Node:
         """
         from symacct.export.expansions import expansion
 
-        return expansion(self, variable, **options)
+        return expansion(self, variable, at, order, alpha, by, within)
 
-    def optimum(self, **options: Any) -> Optimum:
-        """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα.
-
-        The options are those of `symacct.export.expansions.optimum`: delta, epsilon, conversion.
-        """
+    def optimum(
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        conversion: str = "classic",
+    ) -> Optimum:
+        """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα."""
         from symacct.export.expansions import optimum
 
-        return optimum(self, **options)
+        return optimum(self, delta, epsilon, conversion)
 
     def graph(self) -> Graph:
         """The expression DAG: print it as a tree, or take `.mermaid`, `.dot` or `.svg()`."""

@@ -8,18 +8,15 @@ from symacct.mechanisms.families import (
     Exponential,
     Gamma,
     Geometric,
-    HalfNormal,
     Laplace,
-    Law,
-    LogNormal,
-    MultivariateNormal,
-    Normal,
     Pareto,
     Poisson,
     Rayleigh,
     Uniform,
     Weibull,
 )
+from symacct.mechanisms.law import Law
+from symacct.mechanisms.normal import HalfNormal, LogNormal, MultivariateNormal, Normal
 
 __all__ = [
     "Bernoulli",

@@ -23,7 +23,7 @@ class RDPCurve(Protocol):
     def __call__(self, alpha: Order) -> Number:
         """ε(α)."""
 
-    def moments(self) -> Callable[[Order], Number]:
+    def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1 at whole orders."""
 
     def exponentials(self) -> Exponentials | None:

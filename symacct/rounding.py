@@ -109,7 +109,7 @@ def rational_text(x: Fraction, digits: int, up: bool) -> str:
     return f"{found:f}" if -6 < found.adjusted() < digits else f"{found:e}".replace("+", "")
 
 
-def order_text(alpha: Any, digits: int = 6) -> str:
+def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
     """An order to so many digits, which is no bound: the nearest, above where floats end."""
     if alpha == INFINITY:
         return "∞"
@@ -200,7 +200,7 @@ def _rounded(x: mpmath.mpf, digits: int, whole: Callable[[arb], arb]) -> tuple[i
         return 0, 0
     exponent = _log_ratio(x, mpmath.mpf(1))
 
-    def rounded() -> Any:
+    def rounded() -> fmpz | None:
         return whole(_times_ten_to(x, digits - 1 - exponent)).unique_fmpz()
 
     leading = int(_first_answer(bits(x) + 4 * digits, rounded))

@@ -138,7 +138,13 @@ def _float(found: Any, where: str) -> float:
         raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
 
 
-def _check(found: Any, truth: tuple[Bound, Bound], where: str, rounding: Any, loose: Any) -> None:
+def _check(
+    found: object,
+    truth: tuple[Bound, Bound],
+    where: str,
+    rounding: Fraction,
+    loose: Fraction | None,
+) -> None:
     low, high = truth
     value = _float(found, where)
     between = f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"

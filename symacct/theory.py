@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import sympy
@@ -164,18 +164,41 @@ def forget(name: str) -> None:
     _revision = next(_changes)
 
 
+class Statement(TypedDict, total=False):
+    """The fields of a `Theorem` that its author writes; what decides a claim has to be there."""
+
+    kind: Required[Kind]
+    source: Required[Source]
+    orders: Required[Orders]
+    adjacency: Required[Adjacency]
+    monotone: Required[bool]
+    status: Required[str]
+    applies: Required[Condition]
+    assumes: str
+    regime: Regime | None
+    reads: str
+    default: bool
+    steer: Bound | None
+    tight: bool
+    takes_exact: bool
+    options: tuple[tuple[str, int], ...]
+    option_values: tuple[tuple[str, range], ...]
+
+
 def theorem(
-    name: str, *, operation: type[Node] | tuple[type[Node], ...] = UNSTATED, **statement: Any
+    name: str,
+    *,
+    operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
+    **statement: Unpack[Statement],
 ) -> Callable[[Bound], Bound]:
     """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
-    if operation is not UNSTATED:
-        statement["operation"] = _names(name, operation)
+    about = _names(name, operation)
 
     def register(bound: Bound) -> Bound:
         if name in _register:
             raise DomainError(f"theorem {name}: already registered, needed a new name")
         global _revision
-        made = Theorem(name=name, bound=bound, **statement)
+        made = Theorem(name=name, bound=bound, operation=about, **statement)
         if made.default and made.status != PROVED:
             raise SoundnessError(
                 f"theorem {name}: found a {made.status} among the default answers, needed "
@@ -188,8 +211,10 @@ def theorem(
     return register
 
 
-def _names(name: str, operation: object) -> tuple[str, ...]:
-    """The names of one class of operations, or of a tuple of them."""
+def _names(name: str, operation: Any) -> Any:
+    """The names of one class of operations, or of a tuple of them, if they are stated."""
+    if operation is UNSTATED:
+        return operation
     kinds = operation if isinstance(operation, tuple) else (operation,)
     if not kinds or not all(isinstance(kind, type) and issubclass(kind, Node) for kind in kinds):
         raise DomainError(

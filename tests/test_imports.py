@@ -10,10 +10,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: Who asks the layers below when a question is asked of it.
 FACADES = {"expr", "enclosure"}
-#: Rooms that still read a lower one when called, each to be mended where it stands.
-OPEN = {
-    ("mechanisms", "notation"),
-}
 
 
 def modules():
@@ -68,13 +64,7 @@ def test_imports_go_up_the_table(name, file):
     if not own:  # the package shows all of it
         return
     for other in map(room, imported(file, inner=own not in FACADES)):
-        assert places[other] <= places[own] or (own, other) in OPEN, f"{name} imports {other}"
-
-
-def test_what_is_open_is_still_open():
-    """An exception that is mended is taken out of the list."""
-    found = {(room(n), room(o)) for n, f in modules() for o in imported(f, inner=True)}
-    assert found >= OPEN
+        assert places[other] <= places[own], f"{name} imports {other}"
 
 
 def test_no_circle_at_top_level():

@@ -199,7 +199,7 @@ class _DirectionCurve:
         value: arb = self._at(alpha)
         return value
 
-    def moments(self) -> Callable[[Number], arb]:
+    def excesses(self) -> Callable[[Number], arb]:
         return lambda l: self.ctx.expm1((l - 1) * self(l))
 
     def exponentials(self) -> None:

@@ -11,7 +11,7 @@ import sympy
 from flint import arb, fmpq
 
 from symacct import sizes
-from symacct.arithmetic.context import Arithmetic, PlainGaps
+from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import PrecisionError, echo
 from symacct.exact import INFINITY, Numeric, exact
@@ -97,7 +97,7 @@ class BallArithmetic(PlainGaps):
         return not x.is_finite() and bool(x > 0)
 
 
-BALL: Arithmetic = BallArithmetic()
+BALL = BallArithmetic()
 
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:

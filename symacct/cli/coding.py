@@ -25,14 +25,18 @@ def code_command(
     target: str,
     by: str | None,
     symbols: tuple[str, ...],
+    max_order: int | None,
+    accuracy: str,
+    points: int,
     as_json: bool,
-    **options: int | str | None,
 ) -> None:
     """A self-contained function that gives ε(α) of EXPR.
 
     It is measured against certified values before it is given out.
     """
-    text = symacct.parse(expr, symbols).code(target, by, **options)
+    text = symacct.parse(expr, symbols).code(
+        target, by, max_order=max_order, accuracy=accuracy, points=points
+    )
     if as_json:
         digest = hashlib.sha256(text.encode()).hexdigest()
         print_json({"expression": expr, "target": target, "sha256": digest, "code": text})

@@ -188,7 +188,7 @@ def _warnings_said() -> Iterator[None]:
 @conversion_option
 @by_option
 def calibrate_command(
-    expr: str, symbol: str, whole: bool, digits: int, as_json: bool, **target: Any
+    expr: str, symbol: str, whole: bool, digits: int, as_json: bool, **target: str
 ) -> None:
     """The least noise, or largest rate or count, for a target (ε, δ).
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -85,9 +84,11 @@ def statement_command(
 @click.option("--alpha", help="The order; default symbolic.")
 @by_option
 @click.option("--within", help="How far from the point a remainder is wanted.")
-def expand_command(expr: str, variable: str, digits: int, as_json: bool, **wanted: Any) -> None:
+def expand_command(
+    expr: str, variable: str, order: int, digits: int, as_json: bool, **wanted: str
+) -> None:
     """ε(α) of EXPR as powers of one of its variables."""
-    found = symacct.parse(expr).expansion(variable, **wanted)
+    found = symacct.parse(expr).expansion(variable, order=order, **wanted)
     print_facts(
         as_json,
         found.as_dict(),
@@ -102,7 +103,7 @@ def expand_command(expr: str, variable: str, digits: int, as_json: bool, **wante
 @click.option("--delta", help="δ in (0, 1); default a symbol.")
 @click.option("--epsilon", help="ε: the best δ instead.")
 @click.option("--conversion", default="classic", show_default=True)
-def optimum_command(expr: str, digits: int, as_json: bool, **given: Any) -> None:
+def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None:
     """The best order of EXPR and its (ε, δ) in closed form.
 
     Where there is none, an error says why.

@@ -9,8 +9,8 @@ import sympy
 from symacct.claims import Adjacency, Relation
 from symacct.exact import text
 from symacct.expr import Node
+from symacct.formulas import value_text
 from symacct.mechanisms.curve import Curve
-from symacct.notation import value_text
 from symacct.operations import (
     Compose,
     Convexify,

@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
 
 import sympy
 
@@ -29,9 +28,6 @@ from symacct.rounding import order_text, rational_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
-#: The orders of the table of values, where none are asked for.
-ORDERS = (2, 4, 8, 16, 32, 64)
-
 #: What the document needs beyond LaTeX's own classes.
 PACKAGES = ("amsmath", "booktabs", "siunitx")
 
@@ -51,9 +47,9 @@ _RELATIONS = {
 
 def paper(
     m: Node,
-    alphas: Iterable[Numeric] = ORDERS,
+    alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
     delta: Numeric | None = None,
-    names: Mapping[Any, str] | None = None,
+    names: Mapping[str | sympy.Symbol, str] | None = None,
     values: Mapping[str | sympy.Symbol, Numeric] | None = None,
     by: str | None = None,
     digits: int = 6,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from symacct.errors import MissingPackageError
 from symacct.expr import Node
-from symacct.notation import stated_parameters, value_text
+from symacct.formulas import value_text
+from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "

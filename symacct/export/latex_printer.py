@@ -30,7 +30,7 @@ def _applied(name: str, place: int = 0) -> Callable[..., str]:
     return lambda self, e, exp=None: f"{name}{bracketed(self._print(e.args[place]))}"
 
 
-class Printer(LatexPrinter):
+class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     """LaTeX of an expression on one line (`doprint`), or on several (`lines`)."""
 
     def __init__(self, names: SymbolNames) -> None:

@@ -155,7 +155,7 @@ class NamedCurve(NodeCurve):
             return body(alpha)
         return self.function(self.evaluation.ctx.number(alpha))
 
-    def moments(self) -> Number:
+    def excesses(self) -> Number:
         return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
 
     def claim(self, alpha: Order) -> Claim:

@@ -111,7 +111,7 @@ class Floats:
             self.a * z + self.r * y - first / 2,
             self.b * z + self.r * y - second / 2,
         )
-        return log_gap - (z * z + y * y) / 2
+        return np.asarray(log_gap - (z * z + y * y) / 2)
 
 
 def _tried(far: float, most: int) -> np.ndarray:
@@ -145,7 +145,7 @@ def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray)
         series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
         small = np.log(alpha * (lam or 1.0) / 2 * series) + 2 * np.log(np.abs(s))
         near = alpha * np.abs(s) < 2e-3
-        return np.fmax(log_n + np.where(near, small, plain), -1e300)
+        return np.asarray(np.fmax(log_n + np.where(near, small, plain), -1e300))
 
 
 def _log_mixture(gamma: float, log_ratio: np.ndarray) -> np.ndarray:

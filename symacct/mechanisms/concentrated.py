@@ -37,9 +37,6 @@ class ZCDP(Mechanism):
             adjacency=named_adjacency(adjacency),
         )
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         xi, rho = ctx.number(self.xi), ctx.number(self.rho)
         return lambda alpha: xi + rho * ctx.number(alpha)
@@ -73,9 +70,6 @@ class TCDP(Mechanism):
             omega=above_one(omega, "TCDP, omega"),
             adjacency=named_adjacency(adjacency),
         )
-
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rho = ctx.number(self.rho)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import mpmath
 import numpy as np
@@ -23,6 +23,7 @@ from symacct.domains import nonnegative
 from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
 from symacct.forking import new_lock
+from symacct.formulas import parse_formula
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
 
@@ -32,6 +33,10 @@ _KIND_REMEDY = (
 )
 # mpmath's global precision belongs to the process, so one such function runs at a time.
 _global_mpmath = new_lock(lambda: setattr(mpmath.mp, "prec", 53))
+
+
+#: A curve as a user states it.
+Form: TypeAlias = Numeric | Callable[..., Number]
 
 
 class Curve(Mechanism):
@@ -55,7 +60,7 @@ class Curve(Mechanism):
     0.160
     """
 
-    f: Any
+    f: Any  # an expression in alpha, or a function
     kind: Kind
     adjacency: Adjacency
     source = Source("user", "")
@@ -63,7 +68,7 @@ class Curve(Mechanism):
 
     def __new__(
         cls,
-        f: Any,
+        f: Form,
         kind: str | Kind | None = None,
         adjacency: str | Adjacency | None = None,
         at_infinity: Numeric | None = None,
@@ -91,9 +96,6 @@ class Curve(Mechanism):
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The symbols left open; alpha is the formula's variable and no parameter."""
         return super().free_symbols - {ALPHA}
-
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
 
     def _infer(self) -> Claim:
         return Claim(
@@ -140,11 +142,9 @@ class Curve(Mechanism):
         return evaluate(ctx, self.f, {ALPHA: alpha})
 
 
-def _form(f: Any) -> Any:
+def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     """The SymPy expression or the function that states a curve."""
     if isinstance(f, str):
-        from symacct.notation import parse_formula
-
         f = parse_formula(f, ALPHA)
     if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
         f = expression(exact(f, "Curve"))
@@ -169,7 +169,7 @@ def _in_arithmetic(ctx: Arithmetic, value: Any, alpha: Order) -> Number:
     return ctx.number(value) if isinstance(value, int | float | Fraction) else value
 
 
-def _arity(f: Any) -> int:
+def _arity(f: Callable[..., Number]) -> int:
     """The number of positional arguments that f requires; 1 where it cannot be told."""
     try:
         parameters = inspect.signature(f).parameters.values()

@@ -15,12 +15,13 @@ from symacct import doors
 from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import INFINITY, Exact, exact, expression, is_infinite, text
+from symacct.exact import INFINITY, Exact, Numeric, exact, expression, is_infinite, text
 from symacct.forking import cached_property
+from symacct.formulas import parse_formula
 from symacct.integrals.expectations import mass
 from symacct.integrals.jets import X, log_of
 from symacct.integrals.sides import Cut, Kernel, Side, corners, sides
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
 _MOST_OPERATIONS = 400
@@ -72,11 +73,9 @@ class Density(Law):
         return isinstance(other, Density) and _mirrors(self.kernel, other.kernel)
 
 
-def _formula(value: Any) -> sympy.Expr:
+def _formula(value: Numeric) -> sympy.Expr:
     """The formula in x, of a size that can be worked with."""
     if isinstance(value, str):
-        from symacct.notation import parse_formula
-
         value = parse_formula(value, X)
     formula = expression(exact(value, "Density, f"))
     formula = formula.xreplace({s: X for s in formula.free_symbols if s.name == X.name})
@@ -102,7 +101,7 @@ def _check_exponents(formula: sympy.Expr, outer: int) -> None:
         _check_exponents(argument, outer)
 
 
-def _checked_cuts(values: Any) -> tuple[Cut, ...]:
+def _checked_cuts(values: object) -> tuple[Cut, ...]:
     cuts = tuple(map(_cut, doors.ordered(values, "Density, cuts", "[0, 'inf']")))
     if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise DomainError(
@@ -111,7 +110,7 @@ def _checked_cuts(values: Any) -> tuple[Cut, ...]:
     return cuts
 
 
-def _cut(value: Any) -> Cut:
+def _cut(value: Numeric) -> Cut:
     if is_infinite(value):
         return INFINITY
     number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
@@ -125,7 +124,7 @@ def _cut(value: Any) -> Cut:
     return number
 
 
-def _checked_mass(value: Any) -> Exact | str:
+def _checked_mass(value: Numeric) -> Exact | str:
     if isinstance(value, str) and value == "any":
         return value
     mass = exact(value, "Density, mass")

@@ -13,6 +13,7 @@ from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, positive
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
+from symacct.formulas import parse_formula
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.sources import WBK19
@@ -36,9 +37,9 @@ class ExponentialFamily(Mechanism):
     0.08000 0.2200 inf
     """
 
-    L: Any
-    B: Any
-    kappa: Any
+    L: Exact | float
+    B: Exact | float
+    kappa: Exact | float
     sensitivity: Exact
     adjacency: Adjacency
     kind = Kind.UPPER
@@ -46,9 +47,9 @@ class ExponentialFamily(Mechanism):
 
     def __new__(
         cls,
-        L: Any,  # noqa: N803
-        B: Any = "inf",  # noqa: N803
-        kappa: Any = "inf",
+        L: Numeric,  # noqa: N803
+        B: Numeric = "inf",  # noqa: N803
+        kappa: Numeric = "inf",
         sensitivity: Numeric = 1,
         adjacency: str | Adjacency = "either",
     ) -> ExponentialFamily:
@@ -63,9 +64,6 @@ class ExponentialFamily(Mechanism):
             sensitivity=delta,
             adjacency=named_adjacency(adjacency),
         )
-
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         per_order, flat = self.branches(ctx)
@@ -109,11 +107,11 @@ class ExponentialFamily(Mechanism):
     @classmethod
     def over_radii(
         cls,
-        L: Any = None,  # noqa: N803
-        B: Any = None,  # noqa: N803
-        sensitivity: Any = 1,
-        adjacency: Any = "either",
-        at_infinity: Any = None,
+        L: Numeric | None = None,  # noqa: N803
+        B: Numeric | None = None,  # noqa: N803
+        sensitivity: Numeric = 1,
+        adjacency: str | Adjacency = "either",
+        at_infinity: Numeric | None = None,
     ) -> Curve:
         """The best bound where L and B are known as functions of the radius `kappa` (Remark 39):
 
@@ -140,7 +138,7 @@ class ExponentialFamily(Mechanism):
         return Curve(sympy.Min(*bounds), "upper", adjacency, at_infinity)
 
 
-def _or_infinite(value: Any, name: str) -> Any:
+def _or_infinite(value: Numeric, name: str) -> Exact | float:
     return INFINITY if is_infinite(value) else nonnegative(value, name)
 
 
@@ -155,11 +153,9 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
         ) from None
 
 
-def _of_radius(value: Any, name: str) -> Callable[[Any], sympy.Expr]:
+def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
-        from symacct.notation import parse_formula
-
         value = parse_formula(value, KAPPA)
     formula = expression(exact(value, f"ExponentialFamily.over_radii, {name}"))
     named = {s: KAPPA for s in formula.free_symbols if s.name == KAPPA.name}

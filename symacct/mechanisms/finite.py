@@ -17,7 +17,7 @@ from symacct.exact import Numeric, Order, exact
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.mechanisms.pair import probabilities
+from symacct.mechanisms.pair import Given, probabilities
 from symacct.sources import VEH14
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
@@ -42,7 +42,9 @@ class FiniteMechanism(Mechanism):
     kind = Kind.EXACT
     source = VEH14.at("Definition 2")
 
-    def __new__(cls, laws: Any, adjacency: str | Adjacency = "either") -> FiniteMechanism:
+    def __new__(
+        cls, laws: Iterable[Given], adjacency: str | Adjacency = "either"
+    ) -> FiniteMechanism:
         return cls._intern(laws=_laws(laws), adjacency=named_adjacency(adjacency))
 
     @classmethod
@@ -60,7 +62,10 @@ class FiniteMechanism(Mechanism):
 
     @classmethod
     def exponential(
-        cls, scores: Any, base: Numeric, adjacency: str | Adjacency = "either"
+        cls,
+        scores: Iterable[Iterable[Numeric]],
+        base: Numeric,
+        adjacency: str | Adjacency = "either",
     ) -> FiniteMechanism:
         """The exponential mechanism, with a list of the answers' whole scores for each dataset:
 
@@ -73,9 +78,6 @@ class FiniteMechanism(Mechanism):
             [ratio ** int(exact(score, "exponential, score")) for score in row] for row in scores
         ]
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
-
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
 
     @cached_property
     def pairs(self) -> tuple[Masses, ...]:
@@ -107,7 +109,7 @@ def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(tuple(sorted(one, key=str)) for one in lists))
 
 
-def _laws(values: Any) -> tuple[tuple[Fraction, ...], ...]:
+def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
     """Two or more different laws on the same outcomes."""
     laws: dict[tuple[Fraction, ...], None] = {}
     example = "[['1/2', '1/2'], ['1/3', '2/3']]"

@@ -77,8 +77,9 @@ class Mechanism(Node):
         raise NotImplementedError
 
     def stated_adjacency(self) -> Adjacency:
-        """The neighbouring relation the curve is stated for; open unless the leaf fixes it."""
-        return EITHER
+        """The neighbouring relation the curve is stated for: its parameter, or else it is open."""
+        relation: Adjacency = self.fields().get("adjacency", EITHER)
+        return relation
 
     def _infer(self) -> Claim:
         kind = combine([self.kind], type(self).__name__)

@@ -46,10 +46,11 @@ from symacct.integrals.supremum import largest_log_ratio
 from symacct.mechanisms.density import Density
 from symacct.mechanisms.direction import Direction
 from symacct.mechanisms.families import Laplace as LaplaceLaw
-from symacct.mechanisms.families import Law, LogNormal, MultivariateNormal, Normal
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.law import Law
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.normal import LogNormal, MultivariateNormal, Normal
 
 
 @dataclass(frozen=True)

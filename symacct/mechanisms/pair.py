@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
@@ -16,15 +16,17 @@ from symacct.digits import to_digits
 from symacct.domains import rate
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import Order, exact, order
+from symacct.exact import Numeric, Order, exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
-from symacct.mechanisms.families import Law
+from symacct.mechanisms.law import Law
 from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.mechanisms.mixtures import between, has_closed_form
 from symacct.sources import GAL13, VEH14
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
+#: Probabilities as a user gives them.
+Given: TypeAlias = Iterable[Numeric] | Mapping[Hashable, Numeric]
 
 
 class DistributionPair(Mechanism):
@@ -44,12 +46,17 @@ class DistributionPair(Mechanism):
     0.4054651081
     """
 
-    P: Any
+    P: Any  # a Law, or the tuple of its probabilities
     Q: Any
     adjacency: Adjacency
     kind = Kind.EXACT
 
-    def __new__(cls, P: Any, Q: Any, adjacency: str | Adjacency = "either") -> DistributionPair:  # noqa: N803
+    def __new__(
+        cls,
+        P: Law | Given,  # noqa: N803
+        Q: Law | Given,  # noqa: N803
+        adjacency: str | Adjacency = "either",
+    ) -> DistributionPair:
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
@@ -69,9 +76,6 @@ class DistributionPair(Mechanism):
         if isinstance(self.P, Law) and has_closed_form(self.P, self.Q):
             return GAL13.at("closed forms of the univariate and the normal families")
         return VEH14.at("Definition 2")
-
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
 
     @cached_property
     def masses(self) -> Masses | None:
@@ -195,7 +199,7 @@ def mixture(masses: Iterable[tuple[Any, Any]], gamma: Number) -> list[tuple[Any,
     return [(q + gamma * (p - q), q) for p, q in masses]
 
 
-def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
+def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
     """The probabilities in one order of the outcomes, which mappings give by name."""
     if not isinstance(P, Mapping) and not isinstance(Q, Mapping):
         return P, Q
@@ -215,7 +219,7 @@ def _matched(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
     return list(P.values()), [Q[key] for key in P]
 
 
-def probabilities(values: Any, what: str) -> tuple[Fraction, ...]:
+def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     """Exact probabilities >= 0 that sum to 1."""
     example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
     numbers = tuple(exact(value, what) for value in doors.ordered(values, what, example))
@@ -233,7 +237,7 @@ def probabilities(values: Any, what: str) -> tuple[Fraction, ...]:
     return numbers
 
 
-def _check_laws(P: Any, Q: Any) -> None:  # noqa: N803
+def _check_laws(P: object, Q: object) -> None:  # noqa: N803
     """Two laws whose divergences have a closed form, or are integrals over the line."""
     if not isinstance(P, Law) or not isinstance(Q, Law):
         raise DomainError(

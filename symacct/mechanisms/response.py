@@ -118,9 +118,6 @@ class PureDP(ResponsePair):
             adjacency=named_adjacency(adjacency),
         )
 
-    def stated_adjacency(self) -> Adjacency:
-        return self.adjacency
-
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """p = e^{ε₀}/(1+e^{ε₀})."""
         return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))

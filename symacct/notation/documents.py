@@ -11,9 +11,10 @@ import sympy
 from symacct import exact, sizes
 from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
-from symacct.mechanisms.families import Law
-from symacct.notation.reading import parse_formula, parse_law
-from symacct.notation.writing import formula_text, is_default, plain_text, value_text
+from symacct.formulas.reading import parse_formula
+from symacct.formulas.writing import formula_text, is_default, plain_text, value_text
+from symacct.mechanisms.law import Law
+from symacct.notation.reading import parse_law
 from symacct.operations.compose import Compose, Count
 from symacct.symbols import alpha as ALPHA
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from fractions import Fraction
 from operator import itemgetter
 
 import sympy
-from sympy.printing.str import StrPrinter
 
-from symacct import exact, sizes
-from symacct.claims import Adjacency
+from symacct import sizes
 from symacct.expr import Node
-from symacct.mechanisms.families import Law
+from symacct.formulas.writing import is_default, value_text
 from symacct.operations.compose import Compose, Count
-from symacct.symbols import alpha as ALPHA
 
 
 def to_text(node: Node) -> str:
@@ -68,62 +64,3 @@ def stated_parameters(node: Node) -> dict[str, str]:
         for name, default in node.constructor.items()
         if not isinstance(fields[name], Node) and not is_default(fields[name], default)
     }
-
-
-def value_text(value: object) -> str:
-    """A field that is no node, as Python with the same meaning."""
-    if isinstance(value, sympy.Rational):
-        value = Fraction(int(value.p), int(value.q))
-    if isinstance(value, sympy.Expr):
-        # Only a curve's formula speaks of alpha, and is quoted; a parameter stands bare.
-        return repr(formula_text(value)) if value.has(ALPHA) else formula_text(value)
-    if isinstance(value, Fraction | int) and value.denominator == 1:
-        return exact.text(Fraction(value))
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, Law):
-        arguments = ", ".join(map(value_text, value.parameters.values()))
-        return f"laws.{type(value).__name__}({arguments})"
-    if callable(value):
-        return f"<function {getattr(value, '__name__', '?')}>"
-    return repr(plain_text(value))
-
-
-def plain_text(value: object) -> str:
-    """A field that is no node and no formula, as the text that its constructor takes."""
-    if isinstance(value, Fraction | sympy.Expr):
-        return exact.text(value)
-    if isinstance(value, Adjacency):
-        return value.relation.value
-    return str(value)
-
-
-def is_default(value: object, default: object) -> bool:
-    if isinstance(default, str):
-        return plain_text(value) == default
-    return value is default if default is None else value == default
-
-
-class _Printer(StrPrinter):
-    """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
-
-    def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
-        if symbol == ALPHA:
-            return str(symbol.name)
-        stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
-        return f"Symbol('{symbol.name}'{''.join(stated)})"
-
-    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
-        ends = (exact.text(Fraction(int(end))) for end in (number.p, number.q))
-        return f"Rational({', '.join(ends)})"
-
-    def _print_Integer(self, number: sympy.Integer) -> str:  # noqa: N802
-        return exact.text(Fraction(int(number)))
-
-
-_PRINTER = _Printer()
-
-
-def formula_text(value: sympy.Expr) -> str:
-    """A formula as Python with the same meaning."""
-    return str(_PRINTER.doprint(value))

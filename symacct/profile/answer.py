@@ -11,7 +11,7 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.claims import Claim, combine
 from symacct.conversion import named
-from symacct.enclosure import Guarantee, from_ball
+from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, OrderError
 from symacct.expr import Node
 from symacct.profile.pairs import Product, products
@@ -82,7 +82,9 @@ class Profile:
                 found = found.max(another)
         return found, best
 
-    def _guarantee(self, epsilon: Any, delta: Any, order: float) -> Guarantee:
+    def _guarantee(
+        self, epsilon: Fraction | Enclosure, delta: Fraction | Enclosure, order: float
+    ) -> Guarantee:
         return Guarantee(
             epsilon, delta, order, _EXACT.name, self.claim.kind, self.claim, optimal=True
         )

@@ -56,7 +56,7 @@ class Atoms:
     @property
     def is_binary(self) -> bool:
         """Are there two losses?"""
-        return sum(p != 0 and q != 0 for p, q in self.laws) == 2
+        return len([1 for p, q in self.laws if p and q]) == 2
 
     def outcomes(self, count: int) -> int:
         """How many ways there are to distribute `count` runs over the finite losses."""

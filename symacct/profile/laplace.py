@@ -72,7 +72,7 @@ class LaplaceLoss:
         log_moment, near, variance, times, heights = _far(self, a)
         if t < near:
             first = 0.5 * math.log1p(-4 * (t / math.pi) ** 2 * variance)
-            return log_moment + max(first, heights[0])
+            return log_moment + max(first, float(heights[0]))
         return log_moment + float(heights[min(int(np.searchsorted(times, t)), len(heights) - 1)])
 
     def log_values(self, line: Line) -> Floats:

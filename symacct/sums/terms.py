@@ -26,7 +26,7 @@ class SummedCurve(Protocol):
     def __call__(self, alpha: Order) -> Number:
         """ε(α)."""
 
-    def moments(self) -> Callable[[Number], Number]:
+    def excesses(self) -> Callable[[Number], Number]:
         """l ↦ e^{K_l} − 1."""
 
     def exponentials(self) -> Exponentials | None:
@@ -48,7 +48,7 @@ class Terms:
     @cached_property
     def excess(self) -> Callable[[Number], Number]:
         """l ↦ e^{K_l} − 1."""
-        return self.eps.moments()
+        return self.eps.excesses()
 
     def __call__(self, l: Number) -> Number:
         return self.form(l, self.excess(l))

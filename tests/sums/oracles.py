@@ -26,7 +26,7 @@ class OracleCurve:
         self.log_moment = functools.cache(log_moment)
         self.exponentials = lambda: exponentials
 
-    def moments(self) -> Callable[[int], arb]:
+    def excesses(self) -> Callable[[int], arb]:
         return lambda l: self.log_moment(l).expm1()
 
 

@@ -95,7 +95,7 @@ class ArrayCurve:
     def remember(self, what: str) -> dict[Any, Any]:
         return self._tables.setdefault(what, {})
 
-    def moments(self) -> Callable[[Order], Number]:
+    def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1."""
         return lambda l: np.expm1((l - 1) * self(l))
 
@@ -111,10 +111,10 @@ def _(ctx: ArrayArithmetic, alpha: int, u: Number, v: Number, terms: Terms, firs
 @differences.register
 def _(ctx: ArrayArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[int], Number]:
     """The alternating sum of e^{(i−1)ε(i)} − 1, whose terms i = 0 and 1 vanish, for l >= 1."""
-    moment = eps.moments()
+    excess = eps.excesses()
 
     def difference(l: int) -> Number:
-        terms = [(-1) ** (l - i) * math.comb(l, i) * moment(i) for i in range(2, l + 1)]
+        terms = [(-1) ** (l - i) * math.comb(l, i) * excess(i) for i in range(2, l + 1)]
         total, size = sum(terms), sum(np.abs(term) for term in terms)
         # Of a true curve it is not negative; one that is nearly 0 is only noise here.
         return np.where(total < -1e-9 * size, np.nan, np.maximum(total, 0.0))

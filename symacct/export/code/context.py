@@ -54,7 +54,7 @@ class CodeCurve(Protocol):
 
     def __call__(self, alpha: Operand) -> Traced: ...
 
-    def moments(self) -> Callable[[Operand], Traced]:
+    def excesses(self) -> Callable[[Operand], Traced]:
         """l ↦ e^{(l−1)ε(l)} − 1."""
 
     def function_name(self) -> str:

@@ -59,7 +59,7 @@ def code(
     max_order: int | None = None,
     accuracy: Numeric = "1e-11",
     points: int = 100,
-    at: Mapping[Any, Iterable[Any]] | None = None,
+    at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
 ) -> str:
     """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
     as_node(m, "code")
@@ -214,7 +214,7 @@ def _is_name(name: str) -> bool:
 
 
 def _chosen(
-    names: Mapping[sympy.Symbol, str], at: Mapping[Any, Iterable[Any]] | None
+    names: Mapping[sympy.Symbol, str], at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None
 ) -> dict[str, tuple[Fraction, ...]]:
     """The user's sample values by the argument's name, each exact in float64."""
     known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}

@@ -30,7 +30,8 @@ from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 from symacct.theory import Theorem
 
 Lowered = Callable[..., Traced]
@@ -101,19 +102,19 @@ def tau_terms(
     The papers write the middle by the binomial theorem; the terms of the sum do not cancel.
     """
     tau, sides = dict(theorem.options).values()
-    gamma, moment = ctx.number(node.gamma), eps.moments()
+    gamma, excess = ctx.number(node.gamma), eps.excesses()
     top = eps(alpha - tau if sides == 2 else alpha)
     general = theorem.name.startswith("ZW19-T20")
 
     def replaced(l: Traced) -> Traced:
         """e^{(l−1)E_l} − 1"""
         if tau == 0:
-            return moment(l)
+            return excess(l)
         middle = ctx.expm1((l - 1) * top)
         if sides == 2:
-            middle = choose(">", l, alpha - tau, moment(l), middle)
-        inner = choose("<=", l, Traced.of(tau), moment(l), middle)
-        return choose("<", alpha, Traced.of(2 * tau), moment(l), inner)
+            middle = choose(">", l, alpha - tau, excess(l), middle)
+        inner = choose("<=", l, Traced.of(tau), excess(l), middle)
+        return choose("<", alpha, Traced.of(2 * tau), excess(l), inner)
 
     def term(l: Traced) -> Traced:
         return 3 * replaced(l) + 2 if general else replaced(l)
@@ -121,7 +122,7 @@ def tau_terms(
     total = mixed(ctx, alpha, gamma, 1 - gamma, term, 3 if general else 2)
     if general:
         keep = (1 - gamma) ** (alpha - 2)
-        total = total + ctx.binomial(alpha, 2) * gamma**2 * keep * moment(Traced.of(2))
+        total = total + ctx.binomial(alpha, 2) * gamma**2 * keep * excess(Traced.of(2))
     return ctx.log1p(total) / (alpha - 1)
 
 

@@ -101,7 +101,7 @@ class TracedCurve:
         """The name of its function in the code."""
         return self.tracer.function(self).name
 
-    def moments(self) -> Callable[[Any], Traced]:
+    def excesses(self) -> Callable[[Any], Traced]:
         """l ↦ e^{(l−1)ε(l)} − 1, directly where there is a form that does not cancel."""
         ctx = self.tracer.ctx
         direct = self.node.excess_in(ctx) if isinstance(self.node, Mechanism) else None

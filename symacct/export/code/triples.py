@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import cast
 
 from symacct.amplification.sampled_pairs import shape_ratio
 from symacct.amplification.triples.dominated import expectation as dominated_expectation
@@ -13,23 +13,27 @@ from symacct.amplification.triples.gaussian_poisson import log_moment as opposit
 from symacct.amplification.triples.gaussian_poisson import relative_entropy as opposite_entropy
 from symacct.amplification.triples.pure import numbers
 from symacct.exact import INFINITY
-from symacct.export.code.context import CodeArithmetic
-from symacct.export.code.number import Traced, UntraceableError
+from symacct.export.code.context import CodeArithmetic, CodeCurve
+from symacct.export.code.number import Operand, Traced, UntraceableError
 from symacct.export.code.theorems import form, largest_of
-from symacct.expr import Node
 from symacct.mechanisms import Gaussian
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
+from symacct.operations.subsample import Sampling
+from symacct.rdp_curve import RDPCurve
 from symacct.theory import Theorem
 
 
 @form("TRIPLE-PURE", "TRIPLE-PURE-UPPER")
-def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def pure_fixed_size(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
     """Two answers as the mean of (1+u)^α − 1 − αu, three as the product that the theorem has."""
-    gamma = node.gamma  # type: ignore[attr-defined]
+    gamma = node.gamma
     if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
-        return theorem.bound(ctx, eps, alpha, gamma=gamma)
+        return Traced.of(theorem.bound(ctx, eps, alpha, gamma=gamma))
     pure, rate = eps(INFINITY), ctx.number(gamma)
-    e, log_u, _ = numbers(ctx, eps, gamma)
+    e, log_u, _ = numbers(ctx, cast(RDPCurve, eps), gamma)
     if isinstance(alpha, int):
         gaps = ctx.entropy_gap(rate, pure) + e * ctx.entropy_gap(rate, -pure)
         return ctx.maximum(gaps / (e + 1), ctx.expm1(log_u) * log_u / (e + 2))
@@ -39,7 +43,9 @@ def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem
 
 
 @form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
-def no_code(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def no_code(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
     """Which triangle is the worst is proved by balls, order by order."""
     raise UntraceableError(
         "a maximum that balls prove at each order; pin TRIPLE-DOMINATED with by= for a bound above"
@@ -47,22 +53,24 @@ def no_code(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Tra
 
 
 @form("TRIPLE-FINITE", "TRIPLE-FINITE-ONE")
-def finitely_many_laws(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
+def finitely_many_laws(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
     """The largest over the triples of laws."""
     if node.free_symbols:
         raise UntraceableError(
             f"which of several triples of laws is the worst at the open numbers of {node}; "
             "replace them by .subs({...})"
         )
-    directions = worst_directions(eps.node, node.gamma, theorem.name)  # type: ignore[attr-defined]
+    directions = worst_directions(eps.node, node.gamma, theorem.name)
     return largest_of(ctx, directions, alpha)
 
 
 @dominated_expectation.register
-def _(ctx: CodeArithmetic, mechanism: Any, alpha: Any, gamma: Any) -> Traced:
+def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Operand) -> Traced:
     """E_Q[ψ(1−γ+γL); L > 1] by Gauss–Legendre rules on stretches short against the peak."""
     if isinstance(mechanism, ResponsePair):
-        return of_answers(ctx, mechanism, alpha, gamma)
+        return Traced.of(of_answers(ctx, mechanism, alpha, gamma))
     rate, s = ctx.number(gamma), 1 / ctx.number(shape_ratio(mechanism))
     order = Traced.of(1) if alpha is None else alpha
 
@@ -101,16 +109,18 @@ def _between_0_and_1(share: Traced) -> Traced:
 
 
 @opposite_log_moment.register
-def _(ctx: CodeArithmetic, alpha: Any, gamma: Any, shift: Any) -> Traced:
+def _(ctx: CodeArithmetic, alpha: Traced, gamma: Operand, shift: Operand) -> Traced:
     return ctx.log1p(_at_opposite_ends(ctx, gamma, shift, alpha))
 
 
 @opposite_entropy.register
-def _(ctx: CodeArithmetic, gamma: Any, shift: Any) -> Traced:
+def _(ctx: CodeArithmetic, gamma: Operand, shift: Operand) -> Traced:
     return _at_opposite_ends(ctx, gamma, shift, None)
 
 
-def _at_opposite_ends(ctx: Any, gamma: Any, shift: Any, alpha: Any) -> Traced:
+def _at_opposite_ends(
+    ctx: CodeArithmetic, gamma: Operand, shift: Operand, alpha: Traced | None
+) -> Traced:
     """E[n gap(log m/n)] for x ~ N(0, 1), m and n at ±δ, by stretches of Gauss–Legendre rules."""
     rate, delta = ctx.number(gamma), ctx.number(shift)
     order = Traced.of(1) if alpha is None else alpha

@@ -26,7 +26,8 @@ from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
 

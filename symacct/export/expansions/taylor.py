@@ -23,7 +23,8 @@ from symacct.arithmetic.expression import evaluate
 from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import Terms, binomial_sum
+from symacct.sums.binomial import binomial_sum
+from symacct.sums.terms import Terms
 
 #: A ball, or a Taylor series of balls.
 Taylor: TypeAlias = Number

@@ -1,0 +1,201 @@
+"""Each addition that CONTRIBUTING speaks of, made from outside the package, and what follows."""
+
+import mpmath
+import pytest
+
+from symacct import (
+    Accountant,
+    AssumptionError,
+    Gaussian,
+    Kind,
+    PoissonSubsample,
+    Source,
+    from_json,
+    parse,
+    theorem,
+)
+from symacct.claims import ALL_ORDERS, EITHER
+from symacct.conversion import conversion as conversions
+from symacct.domains import positive, rate
+from symacct.exact import INFINITY
+from symacct.explore.comparison import compare_epsilon
+from symacct.export.code.targets import TARGETS
+from symacct.export.code.targets.c import CWriter
+from symacct.expr import Node, as_node
+from symacct.mechanisms import Mechanism
+from symacct.operations.operation import Operation
+from symacct.theory import always, forget
+
+
+@pytest.fixture
+def discrete_laplace():
+    """A mechanism: a class."""
+
+    class DiscreteLaplace(Mechanism):
+        """A count plus k with probability ∝ e^{−|k|/b}: the log-ratio is ±1/b."""
+
+        source = Source("me", "notebook, p. 1")
+        kind = Kind.EXACT
+        one_pair = True
+        swap_symmetric = True  # k ↦ 1 − k swaps the two laws
+
+        def __new__(cls, b):
+            return cls._intern(b=positive(b, "DiscreteLaplace, b"))
+
+        def shares(self, ctx):
+            """The probabilities of the two log-ratios −1/b and 1/b under the first law."""
+            s = self.at_infinity(ctx)
+            return [1 / (ctx.exp(x) + 1) for x in (s, -s)]
+
+        def excess(self, ctx):
+            s, (down, up) = self.at_infinity(ctx), self.shares(ctx)
+            return lambda alpha: (
+                up * ctx.expm1((ctx.number(alpha) - 1) * s)
+                + down * ctx.expm1((1 - ctx.number(alpha)) * s)
+            )
+
+        def stable_excess(self, ctx):
+            s, (down, up), one = self.at_infinity(ctx), self.shares(ctx), ctx.number(1)
+            return lambda alpha: (
+                down * ctx.power_gap(one, s, ctx.number(alpha) - 1)
+                + up * ctx.power_gap(one, -s, ctx.number(alpha) - 1)
+            )
+
+        def at_one(self, ctx):
+            s = self.at_infinity(ctx)
+            return s * ctx.expm1(s) / (ctx.exp(s) + 1)
+
+        def at_infinity(self, ctx):
+            return 1 / ctx.number(self.b)
+
+    yield DiscreteLaplace
+    del Node._kinds["DiscreteLaplace"]
+
+
+def by_summing(b, alpha):
+    """ε(α) from the probabilities of −400 … 400 themselves."""
+    with mpmath.workdps(40):
+        weight = lambda k: mpmath.exp(-mpmath.mpf(abs(k)) / b)  # noqa: E731
+        total = mpmath.fsum(map(weight, range(-400, 401)))
+        moment = mpmath.fsum(
+            weight(k) * mpmath.exp((alpha - 1) * (mpmath.mpf(abs(k - 1)) - abs(k)) / b)
+            for k in range(-400, 401)
+        )
+        return mpmath.log(moment / total) / (alpha - 1)
+
+
+def test_a_mechanism_is_a_class(discrete_laplace):
+    m = discrete_laplace(2)
+    sampled = PoissonSubsample(m, "1/100")
+    assert abs(m.rdp(8, digits=30).upper - by_summing(2, 8)) < 1e-29
+    for engine in ("float64", "mpmath"):
+        for node in (m, sampled):
+            known = float(node.rdp(8))
+            assert float(Accountant(engine=engine).rdp(node, 8)) == pytest.approx(known, rel=1e-12)
+    assert parse(repr(sampled)) is sampled
+    assert from_json(sampled.to_json()) is sampled
+    assert r"\epsilon" in m.latex()
+    assert "notebook, p. 1" in sampled.cite()
+    assert "DiscreteLaplace" in sampled.epsilon("1e-6").statement()
+    for target in ("c", "mpmath"):
+        assert "DiscreteLaplace" in sampled.code(target, max_order=16, points=20)
+    with pytest.raises(AssumptionError, match="the two output laws"):
+        m.epsilon("1e-6", conversion="exact")
+
+
+@pytest.fixture
+def sometimes():
+    """An operation and its theorem: a class and a function."""
+
+    class Sometimes(Operation):
+        """The mechanism run with probability q, by a coin that is seen; else nothing is said."""
+
+        def __new__(cls, mechanism, q):
+            mechanism = as_node(mechanism, "Sometimes, mechanism")
+            return cls._intern(mechanism=mechanism, q=rate(q, "Sometimes, q"))
+
+    @theorem(
+        "SOMETIMES",
+        operation=Sometimes,
+        kind=Kind.EXACT,
+        source=Source("me", "notebook, p. 2"),
+        orders=ALL_ORDERS,
+        adjacency=EITHER,
+        applies=always,
+        monotone=True,
+        status="proved",
+    )
+    def bound(ctx, eps, alpha, q):
+        """ε′(α) = log(1 − q + q e^{(α−1)ε(α)})/(α−1)"""
+        if alpha == 1:
+            return q * eps(1)
+        if alpha == INFINITY:
+            return eps(INFINITY)
+        lam = ctx.number(alpha - 1)  # an exact order is brought in before it meets a number
+        return ctx.log1p(q * ctx.expm1(lam * eps(alpha))) / lam
+
+    yield Sometimes
+    forget("SOMETIMES")
+    del Node._kinds["Sometimes"]
+
+
+def test_an_operation_is_a_class_and_a_theorem_a_function(sometimes):
+    m = sometimes(Gaussian(5), "1/100")
+    with mpmath.workdps(40):  # two outcomes more than Gaussian noise has: Σ over the coin
+        moment = mpmath.mpf(99) / 100 + mpmath.exp(mpmath.mpf(7) * 8 / 50) / 100
+        assert abs(m.rdp(8, digits=30).upper - mpmath.log(moment) / 7) < 1e-29
+    assert float(Accountant(engine="float64").rdp(m, 8)) == pytest.approx(
+        float(m.rdp(8)), rel=1e-12
+    )
+    assert m.claim.kind is Kind.EXACT
+    assert parse(repr(m)) is m
+    assert from_json((10 * m).to_json()) is 10 * m
+    assert r"\epsilon" in m.latex()
+    assert "SOMETIMES" in str(m.explain())
+    assert "double rdp" in m.code("c", max_order=16, points=20)
+    assert (1000 * PoissonSubsample(m, "1/10")).epsilon("1e-6").epsilon.upper > 0
+
+
+@pytest.fixture
+def generous():
+    """A conversion: two formulas and what is stated of them."""
+    conversions.register(
+        conversions.Conversion(
+            name="generous",
+            source=Source("me", "notebook, p. 3"),
+            epsilon=lambda ctx, eps, alpha, delta: eps - 2 * ctx.log(delta) / (alpha - 1),
+            log_delta=lambda ctx, eps, alpha, epsilon: (alpha - 1) * (eps - epsilon) / 2,
+            one_valley=True,
+            status="proved",
+        )
+    )
+    yield "generous"
+    conversions.forget("generous")
+
+
+def test_a_conversion_is_two_formulas(generous):
+    found = Gaussian(5).epsilon("1e-6", conversion=generous)
+    with mpmath.workdps(40):  # ξ + ρ + 2√(ρ · 2 log(1/δ)) for ε(α) = ρα
+        least = mpmath.mpf(1) / 50 + 2 * mpmath.sqrt(mpmath.log(mpmath.mpf(10) ** 12) / 50)
+        assert abs(found.epsilon.upper - least) < 1e-28
+    assert found.optimal
+    assert Gaussian(5).delta(found.epsilon.upper, conversion=generous).delta.upper < 1.01e-6
+    assert generous in {row.conversion for row in compare_epsilon(Gaussian(5), "1e-6", 5)}
+    assert "notebook, p. 3" in found.statement()
+
+
+@pytest.fixture
+def quiet_c():
+    """A code target: a class, here with the runtime of another."""
+
+    class QuietC(CWriter):
+        name = "quiet-c"
+
+    TARGETS[QuietC.name] = QuietC
+    yield QuietC.name
+    del TARGETS[QuietC.name]
+
+
+def test_a_code_target_is_a_class(quiet_c):
+    mine, known = (Gaussian(5).code(target, points=20) for target in (quiet_c, "c"))
+    assert mine.splitlines()[-10:] == known.splitlines()[-10:]
