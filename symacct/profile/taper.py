@@ -178,7 +178,7 @@ def losses(runs: Runs, reverse: bool) -> list[arb]:
     return [-loss for loss in found] if reverse else found
 
 
-def _choices(kinds: list, count: int) -> Iterator[list]:
+def _choices(kinds: list[arb], count: int) -> Iterator[list[tuple[arb, int]]]:
     """Every way to choose `count` of the kinds, an order of them apart: (kind, how often)."""
     for chosen in itertools.combinations_with_replacement(range(len(kinds)), count):
         yield [(kinds[i], times) for i, times in Counter(chosen).items()]
