@@ -244,7 +244,7 @@ def test_no_law_reads_a_set_or_the_keys_of_a_mapping(unordered):
 
 
 def test_the_number_of_outcomes_is_limited():
-    with limits(outcomes=3), pytest.raises(LimitError, match=r"outcomes.*limits\(outcomes"):
+    with limits(outcomes=3), pytest.raises(LimitError, match=r"entries.*limits\(outcomes"):
         DistributionPair(["1/4"] * 4, ["1/4"] * 4)
     with pytest.raises(LimitError):
         DistributionPair(itertools.repeat(0), [1])
@@ -256,7 +256,7 @@ def test_the_entries_of_a_matrix_are_limited_and_never_cut_short():
         assert len(kept.mean) == len(kept.covariance) == 2
         with pytest.raises(LimitError, match="entries of the covariance: found 9, the limit is 4"):
             laws.MultivariateNormal([0] * 3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        with pytest.raises(LimitError, match=r"covariance, outcomes .*: found 5, the limit is 4"):
+        with pytest.raises(LimitError, match=r"covariance, entries: found 5, the limit is 4"):
             laws.MultivariateNormal([0, 0], [[1, 0]] * 5)
         with pytest.raises(DomainError, match="a covariance of 4 rows"):
             laws.MultivariateNormal([0, 0], [[1, 0]] * 4)

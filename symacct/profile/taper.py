@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
@@ -19,6 +20,7 @@ from symacct.forking import cached_property
 from symacct.profile.part import Part, short
 
 Runs = Sequence[tuple[Part, int]]
+T = TypeVar("T")
 
 _BITS = 64
 _MOST_RUNS = 64
@@ -178,7 +180,7 @@ def losses(runs: Runs, reverse: bool) -> list[arb]:
     return [-loss for loss in found] if reverse else found
 
 
-def _choices(kinds: list[arb], count: int) -> Iterator[list[tuple[arb, int]]]:
+def _choices(kinds: list[T], count: int) -> Iterator[list[tuple[T, int]]]:
     """Every way to choose `count` of the kinds, an order of them apart: (kind, how often)."""
     for chosen in itertools.combinations_with_replacement(range(len(kinds)), count):
         yield [(kinds[i], times) for i, times in Counter(chosen).items()]
