@@ -41,7 +41,7 @@ from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
-from symacct.profile import Profile, refuse_pinned
+from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta
 from symacct.remembering import Key, Remembered
 
@@ -294,6 +294,27 @@ class Accountant:
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
         return self._guarantee(asked, orders, digits)
 
+    def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
+        given = nonnegative(delta, "delta")
+        if not isinstance(given, Fraction) or given >= 1:
+            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
+        return self._lower(m, True, given, digits)
+
+    def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
+        given = nonnegative(epsilon, "epsilon")
+        if not isinstance(given, Fraction):
+            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
+        return self._lower(m, False, given, digits)
+
+    def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
+        m = as_node(m, "lower_epsilon")
+        _refuse_symbols(m, 2)
+        digits = self.digits if digits is None else doors.digits(digits)
+        with self._asking(), precision(first_bits(digits)):
+            return lower_bound(m, asks_epsilon, given, digits)
+
     def _guarantee(
         self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int | None
     ) -> Guarantee:
@@ -331,8 +352,8 @@ class Accountant:
             return search.answer(orders)
         refuse_pinned(orders, question.by)
         with precision(first_bits(digits)):
-            profile = self._profile(question.m)
-            ask = profile.epsilon if question.asks_epsilon else profile.delta
+            known = self._profile(question.m)
+            ask = known.epsilon if question.asks_epsilon else known.delta
             return ask(question.value, digits)
 
     def _profile(self, m: Node) -> Profile:
@@ -341,7 +362,7 @@ class Accountant:
         try:
             found: Profile = table["profile"]
         except KeyError:
-            found = table["profile"] = Profile(m)
+            found = table["profile"] = profile(m)
         return found
 
 

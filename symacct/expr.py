@@ -289,6 +289,26 @@ class Node:
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
+    def lower_epsilon(self, delta: Numeric, digits: int = 30) -> Enclosure:
+        """What the true ε(δ) is at least: the exact profile of what post-processing leaves.
+
+        0 where no two output laws are known. Never a guarantee.
+
+        >>> from symacct import Gaussian, SubsampleWithoutReplacement
+        >>> m = 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10")
+        >>> print(m.lower_epsilon("1e-5", digits=6))
+        2.33739
+        """
+        from symacct.accountant import default_accountant
+
+        return default_accountant("ball").lower_epsilon(self, delta, digits)
+
+    def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
+        """What the true δ(ε) is at least; see `lower_epsilon`."""
+        from symacct.accountant import default_accountant
+
+        return default_accountant("ball").lower_delta(self, epsilon, digits)
+
     def formula(self, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
         """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
         from symacct.export.formula import formula

@@ -15,17 +15,13 @@ from typing import Any
 
 from symacct import doors
 from symacct.accountant import Accountant
-from symacct.claims import REPLACE_ONE, Kind
+from symacct.claims import Kind
 from symacct.domains import nonnegative
-from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Numeric, exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
-from symacct.verify import profiles
 from symacct.verify.bounds import Bound, decimal_text, ends
-from symacct.verify.protocol import Ask
-from symacct.verify.truth import parts_of
 
 #: Whole and fractional orders from next to 1 to large.
 ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
@@ -87,7 +83,7 @@ def _truth(
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
     high = ends(ask(m, x).asked)[1]
-    low = _exactly(ask, m, x) or _profile(accountant, m, what, x)
+    low = _least(accountant, m, what, x)
     if conversion is not None:
         least = ask(m, x, conversion)
         # Only where it is proved that no order does better.
@@ -106,22 +102,13 @@ def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]
         return Fraction(0), high
 
 
-def _exactly(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound | None:
-    """The lower end of the exact profile, where the laws are known."""
+def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
+    """The lower end of the exact profile, or of what post-processing leaves of it."""
+    ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
     try:
-        found = ask(m, x, conversion="exact", digits=_PROFILE_DIGITS)
+        return ends(ask(m, x, _PROFILE_DIGITS))[0]
     except SymacctError:
-        return None
-    return ends(found.asked)[0] if found.kind is Kind.EXACT else None
-
-
-def _profile(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
-    parts = parts_of(m)
-    if parts is None:
         return Fraction(0)
-    relation = "replace_one" if m.claim.adjacency == REPLACE_ONE else "add_remove"
-    least = profiles.lower(Ask(what, parts, str(Fraction(x)), relation), accountant)
-    return Fraction(0) if least is None else least.lower
 
 
 def _factor(value: Numeric, name: str) -> Fraction:

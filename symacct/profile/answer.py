@@ -9,11 +9,12 @@ from typing import Any
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.claims import Claim, combine
+from symacct.claims import Claim, Kind, combine
 from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import DomainError, OrderError
+from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
+from symacct.profile.below import one_run_each, products_below
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
 from symacct.sums.refine import ball
@@ -21,13 +22,37 @@ from symacct.sums.refine import ball
 _EXACT = named("exact")
 
 
-class Profile:
-    """δ(ε) and ε(δ) of a node; AssumptionError where its pairs are not known."""
+def profile(node: Node) -> Profile:
+    """The profile of a node; AssumptionError where its pairs are not known."""
+    found = products(node)
+    kind = combine((product.kind for product in found), "conversion='exact'")
+    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)))
 
-    def __init__(self, node: Node) -> None:
-        found = products(node)
-        kind = combine((product.kind for product in found), "conversion='exact'")
-        self.claim = Claim(kind, node.claim.adjacency, sources=(_EXACT.source,))
+
+def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
+    """A lower bound of ε(δ) or δ(ε): the profile of what is left by post-processing.
+
+    Of all its runs, or where that takes too long the largest of one run of each part.
+    """
+    claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
+
+    def ask(found: list[Product]) -> Enclosure:
+        asked = Profile(found, claim)
+        ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
+        return from_ball(ask(given, digits)[0], claim, digits, True)
+
+    found = products_below(node)
+    try:
+        return ask(found)
+    except (PrecisionError, LimitError):
+        return max((ask([one]) for one in one_run_each(found)), key=lambda x: x.lower)
+
+
+class Profile:
+    """δ(ε) and ε(δ), the largest of some products."""
+
+    def __init__(self, found: list[Product], claim: Claim) -> None:
+        self.claim = claim
         self.directions = [
             Direction(product.runs, reverse)
             for product in found
@@ -36,7 +61,19 @@ class Profile:
         ]
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
-        """The Guarantee with δ(ε), the largest over the directions, ε >= 0."""
+        """The Guarantee with δ(ε), ε >= 0."""
+        found, best = self.largest_delta(epsilon, digits)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(epsilon, answer, best.order(lambda: BALL.number(epsilon)))
+
+    def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
+        """The Guarantee with ε(δ)."""
+        found, best = self.largest_epsilon(delta, digits)
+        answer = from_ball(found, self.claim, digits, True)
+        return self._guarantee(answer, delta, best.order(lambda: found))
+
+    def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, Direction]:
+        """The largest δ(ε) over the directions, and where it is."""
 
         def y() -> arb:
             return BALL.number(epsilon)
@@ -50,12 +87,10 @@ class Profile:
                 return not direction.lost <= known
             return direction.is_within(y, lambda: known) is not True
 
-        found, best = self._largest(value, is_larger)
-        answer = from_ball(found, self.claim, digits, True)
-        return self._guarantee(epsilon, answer, best.order(y))
+        return self._largest(value, is_larger)
 
-    def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
-        """The Guarantee with ε(δ), the largest over the directions."""
+    def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, Direction]:
+        """The largest ε(δ) over the directions, and where it is."""
         for direction in self.directions:
             direction.refuse_lost(delta)
 
@@ -65,9 +100,7 @@ class Profile:
         def is_larger(direction: Direction, known: arb) -> bool:
             return direction.is_within(known.lower, lambda: ball(delta)) is not True
 
-        found, best = self._largest(value, is_larger)
-        answer = from_ball(found, self.claim, digits, True)
-        return self._guarantee(answer, delta, best.order(lambda: found))
+        return self._largest(value, is_larger)
 
     def _largest(
         self, value: Callable[[Direction], arb], is_larger: Callable[[Direction, arb], bool]

@@ -95,14 +95,14 @@ def _(node: Compose) -> list[Product]:
     ]
     sizes.check("outcomes", math.prod(map(len, choices)), "conversion='exact', orientations")
     if any(isinstance(part, SubsampleWithoutReplacement) for part in node.walk()):
-        return [_replaced(_composed(choice), choice) for choice in itertools.product(*choices)]
-    return [_composed(choice) for choice in itertools.product(*choices)]
+        return [_replaced(composed(choice), choice) for choice in itertools.product(*choices)]
+    return [composed(choice) for choice in itertools.product(*choices)]
 
 
 @products.register
 def _(node: PoissonSubsample) -> list[Product]:
     _refuse_other_relation(node)
-    return [_sampled(product, node.gamma) for product in products(node.mechanism)]
+    return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
 
 @products.register
@@ -116,7 +116,7 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
             "needed two laws that exchanging them leaves alone; use conversion='improved'"
         )
     if not found.runs or node.gamma in (0, 1):
-        return [_sampled(found, node.gamma)]
+        return [sampled_once(found, node.gamma)]
     part = _one_part(found)
     if isinstance(part, Atoms):
         return [Product(((part.glued(node.gamma), 1),), found.kind)]
@@ -194,7 +194,7 @@ def _square(x: Exact) -> Exact:
     return Fraction(square.p, square.q) if isinstance(square, sympy.Rational) else square
 
 
-def _composed(choice: Iterable[tuple[Product, int]]) -> Product:
+def composed(choice: Iterable[tuple[Product, int]]) -> Product:
     """All runs side by side; Gaussian ones are one Gaussian."""
     counts: Counter[Part] = Counter()
     ratio: Exact = Fraction(0)
@@ -211,7 +211,7 @@ def _composed(choice: Iterable[tuple[Product, int]]) -> Product:
     return Product(tuple(counts.items()), combine(kinds, "Compose"))
 
 
-def _sampled(product: Product, gamma: Exact) -> Product:
+def sampled_once(product: Product, gamma: Exact) -> Product:
     """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
     if gamma == 0 or not product.runs:
         return Product((), product.kind)

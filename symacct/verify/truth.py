@@ -16,7 +16,7 @@ from symacct.exact import Numeric, exact
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
-from symacct.verify import profiles, replaced
+from symacct.verify import replaced
 from symacct.verify.bounds import Bound, Truth, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
@@ -65,11 +65,16 @@ class Oracle:
             return self._rdp(ask)
         if (known := self._profile(ask)) is not None:
             return known
-        least = profiles.lower(ask, self.accountant)
-        if least is not None and least.exact:
-            return least
-        low = Fraction(0) if least is None else least.lower
-        return Truth(low, self.by_method(ask, "improved", None).upper, False)
+        return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
+
+    def _least(self, ask: Ask) -> Bound:
+        """What it is at least, whether a record is replaced or removed."""
+        asked = {"epsilon": self.accountant.lower_epsilon, "delta": self.accountant.lower_delta}
+        try:
+            with sizes.limits(contour=_PROFILE_SIZE):
+                return ends(asked[ask.kind](node(ask), ask.at, _PROFILE_DIGITS))[0]
+        except SymacctError:
+            return Fraction(0)
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile, where the laws of the composition are known under this relation."""

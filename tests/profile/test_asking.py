@@ -139,6 +139,38 @@ def test_where_no_pair_is_known_the_remedy_is_said(m):
         m.epsilon("1e-5", conversion="exact")
 
 
+@pytest.mark.parametrize("m", NODES, ids=repr)
+def test_a_lower_bound_is_the_profile_where_that_is_exact(m):
+    exact = m.epsilon("1e-4", digits=8, conversion="exact")
+    lower = m.lower_epsilon("1e-4", digits=8)
+    assert lower.claim.kind is Kind.LOWER
+    assert lower.lower <= exact.epsilon.upper
+    if exact.kind is Kind.EXACT:
+        assert exact.epsilon.lower <= lower.upper
+        known = exact.epsilon.upper
+        least = m.lower_delta(to_fraction(known), digits=8)
+        assert ends(least)[0] <= Fraction(1, 10**4)
+
+
+BELOW = {
+    "a record replaced": 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10"),
+    "added or removed": 50 * SubsampleWithoutReplacement(Gaussian(2), "1/10", "add_remove"),
+    "Poisson, replaced": 50 * PoissonSubsample(Gaussian(2), "1/10", "replace_one"),
+    "a part without laws": Gaussian(1) + ZCDP("1/10"),
+    "a group": GroupPrivacy(100 * PoissonSubsample(Gaussian(2), "1/10"), 2),
+    "too many for a contour": 30 * PoissonSubsample(Laplace(1), "1/5"),
+}
+
+
+@pytest.mark.parametrize("m", BELOW.values(), ids=BELOW)
+def test_there_is_a_bracket_where_the_profile_is_not_known(m):
+    lower, upper = m.lower_epsilon("1e-5", digits=6), m.epsilon("1e-5", digits=6).epsilon
+    assert 0 < lower.lower <= lower.upper < upper.lower
+    for m in (ZCDP("1/10"), PostProcess(Gaussian(1))):
+        assert m.lower_epsilon("1e-5").upper == 0
+        assert m.lower_delta(1).upper == 0
+
+
 def test_what_the_exact_profile_has_no_use_for():
     m = PoissonSubsample(Gaussian(1), "1/10")
     with pytest.raises(OrderError, match="leave out orders="):
