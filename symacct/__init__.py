@@ -52,6 +52,7 @@ from symacct.operations import (
     PostProcess,
     Scale,
     SubsampleWithoutReplacement,
+    dp_sgd,
 )
 from symacct.sizes import limits
 from symacct.softmax import softmax_bounds
@@ -114,6 +115,7 @@ __all__ = [
     "chi_divergence",
     "compare",
     "conversions",
+    "dp_sgd",
     "falsify",
     "from_json",
     "laws",

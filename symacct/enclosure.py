@@ -91,6 +91,11 @@ class Enclosure:
     def _shown(self, digits: int | None) -> int:
         return self.digits_asked if digits is None else doors.digits(digits)
 
+    def _repr_html_(self) -> str:
+        from symacct.export.cards import enclosure_card
+
+        return enclosure_card(self)
+
     def as_dict(self) -> dict[str, Any]:
         """The enclosure for JSON: the value `rounded`, the ends outwards, and the claim."""
         width = self.digits_asked + 5
@@ -162,6 +167,11 @@ class Guarantee:
         from symacct.export.citation import cite_guarantee
 
         return cite_guarantee(self)
+
+    def _repr_html_(self) -> str:
+        from symacct.export.cards import guarantee_card
+
+        return guarantee_card(self)
 
     def statement(self, form: str = "text") -> str:
         """A paragraph for a privacy section, as "text", "markdown" or "latex"."""

@@ -198,6 +198,12 @@ class Node:
             return NotImplemented
         return kinds()["Compose"](self, other)
 
+    def __radd__(self, other: object) -> Node:
+        """So that sum([…]) of mechanisms is their composition: it starts with 0."""
+        if type(other) is not int or other != 0:
+            return NotImplemented
+        return self
+
     def __mul__(self, count: object) -> Node:
         """The mechanism run `count` times."""
         if isinstance(count, Node):

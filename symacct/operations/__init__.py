@@ -6,6 +6,7 @@ from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.operations.training import dp_sgd
 
 __all__ = [
     "Compose",
@@ -15,4 +16,5 @@ __all__ = [
     "PostProcess",
     "Scale",
     "SubsampleWithoutReplacement",
+    "dp_sgd",
 ]
