@@ -27,7 +27,14 @@ from symacct.errors import (
 from symacct.explore.calibration import Calibration, calibrate
 from symacct.explore.comparison import compare
 from symacct.explore.falsify import Attack, falsify
-from symacct.explore.plots import phase_transition, plot, plot_sweep, takeover
+from symacct.explore.plots import (
+    phase_transition,
+    plot,
+    plot_profile,
+    plot_runs,
+    plot_sweep,
+    takeover,
+)
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.expr import Node
 from symacct.mechanisms import (
@@ -123,6 +130,8 @@ __all__ = [
     "parse",
     "phase_transition",
     "plot",
+    "plot_profile",
+    "plot_runs",
     "plot_sweep",
     "softmax_bounds",
     "sweep",

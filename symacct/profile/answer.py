@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind, combine
 from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
+from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
 from symacct.expr import Node
 from symacct.profile.below import one_run_each, products_below
 from symacct.profile.pairs import Product, products
@@ -20,6 +22,27 @@ from symacct.profile.solve import Direction
 from symacct.sums.refine import ball
 
 _EXACT = named("exact")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _steered(ask: Callable[P, T]) -> Callable[P, T]:
+    """PrecisionError where numbers leave float64, in which every contour is chosen."""
+
+    @functools.wraps(ask)
+    def asked(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            with np.errstate(all="ignore"):
+                return ask(*given, **named)
+        except SymacctError:
+            raise
+        except (OverflowError, ZeroDivisionError, ValueError) as error:
+            raise PrecisionError(
+                "conversion='exact': found numbers beyond the range of float64, in which its "
+                "contour is chosen; needed smaller ones, or conversion='improved'"
+            ) from error
+
+    return asked
 
 
 def profile(node: Node) -> Profile:
@@ -29,6 +52,7 @@ def profile(node: Node) -> Profile:
     return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)))
 
 
+@_steered
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """A lower bound of ε(δ) or δ(ε): the profile of what is left by post-processing.
 
@@ -36,6 +60,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
 
+    @_steered
     def ask(found: list[Product]) -> Enclosure:
         asked = Profile(found, claim)
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
@@ -60,12 +85,14 @@ class Profile:
             if not (reverse and _is_enough(product))
         ]
 
+    @_steered
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
         found, best = self.largest_delta(epsilon, digits)
         answer = from_ball(found, self.claim, digits, True)
         return self._guarantee(epsilon, answer, best.order(lambda: BALL.number(epsilon)))
 
+    @_steered
     def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
         """The Guarantee with ε(δ)."""
         found, best = self.largest_epsilon(delta, digits)

@@ -20,6 +20,7 @@ from symacct.profile.plan import Plan
 Runs = Sequence[tuple[Part, int]]
 
 _BOUND_BITS = 64
+_MOST_TERMS = 2**18  # of one moment
 _ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
 
 
@@ -128,12 +129,13 @@ class Contour:
 def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
     """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
 
-    as (1−e^{−u})₊ <= C(λ)e^{λu}.
+    as (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.
     """
     line = Line(-lam if reverse else 1 + lam, 1.0, 0)
-    log_moments = (
-        k * part.transform(line, _ALIAS_NEED + math.log(k))[0].real.log() for part, k in runs
-    )
+    needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]
+    if sum(part.terms(line, need) for part, _, need in needs) > _MOST_TERMS:
+        return arb.pos_inf()
+    log_moments = (k * part.transform(line, need)[0].real.log() for part, k, need in needs)
     x = arb(lam)
     return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
 

@@ -77,7 +77,7 @@ class SampledGaussian:
 
     @property
     def _log_gamma(self) -> float:
-        return math.log(self.gamma)
+        return float(BALL.number(self.gamma).log().mid())
 
     def log_decay(self, a: float, t: float) -> float:
         """The least over the angles of log B_η(t), by a plain sum."""

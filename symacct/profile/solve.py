@@ -278,7 +278,7 @@ class Direction:
             found = self._on(known, delta, arb(known.at))
             if found is not None and _digits(found) >= digits:
                 return found
-        log_delta, at = math.log(delta), self.steer_epsilon(delta)
+        log_delta, at = _log(lambda: ball(delta)), self.steer_epsilon(delta)
         for extra in range(0, 4 * _ATTEMPTS, 4):
             contour = self._contour(at, log_delta, digits + 2 + extra)
             found = self._on(contour, delta, arb(at))
@@ -310,7 +310,7 @@ class Direction:
 
     def steer_epsilon(self, delta: Fraction) -> float:
         """About the ε with D(ε) = δ > D(largest)."""
-        log_delta = math.log(delta)
+        log_delta = _log(lambda: ball(delta))
         y = renyi_epsilon(self.runs, self.reverse, log_delta)
         for _ in range(_ATTEMPTS):
             old, y = y, self._newton(y, log_delta)

@@ -26,6 +26,7 @@ _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
 _PROFILE_DIGITS = 14  # as far as a float64 goes
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
+_LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 _SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
@@ -71,8 +72,8 @@ class Oracle:
         """What it is at least, whether a record is replaced or removed."""
         asked = {"epsilon": self.accountant.lower_epsilon, "delta": self.accountant.lower_delta}
         try:
-            with sizes.limits(contour=_PROFILE_SIZE):
-                return ends(asked[ask.kind](node(ask), ask.at, _PROFILE_DIGITS))[0]
+            with sizes.limits(contour=_LEAST_SIZE):
+                return ends(asked[ask.kind](node(ask), ask.at, _LEAST_DIGITS))[0]
         except SymacctError:
             return Fraction(0)
 

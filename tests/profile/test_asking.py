@@ -1,6 +1,7 @@
 """The exact profile asked like any other conversion: laws over the nodes, and what is refused."""
 
 import threading
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 
@@ -198,6 +199,27 @@ def test_a_contour_that_is_too_large_is_refused_before_it_is_begun(m, monkeypatc
     monkeypatch.setattr(Contour, "nodes", property(lambda _: pytest.fail("begun")))
     with pytest.raises(LimitError, match=r"limits\(contour="), limits(contour=2**28):
         m.delta(1, digits=14, conversion="exact")
+
+
+EXTREME = [
+    Gaussian("1e-200"),
+    PoissonSubsample(Gaussian(5), "1e-400"),
+    3 * PoissonSubsample(Gaussian(5), "1e-400"),
+    3 * PoissonSubsample(Gaussian("1e200"), "1/2"),
+    3 * PoissonSubsample(Laplace("1e-5"), "1/2"),
+    10**9 * PoissonSubsample(RandomizedResponse("3/5"), "1e-400"),
+]
+
+
+@pytest.mark.parametrize("m", EXTREME, ids=range(len(EXTREME)))
+def test_numbers_beyond_float64_are_answered_or_refused(m):
+    for ask in (m.epsilon, m.delta):
+        for x in ("1e-400", "1/2"):
+            with suppress(PrecisionError, LimitError):
+                found = ask(x, digits=4, conversion="exact").asked
+                assert found.upper >= 0
+    lower = m.lower_delta(1, digits=4) if m is not EXTREME[3] else None
+    assert lower is None or lower.lower >= 0
 
 
 def test_the_limit_of_a_contour_is_raised_by_the_caller():

@@ -2,5 +2,6 @@
 
 from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.plots.plotting import plot, plot_sweep
+from symacct.explore.plots.profiles import plot_profile, plot_runs
 
-__all__ = ["phase_transition", "plot", "plot_sweep", "takeover"]
+__all__ = ["phase_transition", "plot", "plot_profile", "plot_runs", "plot_sweep", "takeover"]

@@ -1,0 +1,122 @@
+"""Pictures of the true (ε, δ) beside what is proved of it by other ways."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from symacct import doors
+from symacct.accountant import Accountant
+from symacct.baselines import naive, optimal
+from symacct.claims import Kind
+from symacct.domains import probability, whole
+from symacct.enclosure import Enclosure, bound, to_fraction
+from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
+from symacct.exact import Numeric
+from symacct.explore.plots import lines
+from symacct.explore.plots.drawing import Drawing
+from symacct.explore.plots.lines import Line, line
+from symacct.expr import Node, as_node
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_POINTS = 24
+_LEAST = Fraction(1, 10**10)
+_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_EXACT = "exact"
+_TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
+
+
+def plot_profile(
+    m: Node | str, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
+) -> Figure:
+    """δ against ε: the true profile, or a lower bound where its laws are not known, and Rényi's.
+
+    Without `epsilons` up to where Rényi's δ is 1e-10. Raises DomainError where there is nothing to
+    draw, MissingPackageError without matplotlib.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot_profile(1000 * PoissonSubsample(Gaussian(2), "1/100"))
+    """
+    node, accountant = as_node(m, "plot_profile"), Accountant(lines.DIGITS)
+    if epsilons is None:
+        last = to_fraction(accountant.epsilon(node, _LEAST).epsilon.upper)
+        epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
+    at = doors.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
+    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$")
+    if _is_known(accountant, node):
+        drawing.add(_line(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
+    else:
+        drawing.add(_line(_BELOW, lambda x: accountant.lower_delta(node, x), at))
+    drawing.add(_line(_RENYI, lambda x: accountant.delta(node, x).asked, at))
+    return drawing.finished()
+
+
+def plot_runs(
+    m: Node | str, delta: Numeric, counts: Iterable[int] = _COUNTS, axes: Axes | None = None
+) -> Figure:
+    """ε at a δ against the number of runs: the truth, by Rényi orders, and by (ε, δ) alone.
+
+    Naive and optimal composition are given half of δ for the runs, each with its own true ε.
+    Raises as `plot_profile`.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> figure = plot_runs(PoissonSubsample(Gaussian(2), "1/100"), "1e-5", counts=[1, 10, 100])
+    """
+    node, accountant = as_node(m, "plot_runs"), Accountant(lines.DIGITS)
+    given = probability(delta, "plot_runs, delta")
+    ks = [whole(k, "plot_runs, counts", 1) for k in doors.listed(counts, "plot_runs", "[1, 10]")]
+    drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}")
+    known = _is_known(accountant, node)
+
+    def once(share: Fraction) -> Fraction:
+        one = accountant.epsilon(node, share, _EXACT if known else "improved")
+        return to_fraction(one.epsilon.upper)
+
+    if known:
+        drawing.add(_line(_TRUE, lambda k: accountant.epsilon(k * node, given, _EXACT).asked, ks))
+    else:
+        drawing.add(_line(_BELOW, lambda k: accountant.lower_epsilon(k * node, given), ks))
+    drawing.add(_line(_RENYI, lambda k: accountant.epsilon(k * node, given).asked, ks))
+    for name, compose in (("optimal composition", _optimal), ("naive composition", _naive)):
+        drawing.add(_line(name, functools.partial(compose, once, given), ks))
+    return drawing.finished()
+
+
+def _naive(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
+    """k times the ε of one run at δ/k."""
+    return naive(once(delta / k), delta / k, k, lines.DIGITS).epsilon
+
+
+def _optimal(once: Callable[[Fraction], Fraction], delta: Fraction, k: int) -> Enclosure:
+    """The best for k runs with the ε of one at δ/2k."""
+    share = delta / (2 * k)
+    found = optimal(once(share), share, k, delta, lines.DIGITS)
+    return bound(found.epsilon, Kind.UPPER)  # exact of all that have this (ε, δ)
+
+
+def _is_known(accountant: Accountant, node: Node) -> bool:
+    """Are the laws behind it known?"""
+    try:
+        accountant.delta(node, 1, _EXACT)
+    except AssumptionError:
+        return False
+    except (LimitError, PrecisionError):
+        return True
+    return True
+
+
+def _line(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> Line:
+    """A line, with a gap where the digits can't be had."""
+
+    def point(x: Any) -> Enclosure | OrderError:
+        try:
+            return value(x)
+        except (LimitError, PrecisionError, DomainError) as error:
+            return OrderError(str(error))
+
+    return line(name, [(x, point(x)) for x in at])

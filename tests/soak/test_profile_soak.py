@@ -1,0 +1,72 @@
+"""The exact profile at thousands of drawn compositions, each against everything that bounds it."""
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    Accountant,
+    Compose,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PureDP,
+    RandomizedResponse,
+)
+from symacct.enclosure import to_fraction
+from symacct.errors import LimitError, PrecisionError
+from symacct.sizes import limits
+from symacct.verify.bounds import ends
+
+BLOCKS, CASES = 40, 100
+TINY = Fraction(1, 10**12)
+
+
+def drawn(chance):
+    """A composition of one to three kinds of noise, sampled or not, few or many runs of each."""
+    parts = []
+    for _ in range(chance.choice([1, 1, 2, 3])):
+        scale = Fraction(chance.randint(2, 80), 10)
+        base = chance.choice(
+            [Gaussian(scale), Gaussian(scale), Laplace(scale), PureDP(1 / (10 * scale)),
+             RandomizedResponse(Fraction(1, 2) + 1 / (20 * scale))]
+        )  # fmt: skip
+        gamma = Fraction(1, chance.choice([1, 2, 5, 10, 100, 1000]))
+        count = chance.choice([1, 2, 3, 5, 10, 100, 1000, 10**5])
+        parts.append(count * (base if gamma == 1 else PoissonSubsample(base, gamma)))
+    return Compose(*parts)
+
+
+def check(m, chance, accountant):
+    """One question about m by every law; "vacuous" where no digits were to be had in time."""
+    delta = Fraction(1, 10 ** chance.choice([3, 5, 8, 12]))
+    try:
+        with limits(contour=2**28):
+            found = accountant.epsilon(m, delta, "exact", digits=10)
+            low, high = ends(found.epsilon)
+            less = ends(accountant.epsilon(m, delta * 2, "exact", digits=8).epsilon)
+            finer = ends(accountant.epsilon(m, delta, "exact", digits=16).epsilon)
+            back = ends(accountant.delta(m, to_fraction(found.epsilon.upper), "exact").delta)
+            more = ends(accountant.epsilon(Compose(m, m), delta, "exact", digits=8).epsilon)
+    except (PrecisionError, LimitError):
+        return "vacuous"
+    assert found.kind is Kind.EXACT
+    assert less[0] <= high, "not monotone in δ"
+    assert low <= more[1], "not monotone in the runs"
+    assert max(low, finer[0]) <= min(high, finer[1]), "disjoint"
+    assert back[0] <= delta, "δ(ε(δ)) above δ"
+    assert ends(accountant.lower_epsilon(m, delta, 6))[0] <= high + TINY, "the lower bound above"
+    assert low <= ends(accountant.epsilon(m, delta, digits=8).epsilon)[1], "above Rényi's"
+    return "held"
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_every_law_of_the_profile(block, record_property):
+    chance, accountant, counts = random.Random(block), Accountant(10), Counter()
+    for _ in range(CASES):
+        counts[check(drawn(chance), chance, accountant)] += 1
+    record_property("progress", f"exact profile: {dict(counts)}")
+    assert counts["held"] > CASES / 2
