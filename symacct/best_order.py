@@ -175,9 +175,10 @@ class BestOrder:
             self._refuse_delta_zero()
         best = self._best_of([alpha for alpha in grid if alpha != 1])
         if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
+            edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
             warnings.warn(
-                f"the best order, {best.alpha}, is at the edge of the grid given "
-                f"[{finite[0]}, {finite[-1]}]; orders beyond it, or orders=None, may do better",
+                f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
+                "orders beyond it, or orders=None, may do better",
                 OrderGridWarning,
                 stacklevel=5,
             )

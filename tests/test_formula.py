@@ -25,6 +25,7 @@ from symacct import (
     LimitError,
     OrderError,
     PoissonSubsample,
+    RandomizedResponse,
     Scale,
     SoundnessError,
     SubsampleWithoutReplacement,
@@ -37,6 +38,7 @@ from symacct.arithmetic.symbolic import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
 from symacct.expr import kinds
 from tests import support
+from tests.extremes import bounded
 from tests.symbolic import (
     ALPHA,
     LEAVES,
@@ -431,3 +433,20 @@ def test_minima_and_maxima_are_left_as_they_are():
     assert sympy.exp(Max(0, sympy.log(sympy.Rational(3, 2)))) != 1
     f = sympy.lambdify((A, B), Min(A, 2 * B) + Max(A, B), "mpmath")
     assert f(3, 1) == 5
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
+def test_a_formula_at_a_large_order_is_written_or_refused(theorem):
+    """Nothing is summed, integrated, factored or compared on the way, which would take for ever."""
+    pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
+    for sampler in (PoissonSubsample, SubsampleWithoutReplacement):
+        for leaf in (Gaussian(5), Laplace(2), RandomizedResponse("1/3"), TCDP("1/50", 12), pair):
+            node = sampler(leaf, "1/1000")
+            if theorem.why_not(node, 10_000) is not None:
+                continue
+            try:
+                with bounded(20):
+                    written = str(node.formula(10_000, by=theorem.name))
+            except SymacctError:
+                continue
+            assert len(written) < 10_000

@@ -450,3 +450,15 @@ def test_real_events_are_answered_no_looser_than_by_their_accountant():
     same = EventAccountant(orders=range(2, 64)).compose(event).get_epsilon(1e-5)
     assert same == pytest.approx(theirs, rel=1e-9)
     assert EventAccountant().compose(event).get_epsilon(1e-5) <= same
+
+
+def test_the_best_order_may_be_beyond_float64():
+    accountant = EventAccountant(orders=[10**400]).compose(Gaussian(5))
+    assert accountant.get_epsilon("1e-5") == math.inf
+    with pytest.raises(DomainError, match="within float64"):
+        accountant.get_epsilon_and_optimal_order("1e-5")
+
+
+def test_orders_that_can_be_read_once_serve_every_question():
+    accountant = EventAccountant(orders=iter([2, 8, 32])).compose(Gaussian(5))
+    assert accountant.get_epsilon("1e-5") == accountant.get_epsilon("1e-5") < math.inf

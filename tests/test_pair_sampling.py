@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ from symacct import (
     laws,
 )
 from symacct.amplification import pairs
+from symacct.amplification.finite_pairs import _largest_of as largest_of
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.mechanisms import mixtures
@@ -531,3 +533,23 @@ def test_the_sampled_curve_obeys_the_laws(law, first, second, g):
     _, one, middle, end = values
     assert middle.lower * MP.mpf(7) / 4 <= (one.upper + end.upper * MP.mpf(5) / 2) / 2
     assert values[1].lower <= accountant.rdp(node, 2, by="S22-POISSON").upper
+
+
+class Told:
+    """A direction whose divergence is told, and how often it was asked."""
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def at(self, ctx, alpha):
+        return self.values.pop(0)
+
+
+def test_the_largest_is_infinite_where_one_is_and_the_others_are_not_asked():
+    unasked = Told()
+    assert not largest_of(BALL, [Told(arb("inf")), unasked], Fraction(3, 2)).is_finite()
+
+
+def test_what_few_bits_leave_open_is_not_called_infinite():
+    answer = largest_of(BALL, [Told(arb("nan"), arb(2)), Told(arb(1), arb(1))], Fraction(3, 2))
+    assert answer == 2

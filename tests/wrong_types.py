@@ -105,6 +105,16 @@ def node_calls():
         "latex": (M.latex, {"alpha": 2, "names": None, "by": None}),
         "paper": (M.paper, {"alphas": [2], "values": None, "delta": None, "names": None,
                             "by": None, "digits": 6}),
+        "code": (M.code, {"target": "python", "by": None, "max_order": 8, "points": 20,
+                          "accuracy": "1e-9", "at": None}),
+        "explain": (M.explain, {"alpha": 2}),
+        "cite": (M.cite, {"alpha": 2, "by": None}),
+        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text"}),
+        "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
+                                    "by": None, "within": None}),
+        "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
+        "subs": (OPEN.subs, {"replacements": {"sigma": 2}}),
+        "convexify": (M.convexify, {"max_order": 4}),
     }  # fmt: skip
 
 

@@ -245,11 +245,13 @@ def _around(log_moment: Callable[[int], Any], alpha: Fraction) -> tuple[Any, Any
 def _largest_of(ctx: Arithmetic, directions: list[MixtureDirection], alpha: Order) -> Number:
     """The largest of some divergences that take time: balls of few bits say which need not."""
     if len(directions) > 1:
+        values = []
         with precision(_FEW_BITS):
-            values = [direction.at(BALL, alpha) for direction in directions]
+            for direction in directions:
+                values.append(direction.at(BALL, alpha))
+                if BALL.is_infinite(values[-1]):
+                    return ctx.number(INFINITY)
             best = BALL.maximum(*values)
-        if not best.is_finite():
-            return ctx.number(INFINITY)
         directions = [d for d, value in zip(directions, values, strict=True) if not value < best]
     return ctx.maximum(*(direction.at(ctx, alpha) for direction in directions))
 

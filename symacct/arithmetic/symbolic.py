@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import sympy
+from mpmath.libmp import prec_to_dps
 from sympy.core.evalf import EvalfMixin
 
 from symacct import sizes
@@ -87,7 +88,7 @@ class Integral(sympy.Integral):  # type: ignore[misc, unused-ignore]
     is_number = False
 
     def _eval_evalf(self, prec: int) -> sympy.Expr:
-        return sympy.Integral(*self.args)._evalf(prec)
+        return sympy.Integral(*self.args).evalf(prec_to_dps(prec))
 
 
 class SymbolicArithmetic(PlainGaps):

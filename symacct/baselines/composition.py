@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
+from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero, rational
@@ -93,7 +94,7 @@ def optimal(
     Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k − δ′, δ′ = 1 − (1−δ_total)/(1−δ)^k. Raises DomainError where
     (1−δ)^k < 1 − δ_total: then the δ of the rounds alone is more than is allowed.
     """
-    eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _runs(k)
+    eps, d, k = rational(epsilon, "epsilon"), probability_or_zero(delta, "delta"), _summed(k)
     allowed, source = probability_or_zero(total_delta, "total_delta"), KOV15.at("Theorem 3.3")
 
     def value() -> arb:
@@ -115,7 +116,7 @@ def best_over_rounds(
     at rate γ a round is (log(1+γ(e^{ε₀}−1)), γδ₀)-DP; δ₀ is found by a search, of which any
     outcome is sound. For pure ε₀-DP give `profile = lambda δ: ε₀` (then δ₀ = 0 is best).
     """
-    k, allowed = _runs(k), probability_or_zero(total_delta, "total_delta")
+    k, allowed = _summed(k), probability_or_zero(total_delta, "total_delta")
     rate = rational(gamma, "gamma")
     if not callable(profile):
         raise DomainError(
@@ -245,3 +246,9 @@ def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fract
 
 def _runs(k: Numeric) -> int:
     return whole(k, "k, the number of runs")
+
+
+def _summed(k: Numeric) -> int:
+    """A number of runs over whose outcomes a sum is taken."""
+    sizes.check("order", runs := _runs(k), "k, runs whose outcomes are summed")
+    return runs

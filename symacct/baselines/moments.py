@@ -42,6 +42,7 @@ _GROWTH = Fraction(5, 4)  # of σ² from one end of a first block to the other
 _LAST_ORDER = 10**12
 _CELLS = 64
 _LARGEST_C2, _LARGEST_PRODUCT = 20, 10**5
+_SMALLEST = Fraction(1, 10**30)  # of c₁ and c₂: the search steers by floats
 # Where the three parts of the tail meet is free; the least bound of these counts.
 _ENDS = (Fraction(1, 16), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2))
 _BEYOND = (2, 4, 6, 8, 12, 20)
@@ -85,6 +86,8 @@ def moment_constant(c1: Numeric, c2: Numeric, digits: int = 8) -> MomentConstant
             f"moment_constant: found c1 = {c1}, c2 = {c2}, needed c2 <= {_LARGEST_C2} and "
             f"c1²c2 <= {_LARGEST_PRODUCT}; beyond, log C is about c1²c2e^(c2−1)/2"
         )
+    if min(c1, c2) < _SMALLEST:
+        raise DomainError("moment_constant: found c1 or c2 below 1e-30, needed a larger one")
     digits = whole(digits, "moment_constant, digits", least=1)
     region, log_limit = Region(c1, c2), (c1 * c2) ** 2 / 2
     small = max(0, -2 * math.frexp(float(log_limit))[1])  # log G is then lost in G − 1 otherwise

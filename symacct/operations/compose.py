@@ -108,10 +108,12 @@ def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0
     elif isinstance(part, Mapping):
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
-    else:
+    elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
         sizes.check("depth", depth, "Compose, lists in lists")
         for one in doors.listed(part, "Compose", "[Gaussian(5), Laplace(2)]"):
             _count(counts, one, times, depth + 1)
+    else:
+        raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
     sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 

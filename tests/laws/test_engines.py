@@ -6,7 +6,7 @@ import flint
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, Laplace, PoissonSubsample, theorems
@@ -21,6 +21,9 @@ from tests.support import (
     overlap,
     whole_orders,
 )
+
+#: Where mpmath integrates, a third of the examples: in the soak twenty of each.
+few = settings(max_examples=settings.default.max_examples // 3)
 
 EVERY = {
     **LEAVES,
@@ -39,6 +42,7 @@ def orders(data, node):
 
 
 @pytest.mark.parametrize("kind", EVERY)
+@few
 @given(data=st.data())
 def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
     node = data.draw(EVERY[kind])
@@ -54,6 +58,7 @@ def test_balls_and_mpmath_agree_in_all_digits_asked(kind, data):
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda t: t.name)
+@few
 @given(data=st.data())
 def test_balls_and_mpmath_agree_on_every_theorem(theorem, data):
     kind = data.draw(st.sampled_from(theorem.operation))

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from symacct.verify import verify
+from symacct.verify import session, verify
 from symacct.verify.questions import Extent
+from symacct.verify.truth import Oracle
 from tests.verify.defects import CAUGHT, CORRECT, DEFECTS, SAFE, planted
 
 SMALL = Extent(
@@ -21,8 +22,12 @@ SMALL = Extent(
 )
 
 
+ORACLE = Oracle()  # the same questions are asked of every one: their truths are found once
+
+
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_caught(name, tmp_path):
+def test_a_planted_defect_is_caught(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "Oracle", lambda: ORACLE)
     program = tmp_path / "accountant.py"
     program.write_text(planted(name), encoding="utf-8")
     report = verify([sys.executable, str(program)], SMALL)
