@@ -109,8 +109,11 @@ class Accountant:
         with self._lock:
             outermost, self._here.asking = not hasattr(self._here, "asking"), True
             try:
-                with contextlib.nullcontext() if self._disk is None else self._on(self._disk):
+                if self._disk is None:
                     yield
+                else:
+                    with self._on(self._disk):
+                        yield
             finally:
                 if outermost:
                     del self._here.asking

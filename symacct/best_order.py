@@ -31,9 +31,10 @@ from symacct.errors import (
 )
 from symacct.evaluation import Evaluation, NodeCurve, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
+from symacct.forking import cached_property
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta
-from symacct.steering import Steering, steering
+from symacct.steering import Steering, is_steered
 
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
@@ -101,7 +102,12 @@ class BestOrder:
         return self._objective_of(self._steering_curve())
 
     def _steering_curve(self) -> NodeCurve:
-        return steering(self.evaluation(), self.question.m).curve(self.question.m)
+        proved = self.evaluation()
+        return (Steering(proved) if self._is_steered else proved).curve(self.question.m)
+
+    @cached_property
+    def _is_steered(self) -> bool:
+        return is_steered(self.question.m, self.question.by)
 
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
         key = BALL.bits, isinstance(curve.evaluation, Steering)

@@ -86,6 +86,8 @@ def order(value: Numeric) -> Order:
 
 def is_infinite(value: object) -> bool:
     """Is this +∞, in any of the forms a user writes it?"""
+    if isinstance(value, int | Fraction):
+        return False
     if isinstance(value, str):
         return value.strip().lower() in _INFINITE_TEXT
     if isinstance(value, sympy.Basic):

@@ -12,10 +12,10 @@ import sympy
 
 from symacct import sizes
 from symacct.bounded import replaced
-from symacct.claims import Claim
+from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, OrderArray, exact
-from symacct.forking import new_lock
+from symacct.forking import cached_property, new_lock
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.enclosure import Enclosure, Guarantee
@@ -102,7 +102,7 @@ class Node:
 
         return from_json, (self.to_json(),)
 
-    @property
+    @cached_property
     def children(self) -> tuple[Node, ...]:
         """The nodes this one was made of."""
         return tuple(value for value in self.fields().values() if isinstance(value, Node))
@@ -110,7 +110,7 @@ class Node:
     @property
     def convex(self) -> bool:
         """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
-        return self.claim.kind.value == "exact"
+        return self.claim.kind is Kind.EXACT
 
     def fields(self) -> dict[str, Any]:
         """The constructor's arguments, in order, in their exact form."""

@@ -33,8 +33,9 @@ class Remembered(dict[Any, Any]):
     def forget(self, limit: int) -> None:
         """Keep at most `limit` values, the youngest."""
         if 2 * len(self) <= limit:
-            for key in list(islice(self.older, max(0, len(self) + len(self.older) - limit))):
-                del self.older[key]
+            if len(self) + len(self.older) > limit:
+                for key in list(islice(self.older, len(self) + len(self.older) - limit)):
+                    del self.older[key]
             return
         first = max(0, len(self) - limit)
         self.older = dict(islice(self.items(), first, None))

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from flint import arb, ctx, fmpq
 
+from symacct.arithmetic.ball import rational
+
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
@@ -159,7 +161,7 @@ def _fitted(
         bottom = square.sqrt() if square > 0 else None
     else:
         bottom = (x + y - first / a) / 2
-    return None if bottom is None or not bottom.is_finite() else 1 + _fraction(bottom.mid())
+    return None if bottom is None or not bottom.is_finite() else 1 + rational(bottom)
 
 
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
@@ -210,7 +212,7 @@ def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
 
 def nearest(x: arb) -> int:
     """The whole number next to the midpoint."""
-    return round(_fraction(x.mid()))
+    return round(rational(x))
 
 
 def below(a: arb, b: arb) -> bool:
@@ -227,11 +229,6 @@ def _middle(x: arb) -> arb:
 
 def _exact(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator)).mid()
-
-
-def _fraction(x: arb) -> Fraction:
-    mantissa, power = x.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)
 
 
 def _grid(width: Fraction) -> Fraction:

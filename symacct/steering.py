@@ -21,9 +21,8 @@ class Steering(Evaluation):
         return theorem.steer or theorem.bound
 
 
-def steering(proved: Evaluation, node: Node) -> Evaluation:
-    """The evaluation to compare orders by: the proved one where no theorem offers another."""
-    asked = theory.theorems() if proved.by is None else [theory.named(proved.by)]
+def is_steered(node: Node, by: str | None) -> bool:
+    """Does a theorem about something in the node offer a formula to compare orders by?"""
+    asked = theory.theorems() if by is None else [theory.named(by)]
     offer = [theorem for theorem in asked if theorem.steer is not None]
-    about = any(theory.is_about(theorem, below) for theorem in offer for below in node.walk())
-    return Steering(proved) if about else proved
+    return any(theory.is_about(theorem, below) for below in node.walk() for theorem in offer)

@@ -100,6 +100,12 @@ class BallArithmetic(PlainGaps):
 BALL = BallArithmetic()
 
 
+def rational(x: arb) -> Fraction:
+    """The midpoint of a finite ball, which is a binary fraction."""
+    found = x.mid().fmpq()
+    return Fraction(int(found.p), int(found.q))
+
+
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
     """Whether a constant satisfies a condition, by balls of growing precision; None if undecided.
 

@@ -20,7 +20,7 @@ _REMEDIES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Conversion:
     """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
 
@@ -45,7 +45,7 @@ class Conversion:
         check_status(f"conversion {self.name}", self.status)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WholeProfile:
     """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides."""
 

@@ -24,7 +24,7 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import Integral
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
@@ -283,8 +283,7 @@ def _(ctx: MpmathArithmetic, overlap: Overlap) -> Number:
         value = _largest(BALL, overlap)
         if not value.is_finite():
             return ctx.number(INFINITY)
-        mantissa, power = value.mid().man_exp()
-        return ctx.number(Fraction(int(mantissa)) * Fraction(2) ** int(power))
+        return ctx.number(rational(value))
 
 
 @_largest.register

@@ -14,6 +14,7 @@ from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, exact
 from symacct.expr import Node, as_node
+from symacct.forking import cached_property
 from symacct.operations.operation import Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
@@ -51,7 +52,7 @@ class Compose(Operation):
         # The order of the parts is none of the key's.
         return cls._interned(frozenset(counts.items()), terms=MappingProxyType(counts))
 
-    @property
+    @cached_property
     def children(self) -> tuple[Node, ...]:
         return tuple(self.terms)
 

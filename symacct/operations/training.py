@@ -19,9 +19,6 @@ _SAMPLINGS = {
     "poisson": (PoissonSubsample, 1),
     "without_replacement": (SubsampleWithoutReplacement, 2),
 }
-    "poisson": (PoissonSubsample, 1),
-    "without_replacement": (SubsampleWithoutReplacement, 2),
-}
 
 
 def dp_sgd(

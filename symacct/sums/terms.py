@@ -33,6 +33,10 @@ class SummedCurve(Protocol):
         """The same over a run of orders in balls; None where exponentials do not make it up."""
 
 
+def _itself(l: Number, excess: Number) -> Number:
+    return excess
+
+
 @dataclass(frozen=True)
 class Terms:
     """t_l = form(l, e^{K_l} − 1), K_l = (l−1)ε(l) >= 0, with 0 <= t_l <= factor·e^{K_l}.
@@ -41,7 +45,7 @@ class Terms:
     """
 
     eps: SummedCurve
-    form: Callable[[Number, Number], Number] = lambda l, excess: excess
+    form: Callable[[Number, Number], Number] = _itself
     factor: int = 1
     shift: int | None = 1
 
@@ -51,7 +55,7 @@ class Terms:
         return self.eps.excesses()
 
     def __call__(self, l: Number) -> Number:
-        return self.form(l, self.excess(l))
+        return self.excess(l) if self.form is _itself else self.form(l, self.excess(l))
 
     def at(self, l: int, log_moment: arb) -> Number:
         """The term where K_l is known."""

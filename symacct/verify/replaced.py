@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.ball import BALL, precision, rational
 from symacct.verify.protocol import Ask, Part
 
 _BITS = 80
@@ -54,7 +54,7 @@ def _one_run(sigma: Fraction, gamma: Fraction, alpha: Fraction) -> Fraction:
         if not total > 1:
             return Fraction(0)
         low = (total.log() / (order - 1)).lower()
-        return _fraction(low) if low > 0 else Fraction(0)
+        return rational(low) if low > 0 else Fraction(0)
 
 
 def _cells(
@@ -75,8 +75,3 @@ def _cells(
         ]
 
     return list(zip(masses(arb(0)), masses(shift), masses(-shift), strict=True))
-
-
-def _fraction(x: arb) -> Fraction:
-    mantissa, power = x.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(power)

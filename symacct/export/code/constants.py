@@ -14,7 +14,7 @@ from flint import arb
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import precision, rational
 from symacct.errors import PrecisionError
 from symacct.exact import text
 from symacct.export.code.ir import Expr, Num, Op, Var, is_constant
@@ -106,8 +106,7 @@ def rounded(e: Expr) -> float:
 
 
 def _float(x: arb) -> float:
-    mantissa, exponent = x.man_exp()
-    return nearest(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
+    return nearest(rational(x))
 
 
 def certain(e: Expr) -> arb:

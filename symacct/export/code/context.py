@@ -12,7 +12,7 @@ import sympy
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, exact
@@ -280,10 +280,7 @@ class DigitsArithmetic(CodeArithmetic):
 
 def middle(ball: arb) -> Fraction | float:
     """The midpoint of a narrow ball, exactly."""
-    if not ball.is_finite():
-        return INFINITY
-    mantissa, exponent = ball.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return rational(ball) if ball.is_finite() else INFINITY
 
 
 def _legendre() -> tuple[list[Traced], list[Traced]]:
