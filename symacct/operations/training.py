@@ -40,7 +40,7 @@ def dp_sgd(
 
     >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
     >>> step
-    3516 * PoissonSubsample(Gaussian('11/10'), '8/1875')
+    3516*PoissonSubsample(Gaussian('11/10'), '8/1875')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     if batch > records:
