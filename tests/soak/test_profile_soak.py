@@ -21,7 +21,7 @@ from symacct.errors import LimitError, PrecisionError
 from symacct.sizes import limits
 from symacct.verify.bounds import ends
 
-BLOCKS, CASES = 40, 100
+BLOCKS, CASES = 200, 10
 TINY = Fraction(1, 10**12)
 
 
