@@ -35,7 +35,7 @@ def listed(value: object, name: str, example: str, limit: str = "points") -> lis
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
             found = list(islice(value, getattr(sizes.current(), limit) + 1))
-            sizes.check(limit, len(found), f"{name}, entries")
+            sizes.check(limit, len(found), f"{name}, {limit} or entries")
             return found
     raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
 
