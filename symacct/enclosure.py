@@ -118,6 +118,8 @@ class Bound(Enclosure):
 
 def bound(x: Enclosure, kind: Kind) -> Bound:
     """The same number as a Bound of this kind."""
+    if isinstance(x, Bound) and x.claim.kind is kind:
+        return x
     known = {one.name: getattr(x, one.name) for one in fields(x)}
     return Bound(**{**known, "claim": replace(x.claim, kind=kind)})
 

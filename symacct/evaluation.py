@@ -157,9 +157,9 @@ class NodeCurve:
         mechanism = self.node
         if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
             return None
-        asked = self.using(EXPONENTIALS).remember("excess")
 
         def over(orders: range) -> ExponentialSum | None:
+            asked = self.using(EXPONENTIALS).remember("excess")
             asked.update(dict.fromkeys(orders))  # the formula is evaluated at each of them
             return over_run(mechanism.excess, orders)
 
