@@ -25,5 +25,9 @@ def steering(proved: Evaluation, node: Node) -> Evaluation:
     """The evaluation to compare orders by: the proved one where no theorem offers another."""
     asked = theory.theorems() if proved.by is None else [theory.named(proved.by)]
     offer = [theorem for theorem in asked if theorem.steer is not None]
-    about = any(theory.is_about(theorem, below) for theorem in offer for below in node.walk())
+    about = any(_speaks_of(theorem, below) for theorem in offer for below in node.walk())
     return Steering(proved) if about else proved
+
+
+def _speaks_of(theorem: Theorem, node: Node) -> bool:
+    return theory.is_about(theorem, node) and theorem.applies(node) is None

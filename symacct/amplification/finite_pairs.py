@@ -129,7 +129,7 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     if gamma == 0 or gamma == 1:
         return eps(alpha) if gamma == 1 else ctx.number(0)
     pair = pair_of(eps)
-    if alpha == INFINITY and pair.masses is None:
+    if isinstance(alpha, float) and alpha == INFINITY and pair.masses is None:
         # The largest log-ratio of a mixture is that of the pair; its smallest is nearer to 0.
         return ctx.log1p(ctx.number(gamma) * ctx.expm1(eps(INFINITY)))
     if pair.masses is None and has_closed_form(pair.P, pair.Q):

@@ -33,7 +33,7 @@ QUESTIONS = [
     lambda a: a.rdp(NODE, 9, by="ZW19-T6", digits=31),
     lambda a: a.lower_bound(NODE, 9),
     lambda a: a.rdp(NODE, "17/2"),
-    lambda a: a.rdp(NODE, "17/2", by="WBK19-C10"),
+    lambda a: a.rdp(NODE, "17/2", by="BLOG-C24"),
     lambda a: a.rdp(NODE, 1),
     lambda a: a.rdp(NODE, "inf"),
     lambda a: a.cgf(NODE, 8),

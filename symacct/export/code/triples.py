@@ -38,7 +38,7 @@ def pure_fixed_size(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem
     return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
 
 
-@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
+@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
 def no_code(ctx: Any, eps: Any, alpha: Any, node: Node, theorem: Theorem) -> Traced:
     """Which triangle is the worst is proved by balls, order by order."""
     raise UntraceableError(
