@@ -39,6 +39,7 @@ from symacct.steering import Steering, is_steered
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
+_STEERED = 24  # bits of an order that is found by what steers
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 
 
@@ -107,6 +108,7 @@ class BestOrder:
 
     @cached_property
     def _is_steered(self) -> bool:
+        """Are orders compared by something else than the curve?"""
         return is_steered(self.question.m, self.question.by)
 
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
@@ -316,8 +318,13 @@ class BestOrder:
         """The best real order next to a whole one; proved optimal where the CGF is convex."""
         with precision(self.search_bits):
             places = search.places(self.steering(), whole)
-            convex = self._convex_at(places[1] + (places[2] - places[1]) / 2)
-            smooth = convex and all(self.objective()(alpha).is_finite() for alpha in places)
+            # What steers in the place of the curve has one valley where the curve has.
+            convex = self._is_steered or self._convex_at((places[1] + places[2]) / 2)
+            smooth = (
+                not self._is_steered
+                and convex
+                and all(self.objective()(alpha).is_finite() for alpha in places)
+            )
         width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
@@ -337,12 +344,16 @@ class BestOrder:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 
+    def _is_finite_at(self, orders: Iterable[Fraction]) -> bool:
+        return all(self.objective()(alpha).is_finite() for alpha in orders)
+
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
     ) -> Fraction:
         """The best order between three by what steers; smooth if not the curve itself."""
         f = self.steering()
-        if f is not self.objective() and all(f(alpha).is_finite() for alpha in places):
+        if self._is_steered and all(f(alpha).is_finite() for alpha in places):
+            width = max(width, (places[1] - places[0]) / 2**_STEERED)
             return search.real_valley(f, places, width, self.question.asks_epsilon)
         return self._best_in_segments(f, places, one_valley=convex)
 

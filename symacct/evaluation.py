@@ -12,7 +12,13 @@ import numpy as np
 import sympy
 
 from symacct import theory
-from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic import (
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    MpmathArithmetic,
+    Number,
+)
 from symacct.arithmetic.float64 import LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind
@@ -20,6 +26,7 @@ from symacct.errors import (
     AdjacencyError,
     AssumptionError,
     DomainError,
+    LimitError,
     OrderError,
     PrecisionError,
     SoundnessError,
@@ -28,7 +35,7 @@ from symacct.errors import (
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mechanism import Mechanism, one_by_one
 from symacct.operations.subsample import Sampling
 from symacct.remembering import Key
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
@@ -36,6 +43,7 @@ from symacct.theory import Bound, Theorem
 
 Table = dict[Any, Any]
 _Item = TypeVar("_Item", bound=Hashable)
+NUMBERS = (BallArithmetic, MpmathArithmetic, Float64Arithmetic)  # what decides by values
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -173,6 +181,10 @@ class NodeCurve:
         """What is claimed of ε(α)."""
         raise NotImplementedError
 
+    def claim_throughout(self, alpha: Order) -> Claim:
+        """What is claimed of ε at every order of the kind of α."""
+        return self.claim(alpha)
+
     def _array(self, alpha: np.ndarray) -> LogNumber:
         """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
         whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
@@ -230,6 +242,8 @@ class OperationCurve(NodeCurve):
     def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
         super().__init__(evaluation, node, values)
         self._theorems: dict[str | float, list[Theorem]] = {}
+        #: The theorems that answered before any other was asked.
+        self._alone: dict[Order, Theorem] = {}
         self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
         self._parameters: dict[str, Any] | None = None
         self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
@@ -249,6 +263,8 @@ class OperationCurve(NodeCurve):
                 found = theory.pinned(by, self.node, alpha)
             else:
                 found = theory.bounding(self.node, alpha, self.evaluation.goal)
+                if not isinstance(self.evaluation.ctx, NUMBERS):
+                    found = theory.answering_always(found)
             self._theorems[key] = found
         return self._theorems[key]
 
@@ -256,24 +272,46 @@ class OperationCurve(NodeCurve):
         if self._rate == 1 and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
-        values = [value for _, value in self._values(alpha)]
+        found = self._values(alpha)
+        values = [value for _, value in found]
         if len(values) == 1:
+            if not isinstance(alpha, np.ndarray):
+                self._alone[alpha] = found[0][0]
             return values[0]
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
         return best(*values)
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
-        """What each theorem gives; one that cannot be computed is left out where another can."""
+        """What each theorem gives; one that cannot be computed is left out where another can.
+
+        Where a tight one answers, the others need not.
+        """
         values, error = [], None
         for theorem in self.theorems(alpha):
             try:
-                values.append((theorem, self.value_by(theorem, alpha)))
-            except PrecisionError as failed:
+                values.append((theorem, self._value_or_none(theorem, alpha)))
+            except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
+            else:
+                if theorem.tight and not isinstance(alpha, np.ndarray):
+                    break
         if error is not None and not values:
             raise error
         return values
+
+    def _value_or_none(self, theorem: Theorem, alpha: Order) -> Number:
+        """The bound of one theorem; over an array ∞ at the orders where it says nothing."""
+        if not theorem.partial or not isinstance(alpha, np.ndarray):
+            return self.value_by(theorem, alpha)
+
+        def each(one: Order) -> Number:
+            try:
+                return self.value_by(theorem, one)
+            except (PrecisionError, LimitError, OrderError):
+                return self.evaluation.ctx.number(INFINITY)
+
+        return one_by_one(self.evaluation.ctx, each)(alpha)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α; what is certain of sampling needs no formula.
@@ -313,6 +351,8 @@ class OperationCurve(NodeCurve):
         if len(theorems) == 1:
             return theorems[0]
         answer = self(alpha)
+        if alpha in self._alone:
+            return self._alone[alpha]
         return min(self._values(alpha), key=lambda pair: _distance(pair[1], answer))[0]
 
     def claim(self, alpha: Order) -> Claim:
@@ -346,8 +386,19 @@ class OperationCurve(NodeCurve):
         return [(self.evaluation.curve(child), read) for child in self.node.children]
 
     def _claim(self, alpha: Order) -> Claim:
-        theorem = self.best(alpha)
-        premises = [curve.claim(at) for curve, at in self._claimed_of(theorem, alpha)]
+        return self._claim_by(self.best(alpha), alpha)
+
+    def claim_throughout(self, alpha: Order) -> Claim:
+        theorems = self.theorems(alpha)
+        if not any(theorem.partial for theorem in theorems):
+            return self.claim(alpha)
+        return self._claim_by(theory.answering_always(theorems)[0], alpha)
+
+    def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
+        premises = [
+            curve.claim(at) if at == alpha else curve.claim_throughout(at)
+            for curve, at in self._claimed_of(theorem, alpha)
+        ]
         claim = theorem.infer(self.node, premises)
         return replace(
             claim,

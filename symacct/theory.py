@@ -92,6 +92,8 @@ class Theorem:
     steer: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
+    #: May say nothing at an order, and has no formula: the others answer there.
+    partial: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
     #: What `by=` may set, each with the value it has where it is not set.
@@ -276,7 +278,8 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
 def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that give the default answer: a tight one alone, else all whose best counts.
 
-    `goal` is UPPER or LOWER. Raises OrderError or SoundnessError where there is none.
+    First those that may say nothing, the tight one of them before all. `goal` is UPPER or LOWER.
+    Raises OrderError or SoundnessError where there is none.
     """
     key = (order_class(alpha), goal, _revision)
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
@@ -296,8 +299,15 @@ def _find_bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Th
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
     # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in found if t.tight), key=lambda t: not t.orders.whole)
-    return tight[:1] or found
+    tight = sorted((t for t in found if t.tight), key=lambda t: (t.partial, not t.orders.whole))
+    if tight and not tight[0].partial:
+        return tight[:1]
+    return sorted(found, key=lambda t: (not t.partial, not t.tight))
+
+
+def answering_always(theorems: list[Theorem]) -> list[Theorem]:
+    """Those of the theorems that give a value at every order; all where none does."""
+    return [t for t in theorems if not t.partial] or theorems
 
 
 def pinned(by: str, node: Node, alpha: Order | np.ndarray) -> list[Theorem]:

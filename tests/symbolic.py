@@ -86,7 +86,7 @@ REGIMES = {
     "BDRS18-T11": {A: ("1/200", "1/100"), B: (900, 999), Q: ("1/200", "1/100")},
 }
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
-NEED_NUMBERS = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER"}
+NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
 
 

@@ -9,6 +9,8 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath.ctx_mp import MPContext
+from numpy.polynomial.hermite_e import hermegauss
 
 from symacct import (
     Accountant,
@@ -20,7 +22,10 @@ from symacct import (
     Gaussian,
     Kind,
     Laplace,
+    LimitError,
+    OrderError,
     PoissonSubsample,
+    PrecisionError,
     PureDP,
     RandomizedResponse,
     ScalarGaussian,
@@ -31,6 +36,11 @@ from symacct import (
     softmax_bounds,
 )
 from symacct.amplification.triples import gaussian
+from symacct.arithmetic.ball import precision
+from symacct.claims import INTEGER_ORDERS
+from symacct.evaluation import OperationCurve
+from symacct.integrals import triangles as triangles_of_sampling
+from symacct.integrals.triangles import Triangles, slope
 from symacct.interop.opacus import to_opacus_history
 from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
@@ -66,6 +76,7 @@ def test_the_worst_triples_of_gaussian_noise_to_twenty_digits(setting):
     worst = max(COLLINEAR[setting], EQUILATERAL[setting], key=Fraction)
     for by in ("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER"):
         assert decimal_overlaps(fixed.rdp(alpha, by=by, digits=DIGITS), worst, 22)
+    assert fixed.rdp(alpha, by="TRIPLE-GAUSSIAN").claim.kind is Kind.EXACT
     line = SubsampleWithoutReplacement(ScalarGaussian(sigma), gamma).rdp(alpha, digits=DIGITS)
     assert line.claim.kind is Kind.EXACT
     assert decimal_overlaps(line, COLLINEAR[setting], 22)
@@ -98,9 +109,6 @@ def test_600_000_runs(node, delta, epsilon):
 )
 def test_the_maximum_need_not_be_at_an_end(setting, best_inside, ends):
     """B = δ²/2 and 5δ²/6; σ² is 2 and 1/3 to seven digits here."""
-    from symacct.arithmetic.ball import precision
-    from symacct.integrals.triangles import Triangles, largest_end
-
     alpha, gamma, sigma = setting
     gamma = Fraction(gamma)
     triangles = Triangles(Fraction(alpha), gamma, 1 / Fraction(sigma))
@@ -112,10 +120,6 @@ def test_the_maximum_need_not_be_at_an_end(setting, best_inside, ends):
     assert inside > max(low, high)
     for found, stated in zip((low, inside, high), (ends[0], best_inside, ends[1]), strict=True):
         assert found == pytest.approx(float(stated), rel=2e-3)
-    if alpha == 50:
-        with precision(53):
-            _, raised = largest_end(triangles)
-        assert raised * max(low, high) >= inside - max(low, high)
 
 
 # --- random triples
@@ -310,15 +314,116 @@ def test_one_triangle_is_above_all(setting):
 def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_few_orders(monkeypatch):
     """0.84083608317476 by an independent two-dimensional rule over real orders."""
     decided = []
-    largest = gaussian.largest_end
-    monkeypatch.setattr(gaussian, "largest_end", lambda t: decided.append(t) or largest(t))
-    gaussian._decided.cache_clear()
+    worst = gaussian.worst_ends
+    monkeypatch.setattr(gaussian, "worst_ends", lambda t: decided.append(t) or worst(t))
+    gaussian._worst_ends.cache_clear()
     node = 600_000 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
     guarantee = Accountant().epsilon(node, "1e-8", by="TRIPLE-GAUSSIAN", digits=12)
     assert decimal_overlaps(guarantee.epsilon, "0.84083608317476", 12)
+    assert guarantee.claim.kind is Kind.EXACT
     assert abs(guarantee.alpha - Fraction("35.65")) < Fraction("0.01")
     assert not guarantee.optimal
     assert 1 <= len(decided) <= 2
+
+
+def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):
+    """Where it answers, being tight, no other is asked; where not, and in formulas, the others."""
+    asked = []
+    value_by = OperationCurve.value_by
+
+    def counted(curve, theorem, alpha):
+        asked.append(theorem.name)
+        return value_by(curve, theorem, alpha)
+
+    def at_even_orders(ctx, eps, alpha, gamma):
+        """ε′(α) = γ² ε(α)/1000"""
+        if alpha % 2:
+            raise {3: OrderError, 5: PrecisionError, 7: LimitError}[alpha]("nothing here")
+        return gamma**2 * eps(alpha) / 1000
+
+    node = SubsampleWithoutReplacement(Gaussian(7), "1/300")
+    other = {alpha: node.rdp(alpha) for alpha in (3, 5, 7)}
+    by_formula = node.formula()
+    monkeypatch.setattr(OperationCurve, "value_by", counted)
+    try:
+        theorem(
+            "TEST-EVEN",
+            operation=SubsampleWithoutReplacement,
+            kind=Kind.EXACT,
+            source=named("TRIPLE-GAUSSIAN").source,
+            orders=INTEGER_ORDERS,
+            adjacency=named("TRIPLE-GAUSSIAN").adjacency,
+            status="proved",
+            applies=always,
+            monotone=True,
+            tight=True,
+            partial=True,
+        )(at_even_orders)
+        node.__dict__.pop("_claim", None)
+        even = Accountant().rdp(node, 4)
+        assert even.claim.kind is Kind.EXACT
+        assert even.claim.theorems[0] == "TEST-EVEN"
+        assert set(asked) == {"TEST-EVEN"}
+        for alpha, known in other.items():
+            found = Accountant().rdp(node, alpha)
+            assert (found.lower, found.claim) == (known.lower, known.claim)
+        several = Accountant(engine="float64").rdp(node, np.array([3.0, 4.0, 6.0, 7.0]))
+        alone = [Accountant(engine="float64").rdp(node, alpha).upper for alpha in (3, 4, 6, 7)]
+        assert several == pytest.approx([float(x) for x in alone], rel=1e-12)
+        assert node.formula() == by_formula
+        # A curve that is exact at some orders only is no premise for what needs it at all.
+        whole = Accountant().curve(node).claim_throughout(2)
+        assert whole.kind is Kind.UPPER
+    finally:
+        forget("TEST-EVEN")
+
+
+def test_near_the_jump_the_exact_theorem_stands_aside(monkeypatch):
+    """Inside [0, δ²] G − 1 is larger by 1.6 %: there is an upper bound, by another name."""
+    node = SubsampleWithoutReplacement(Gaussian("100000000/70710678"), "3.16e-6")
+    with monkeypatch.context() as patched:
+        patched.setattr(triangles_of_sampling, "_PIECES", 6)  # more prove no more, and take time
+        with pytest.raises(PrecisionError, match="-NEAR"):
+            node.rdp(50, by="TRIPLE-GAUSSIAN", digits=6)
+    found = node.rdp(50, by="TRIPLE-GAUSSIAN-NEAR", digits=6)
+    assert found.claim.kind is Kind.UPPER
+    inside = 0.740293 * 50 * 49 / 2 * 3.16e-6**2
+    assert inside / 1.0001 < 49 * float(found.upper) < 1.03 * inside
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "delta", "span"),
+    [
+        (8, "1/10", "1/2", ("1/8", "5/32")),
+        (Fraction(3, 2), "3/10", "1/20", ("1/1600", "1/400")),
+        (3, "9/10", "1/500", ("0", "1/1000000")),
+        (6, "1/1000", "1", ("7/8", "15/16")),
+    ],
+)
+def test_the_slope_along_b_is_enclosed(alpha, gamma, delta, span):
+    """Against central differences of G by the other rule's sum, in mpmath by Hermite's nodes."""
+    triangles = Triangles(Fraction(alpha), Fraction(gamma), Fraction(delta))
+    low, high = map(Fraction, span)
+    with precision(53):
+        enclosed = triangles.factor * slope(triangles, low, high)
+    mp = MPContext()
+    mp.dps = 40
+    gamma, alpha, d = (independent.number(mp, Fraction(x)) for x in (gamma, alpha, delta))
+    rule = [(mp.mpf(float(x)), mp.mpf(float(w))) for x, w in zip(*hermegauss(60), strict=True)]
+
+    def moment(square):
+        a, b = d - square / (2 * d), -square / (2 * d)
+        rise, total = mp.sqrt(d * d - a * a), mp.mpf(0)
+        for (z, v), (y, w) in itertools.product(rule, rule):
+            x = gamma * mp.exp(a * z + rise * y - d * d / 2) + 1 - gamma
+            other = gamma * mp.exp(b * z + rise * y - square / 2) + 1 - gamma
+            total += v * w * x**alpha * other ** (1 - alpha)
+        return total / (2 * mp.pi)
+
+    middle = independent.number(mp, (low + high) / 2)
+    step = independent.number(mp, (high - low) / 1000)
+    found = (moment(middle + step) - moment(middle - step)) / (2 * step)
+    assert enclosed.lower() < float(found) < enclosed.upper()
 
 
 def test_no_answer_rests_on_what_steers():

@@ -21,6 +21,7 @@ from symacct.sums.refine import ball, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _MOST_NODES = 500_000
+_FLOAT_BITS = 46
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
 _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
@@ -45,6 +46,18 @@ class Triple:
         """The same in float64, which steers."""
         alpha, gamma, a, b = map(float, (self.alpha, self.gamma, self.a, self.b))
         return Floats(alpha, gamma, a, b, self.height)
+
+    def log_excess_in_floats(self) -> float:
+        """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it."""
+        rule = plan(self, _FLOAT_BITS)
+        rows = list(rows_of(rule, Majorant.best(self, rule.log_tolerance)))
+        z = np.repeat([i for i, _, _ in rows], [last - first for _, first, last in rows])
+        y = np.concatenate([np.arange(first, last) for _, first, last in rows])
+        step, across = rule.steps
+        weight = math.log(step / math.sqrt(2 * math.pi))
+        if not self.on_a_line:
+            weight += math.log(across / math.sqrt(2 * math.pi))
+        return self.floats.log_block(z * step, y * across) + weight
 
     @property
     def height(self) -> float:
@@ -97,10 +110,11 @@ class Floats:
         y = _steps(-reach, self.alpha * self.r + reach, step) if self.r else np.zeros(1)
         total = -np.inf
         for rows in np.array_split(z, len(z) * len(y) // 2**17 + 1):
-            total = np.logaddexp(total, self._log_block(rows[:, None], y[None, :]))
+            total = np.logaddexp(total, self.log_block(rows[:, None], y[None, :]))
         return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
 
-    def _log_block(self, z: np.ndarray, y: np.ndarray) -> float:
+    def log_block(self, z: np.ndarray, y: np.ndarray) -> float:
+        """log Σ of the integrand over these nodes."""
         return float(np.logaddexp.reduce(self._log_terms(z, y).ravel()))
 
     def _log_terms(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:

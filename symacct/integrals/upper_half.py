@@ -15,15 +15,14 @@ from symacct import sizes
 from symacct.errors import PrecisionError
 from symacct.integrals.magnitude import LOG2, log_mixture
 from symacct.integrals.quadrature import integrate
-from symacct.integrals.steered import steered
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 _FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
 
 Psi = Callable[[acb, bool], acb]
 
 
-@steered("the expectation over L > 1")
+@steered_by_floats
 def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
     """The expectation over x ~ N(0, 1), L = e^{δx − δ²/2}; 0 < γ <= 1.
 
@@ -56,7 +55,7 @@ def gaussian_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction
     return to_relative_accuracy(evaluate)
 
 
-@steered("the expectation over L > 1")
+@steered_by_floats
 def laplace_upper_half(alpha: Fraction | None, gamma: Fraction, shift: Fraction) -> arb:
     """The expectation for L = e^{sy}, −1 <= y <= 1, of density (s/4) e^{−s(1+y)/2} inside and mass
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind
 from symacct.expr import Node
-from symacct.theory import bounding
+from symacct.theory import answering_always, bounding
 
 # An order of the kind that every theorem about an operation speaks of.
 _TYPICAL_ORDER = 2
@@ -44,7 +44,8 @@ class Operation(Node):
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER
-        claim = bounding(self, _TYPICAL_ORDER, goal)[0].infer(self, premises)
+        answering = answering_always(bounding(self, _TYPICAL_ORDER, goal))
+        claim = answering[0].infer(self, premises)
         adjacency = claim.adjacency
         if self.fixed_adjacency is not EITHER:
             adjacency = adjacency.meet(self.fixed_adjacency, type(self).__name__)

@@ -42,7 +42,7 @@ def pure_fixed_size(
     return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
 
 
-@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
+@form("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-LOWER", "TRIPLE-GAUSSIAN-UPPER")
 def no_code(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
