@@ -108,7 +108,7 @@ def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
 
 
 def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    """Where an entry is sorted: rationals by size, as Python writes no long ones; others as text."""
+    """Where an entry is sorted: rationals by size (Python writes no long ones), others as text."""
     return [(False, x) if isinstance(x, int | Fraction) else (True, str(x)) for x in entry]
 
 
