@@ -67,6 +67,12 @@ def test_the_closed_forms_hold_far_outside_the_floats(power):
     assert abs(tiny.upper * far * far / mpmath.mpf("1.5") - 1) < mpmath.mpf(10) ** -14
 
 
+def test_laws_of_numbers_that_python_does_not_write_are_sampled():
+    for p in (Fraction(1, 10**5000), 1 - Fraction(1, 10**5000)):
+        node = SubsampleWithoutReplacement(RandomizedResponse(p), "1/100")
+        assert extremes.is_ordered(node.rdp(5, digits=5))
+
+
 # --- the search looks at every order
 
 

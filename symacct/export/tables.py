@@ -117,7 +117,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str]
     <BLANKLINE>
     """
     as_node(m, "expression")
-    orders = tuple(map(order, doors.listed(alphas, "table, orders", "[2, 4, 8]", "outcomes")))
+    orders = tuple(map(order, doors.listed(alphas, "table", "[2, 4, 8]", "outcomes")))
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
     names = doors.listed(by, "table, by", "['ZW19-T5']")

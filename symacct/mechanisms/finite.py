@@ -106,7 +106,12 @@ class FiniteMechanism(Mechanism):
 
 def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
     """The lists in their order, each with its entries sorted and without those seen before."""
-    return tuple(dict.fromkeys(tuple(sorted(one, key=str)) for one in lists))
+    return tuple(dict.fromkeys(tuple(sorted(one, key=_place)) for one in lists))
+
+
+def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    """Where an entry is sorted: rationals by size (Python writes no long ones), others as text."""
+    return [(False, x) if isinstance(x, int | Fraction) else (True, str(x)) for x in entry]
 
 
 def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
