@@ -65,9 +65,14 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: {})
-        self._key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
+        self._key: Key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
+
+    @property
+    def states(self) -> bool:
+        """Is it by theorems that give a value at every order, as what is no number has to be?"""
+        return not isinstance(self.ctx, NUMBERS)
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
@@ -86,12 +91,16 @@ class Evaluation:
         if self.by is None:
             return self
         if self._default is None:
-            self._default = Evaluation(self.ctx, self.goal, None, self.memo)
+            self._default = self.alike(self.ctx, None)
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
         """The same in another arithmetic, or in balls at the precision now current."""
-        return Evaluation(ctx, self.goal, self.by, self.memo)
+        return self.alike(ctx, self.by)
+
+    def alike(self, ctx: Arithmetic, by: str | None) -> Evaluation:
+        """The same in this arithmetic by this pinned theorem."""
+        return Evaluation(ctx, self.goal, by, self.memo)
 
     def formula(self, theorem: Theorem) -> Bound:
         """By what a theorem is evaluated."""
@@ -262,9 +271,8 @@ class OperationCurve(NodeCurve):
             if by is not None and self._is_pinned:
                 found = theory.pinned(by, self.node, alpha)
             else:
-                found = theory.bounding(self.node, alpha, self.evaluation.goal)
-                if not isinstance(self.evaluation.ctx, NUMBERS):
-                    found = theory.answering_always(found)
+                bounding = theory.stating if self.evaluation.states else theory.bounding
+                found = bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
         return self._theorems[key]
 
@@ -358,7 +366,8 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         evaluation = self.evaluation
-        key = (theory.order_class(alpha), evaluation.goal, evaluation.by, theory.revision())
+        asked = evaluation.goal, evaluation.by, evaluation.states
+        key = (theory.order_class(alpha), *asked, theory.revision())
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)

@@ -284,12 +284,19 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
     key = (order_class(alpha), goal, _revision)
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal)
+        known[key] = _find_bounding(node, alpha, goal, _register.values())
     return known[key]
 
 
-def _find_bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    about = [t for t in _register.values() if t.default and is_about(t, node)]
+def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
+    """The same of the theorems that give a value at every order, which can be written down."""
+    return _find_bounding(node, alpha, goal, [t for t in _register.values() if not t.partial])
+
+
+def _find_bounding(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
+) -> list[Theorem]:
+    about = [t for t in among if t.default and is_about(t, node)]
     wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
     whole = covers(INTEGER_ORDERS, alpha)

@@ -91,7 +91,7 @@ class SubsampleWithoutReplacement(Sampling):
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
-    4.728116493e-8
+    4.121587968e-8
     """
 
     read_adjacency = REPLACE_ONE

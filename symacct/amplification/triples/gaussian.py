@@ -82,7 +82,7 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
 @theorem(
     "TRIPLE-GAUSSIAN",
     kind=Kind.EXACT,
-    default=False,
+    default=True,
     tight=True,
     steer=steered,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers; an end, B = 0 or B = δ², "
@@ -100,7 +100,7 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
 @theorem(
     "TRIPLE-GAUSSIAN-NEAR",
     kind=Kind.UPPER,
-    default=False,
+    default=True,
     steer=steered,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers",
     applies=in_numbers,

@@ -34,7 +34,7 @@ from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
-from symacct.theory import bounding
+from symacct.theory import stating
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
@@ -223,7 +223,7 @@ class _Problem:
         """Is the default answer the smallest of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
-        return any(len(bounding(node, self.alpha, goal)) > 1 for node in operations)
+        return any(len(stating(node, self.alpha, goal)) > 1 for node in operations)
 
 
 # --- what is asked
