@@ -15,7 +15,6 @@ from symacct import theory
 from symacct.arithmetic import (
     Arithmetic,
     BallArithmetic,
-    Float64Arithmetic,
     MpmathArithmetic,
     Number,
 )
@@ -43,7 +42,7 @@ from symacct.theory import Bound, Theorem
 
 Table = dict[Any, Any]
 _Item = TypeVar("_Item", bound=Hashable)
-NUMBERS = (BallArithmetic, MpmathArithmetic, Float64Arithmetic)  # what decides by values
+NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -71,7 +70,7 @@ class Evaluation:
 
     @property
     def states(self) -> bool:
-        """Is it by theorems that give a value at every order, as what is no number has to be?"""
+        """Is it by theorems that give a value at every order: in formulas, and in float64?"""
         return not isinstance(self.ctx, NUMBERS)
 
     def curve(self, node: Node) -> NodeCurve:

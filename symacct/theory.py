@@ -92,7 +92,7 @@ class Theorem:
     steer: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
-    #: May say nothing at an order, and has no formula: the others answer there.
+    #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
     partial: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
