@@ -57,7 +57,7 @@ class Accountant:
 
     `digits` is the default number of significant digits; `engine` is "ball" (certified),
     "mpmath" (independent, not certified) or "float64", which waits for no proof order by order, as
-    TRIPLE-GAUSSIAN takes, and then answers by a bound above. What is remembered is keyed by all that
+    TRIPLE-GAUSSIAN takes, and answers by a bound above. What is remembered is keyed by all that
     changes a value, so an answer never depends on what was asked before. `memo` names a file in
     which certified curve values are kept for other processes and other days; StorageError where
     it cannot be used.
