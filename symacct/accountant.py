@@ -41,6 +41,7 @@ from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.order_one import no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta
 from symacct.remembering import Key, Remembered
@@ -352,7 +353,9 @@ class Accountant:
         if isinstance(question.conversion, Conversion):
             by = question.by
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
-            return search.answer(orders)
+            found = search.answer(orders)
+            free = orders is None or isinstance(orders, str)
+            return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
         with precision(first_bits(digits)):
             known = self._profile(question.m)

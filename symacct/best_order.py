@@ -16,7 +16,7 @@ from symacct import doors, search, sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
-from symacct.conversion import proved
+from symacct.conversion import OrderOne, proved
 from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.enclosure import Guarantee, from_ball
 from symacct.errors import (
@@ -66,6 +66,8 @@ class BestOrder:
 
     def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         """The Guarantee over the orders given; no larger than by what the conversion improves."""
+        if isinstance(self.question.per_order, OrderOne):
+            return self._at_order_one(orders)
         other = self.question.per_order.improves_on
         if other is None or not (orders is None or isinstance(orders, str)):
             return self._over(orders)
@@ -76,6 +78,24 @@ class BestOrder:
         return min(
             found, self._at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper
         )
+
+    def _at_order_one(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        """The Guarantee of a conversion that reads the order 1 alone."""
+        if orders is not None:
+            raise DomainError(
+                f"orders: found some with the conversion {self.question.conversion.name!r}, which "
+                "reads the order 1 alone; leave out orders="
+            )
+        with precision(self.search_bits):
+            value = self.objective()(1)
+        if value == arb("inf"):
+            raise self._skipped or OrderError(
+                f"{echo(self.question.m)}: its order 1 says nothing at {self.question.given} = "
+                f"{echo(self.question.value)}, needed another conversion"
+            )
+        if not value < arb("inf"):
+            raise undecided(echo(self.question.m), self.digits)
+        return self._at(1, optimal=True)
 
     def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         if orders is None:
@@ -343,9 +363,6 @@ class BestOrder:
             if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self._at(INFINITY, optimal=False)
         return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
-
-    def _is_finite_at(self, orders: Iterable[Fraction]) -> bool:
-        return all(self.objective()(alpha).is_finite() for alpha in orders)
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
