@@ -31,7 +31,7 @@ from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
-from symacct.conversion.conversion import Conversion
+from symacct.conversion.conversion import Conversion, OrderOne
 from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
@@ -41,6 +41,7 @@ from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta
 from symacct.remembering import Key, Remembered
@@ -352,7 +353,11 @@ class Accountant:
         if isinstance(question.conversion, Conversion):
             by = question.by
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
-            return search.answer(orders)
+            if isinstance(question.conversion, OrderOne):
+                return at_order_one(search, orders)
+            found = search.answer(orders)
+            free = orders is None or isinstance(orders, str)
+            return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
         with precision(first_bits(digits)):
             known = self._profile(question.m)

@@ -143,7 +143,9 @@ class Guarantee:
     `kind` is that of the number asked: `upper` through a Rényi conversion, even of an exact curve,
     `exact` where it is the truth; `claim` is the curve's. `optimal` says that the enclosure is of
     the smallest value over all orders allowed; otherwise it is the value at `alpha`, which is a
-    sound guarantee all the same. Raises SoundnessError for a lower bound.
+    sound guarantee all the same. Where δ is near the total variation `alpha` is 1 and `conversion`
+    is "total-variation", whichever of the improved and the optimal one was asked.
+    Raises SoundnessError for a lower bound.
     """
 
     epsilon: Bound | Any  # the number asked; what was given is a Fraction
