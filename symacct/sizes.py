@@ -23,7 +23,7 @@ class Limits:
     hull: int = 2**12  # orders evaluated for the convex hull of a curve not known to be convex
     parameter_bits: int = 2**16  # size of a numerator or denominator
     formula_bits: int = 2**11  # of a parameter in a formula of sums, which SymPy sorts as text
-    written_bits: int = 2**16  # of a number that a formula works out at an order
+    written_bits: int = 2**13  # of a number that a formula works out at an order
     root_bits: int = 2**10  # what stands under the roots of one product: it is factored
     terms: int = 64  # arguments of Min or Max, which are compared with each other
     text_bytes: int = 2**22  # length of a text or JSON document
@@ -38,7 +38,7 @@ class Limits:
 
 #: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;
 #: Python writes no integer of more than 4,300 digits.
-CEILINGS = {"depth": 64, "formula_bits": 2**12, "written_bits": 2**18}
+CEILINGS = {"depth": 64, "formula_bits": 2**12, "written_bits": 14_000}
 
 _limits: ContextVar[Limits] = ContextVar("symacct_limits", default=Limits())  # noqa: B039  # frozen
 

@@ -66,7 +66,7 @@ OPERATIONS = {
     "itself": lambda m: m,
     "Compose": lambda m: Compose({m: 3, Laplace(2): 1}),
     "Convexify": lambda m: Convexify(m, 8),
-    "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 4),
     "PostProcess": PostProcess,
     "Scale": lambda m: Scale(m, "1/3"),
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
