@@ -26,9 +26,9 @@ def is_noise(node: Node) -> str | None:
 
 
 def is_short(node: Node) -> str | None:
-    """So few records that the curve can be read once for each."""
-    size = node.size  # type: ignore[attr-defined]
-    return None if size <= _LONGEST_CHAIN else f"needed size <= {_LONGEST_CHAIN}, got {size}"
+    """So few records, of all groups below as well, that a curve can be read once for each."""
+    group = node.mechanism.claim.adjacency.group * node.size  # type: ignore[attr-defined]
+    return None if group <= _LONGEST_CHAIN else f"needed size <= {_LONGEST_CHAIN}, got {group}"
 
 
 @theorem(
