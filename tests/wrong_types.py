@@ -145,7 +145,8 @@ def accountant_calls():
 GOOD = {
     "laws": [["1/2", "1/2"], ["1/3", "2/3"]],
     "sigma": 5, "sensitivity": 1, "b": 2, "p": "1/3", "epsilon": 1, "adjacency": "either",
-    "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "max_order": 4,
+    "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "size": 2,
+    "max_order": 4,
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
     "mean": 0, "scale": 1, "variance": 1, "start": 1, "low": 0, "high": 1,
