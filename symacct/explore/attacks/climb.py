@@ -100,8 +100,6 @@ def climb(ruler: Ruler, rng: np.random.Generator, rounds: int) -> tuple[Found | 
             points = parents + step * moved * rng.normal(size=parents.shape)
         scores = ruler(_decoded(scheme, sizes, points))
         tried += len(points)
-        if not generation and not np.isfinite(scores).any():
-            ruler.floor = _FLOORS[0]  # none of a few is so large
         pool, pool_scores = np.vstack([best, points]), np.concatenate([best_scores, scores])
         order = np.argsort(-pool_scores, kind="stable")[:_KEPT]
         best, best_scores = pool[order], pool_scores[order]
