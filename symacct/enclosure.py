@@ -197,7 +197,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         return (
-            f"({_plain(self.epsilon)}, {_plain(self.delta)})-DP at order "
+            f"({shown(self.epsilon)}, {shown(self.delta)})-DP at order "
             f"{rounding.order_text(self.alpha)} by the {self.conversion} conversion"
         )
 
@@ -294,8 +294,9 @@ def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -
     return yes
 
 
-def _plain(x: Bound | Fraction) -> str:
-    return x.rounded(_SHOWN_DIGITS) if isinstance(x, Enclosure) else rounding.given(x)
+def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
+    """A number asked to a few digits on its safe side, or a number given."""
+    return x.rounded(digits) if isinstance(x, Enclosure) else rounding.given(x)
 
 
 def _full(x: object) -> str:
