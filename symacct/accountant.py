@@ -31,7 +31,7 @@ from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
-from symacct.conversion.conversion import Conversion
+from symacct.conversion.conversion import Conversion, OrderOne
 from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
@@ -41,6 +41,7 @@ from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta
 from symacct.remembering import Key, Remembered
@@ -275,9 +276,7 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
         converter = proved_conversion(conversion)
-        given = nonnegative(delta, "delta")
-        if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
+        given = _given_delta(delta)
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="delta", value=given)
         return self._guarantee(asked, orders, digits)
 
@@ -292,25 +291,17 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
         converter = proved_conversion(conversion)
-        given = nonnegative(epsilon, "epsilon")
-        if not isinstance(given, Fraction):
-            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
+        given = _given_epsilon(epsilon)
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
         return self._guarantee(asked, orders, digits)
 
     def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
-        given = nonnegative(delta, "delta")
-        if not isinstance(given, Fraction) or given >= 1:
-            raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
-        return self._lower(m, True, given, digits)
+        return self._lower(m, True, _given_delta(delta), digits)
 
     def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
-        given = nonnegative(epsilon, "epsilon")
-        if not isinstance(given, Fraction):
-            raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
-        return self._lower(m, False, given, digits)
+        return self._lower(m, False, _given_epsilon(epsilon), digits)
 
     def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
         m = as_node(m, "lower_epsilon")
@@ -353,7 +344,11 @@ class Accountant:
         if isinstance(question.conversion, Conversion):
             by = question.by
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
-            return search.answer(orders)
+            if isinstance(question.conversion, OrderOne):
+                return at_order_one(search, orders)
+            found = search.answer(orders)
+            free = orders is None or isinstance(orders, str)
+            return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
         with precision(first_bits(digits)):
             known = self._profile(question.m)
@@ -413,6 +408,22 @@ def _refuse_symbols(m: Node, alpha: Order) -> None:
 def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
     low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _given_delta(delta: Numeric) -> Fraction:
+    """A δ in [0, 1)."""
+    given = nonnegative(delta, "delta")
+    if not isinstance(given, Fraction) or given >= 1:
+        raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
+    return given
+
+
+def _given_epsilon(epsilon: Numeric) -> Fraction:
+    """An ε >= 0."""
+    given = nonnegative(epsilon, "epsilon")
+    if not isinstance(given, Fraction):
+        raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
+    return given
 
 
 def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:

@@ -73,9 +73,7 @@ class BestOrder:
         near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
         self._start = near if near == INFINITY else int(near)
         found = self._over(orders)
-        return min(
-            found, self._at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper
-        )
+        return min(found, self.at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper)
 
     def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         if orders is None:
@@ -158,10 +156,10 @@ class BestOrder:
         with precision(self.search_bits):
             pure = self.at_infinity()
             if pure is not None and self._pure_suffices(pure):
-                return self._at(INFINITY, optimal=True)
+                return self.at(INFINITY, optimal=True)
             whole = self._whole_minimum(pure)
         if whole is None:
-            return self._at(INFINITY, optimal=bool(pure == 0))
+            return self.at(INFINITY, optimal=bool(pure == 0))
         return self._around(whole, pure)
 
     def _over_whole_orders(self) -> Guarantee:
@@ -171,7 +169,7 @@ class BestOrder:
             assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
             if not self.objective()(whole).is_finite():
                 raise self._infinite("whole order")
-        return self._at(whole, optimal=self._is_whole_optimum(whole))
+        return self.at(whole, optimal=self._is_whole_optimum(whole))
 
     def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
         given = doors.listed(orders, "orders", "[2, 4, 8], or 'integer'")
@@ -197,7 +195,7 @@ class BestOrder:
         answers = []
         for alpha in orders:
             try:
-                answers.append(self._at(alpha, optimal=True))
+                answers.append(self.at(alpha, optimal=True))
             except (PrecisionError, LimitError) as error:
                 self._skipped = self._skipped or error
         if not answers:
@@ -341,11 +339,8 @@ class BestOrder:
                 if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
             if pure is not None and self.question.asks_epsilon and not f(best) < pure:
-                return self._at(INFINITY, optimal=False)
-        return self._at(order(best), optimal=floor is not None, floor=floor, bits=bits)
-
-    def _is_finite_at(self, orders: Iterable[Fraction]) -> bool:
-        return all(self.objective()(alpha).is_finite() for alpha in orders)
+                return self.at(INFINITY, optimal=False)
+        return self.at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
@@ -393,9 +388,7 @@ class BestOrder:
 
     # --- the answer
 
-    def _at(
-        self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0
-    ) -> Guarantee:
+    def at(self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0) -> Guarantee:
         """The Guarantee at one order, to the digits asked; down to `floor` where it is proved.
 
         `bits` is a precision at which the curve is known there already.

@@ -82,7 +82,7 @@ class Adjacency:
             return Adjacency(Relation.REPLACE_ONE, min(add_remove.group // 2, replace_one.group))
         raise AdjacencyError(
             f"{what}: found add_remove and replace_one together, needed one neighbouring relation; "
-            "GroupPrivacy(m, 1) turns an add_remove curve into one that covers replace_one"
+            "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
         )
 
 
@@ -170,6 +170,18 @@ class Claim:
         return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
 
 
+def narrowed(claim: Claim, adjacency: Adjacency) -> Claim:
+    """The claim of the same curve, read for these pairs.
+
+    What is exact for groups is an upper bound for smaller ones. Raises SoundnessError for a lower
+    bound, which says nothing of them.
+    """
+    if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
+        return claim
+    what = f"a curve for {claim.adjacency}, read for {adjacency}"
+    return replace(claim, kind=combine([claim.kind, Kind.UPPER], what))
+
+
 #: A field that decides a claim, which its author states: nothing stands in for it.
 UNSTATED: Any = None
 
@@ -198,6 +210,14 @@ def infer(
     only exact premises will do. Adjacencies must meet, certificates are lost once for all.
     """
     premises = tuple(premises)
+    # A statement that leaves the relation open takes over what its premises are about.
+    spoken = [premise.adjacency for premise in premises]
+    if stated.adjacency.relation is not Relation.EITHER or not spoken:
+        spoken.append(stated.adjacency)
+    adjacency = spoken[0]
+    for other in spoken[1:]:
+        adjacency = adjacency.meet(other, what)
+    premises = tuple(narrowed(premise, adjacency) for premise in premises)
     kinds = [stated.kind, *(p.kind for p in premises)]
     # What rests on what is refuted bounds as little.
     kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, what)
@@ -206,12 +226,5 @@ def infer(
             f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
             "because the bound is not nondecreasing in the values it reads"
         )
-    # A statement that leaves the relation open takes over what its premises are about.
-    spoken = [premise.adjacency for premise in premises]
-    if stated.adjacency.relation is not Relation.EITHER or not spoken:
-        spoken.append(stated.adjacency)
-    adjacency = spoken[0]
-    for other in spoken[1:]:
-        adjacency = adjacency.meet(other, what)
     certified = stated.certified and all(p.certified for p in premises)
     return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

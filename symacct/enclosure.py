@@ -143,7 +143,9 @@ class Guarantee:
     `kind` is that of the number asked: `upper` through a Rényi conversion, even of an exact curve,
     `exact` where it is the truth; `claim` is the curve's. `optimal` says that the enclosure is of
     the smallest value over all orders allowed; otherwise it is the value at `alpha`, which is a
-    sound guarantee all the same. Raises SoundnessError for a lower bound.
+    sound guarantee all the same. Where δ is near the total variation `alpha` is 1 and `conversion`
+    is "total-variation", whichever of the improved and the optimal one was asked.
+    Raises SoundnessError for a lower bound.
     """
 
     epsilon: Bound | Any  # the number asked; what was given is a Fraction
@@ -195,7 +197,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         return (
-            f"({_plain(self.epsilon)}, {_plain(self.delta)})-DP at order "
+            f"({shown(self.epsilon)}, {shown(self.delta)})-DP at order "
             f"{rounding.order_text(self.alpha)} by the {self.conversion} conversion"
         )
 
@@ -292,8 +294,9 @@ def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -
     return yes
 
 
-def _plain(x: Bound | Fraction) -> str:
-    return x.rounded(_SHOWN_DIGITS) if isinstance(x, Enclosure) else rounding.given(x)
+def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
+    """A number asked to a few digits on its safe side, or a number given."""
+    return x.rounded(digits) if isinstance(x, Enclosure) else rounding.given(x)
 
 
 def _full(x: object) -> str:

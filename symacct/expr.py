@@ -41,6 +41,8 @@ class Node:
     constructor: ClassVar[dict[str, Any]] = {}
     #: Those that JSON leaves out where they are at their default, as documents of before do.
     json_optional: ClassVar[tuple[str, ...]] = ()
+    #: Those that documents of before have in place of others, with what to write now.
+    json_former: ClassVar[Mapping[str, str]] = {}
     #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
     #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
     swap_symmetric: bool = False

@@ -409,6 +409,11 @@ def _raise_unanswered(
     reasons = [t.why_not(node, alpha) or "" for t in wanted]
     if all(not covers(t.orders, alpha) for t in wanted):
         raise OrderError(reasons[0])
+    if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
+        raise SoundnessError(
+            f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}; "
+            "ask for .rdp(alpha) instead"
+        )
     raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
 
 

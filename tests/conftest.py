@@ -6,7 +6,7 @@ settings.register_profile(
     "laws",
     deadline=None,
     derandomize=True,
-    database=None,  # else each run of a test asks the settings of the run before, ever deeper
+    database=None,
     max_examples=6,
     # Shrinking a failing product of laws takes longer than reading it.
     phases=[Phase.explicit, Phase.generate],
@@ -17,3 +17,18 @@ settings.register_profile(
     "soak", settings.get_profile("laws"), derandomize=False, database=None, max_examples=60
 )
 settings.load_profile("laws")
+
+
+SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def pytest_runtest_setup(item):
+    """Each run of a law starts from the settings that the law states.
+
+    Hypothesis 6.170 makes those of a parametrized test from those of its run before, in a chain
+    that is asked to its end: RecursionError from about the 900th run on.
+    """
+    law = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    if hasattr(law, SETTINGS):
+        vars(law).setdefault("_stated_settings", getattr(law, SETTINGS))
+        setattr(law, SETTINGS, law._stated_settings)

@@ -24,7 +24,7 @@ from symacct import (
     SymacctError,
 )
 from symacct.exact import exact
-from symacct.mechanisms import families
+from symacct.mechanisms import families, normal
 
 SMALL = ("1e-324", "1e-400", "1e-5000")
 LARGE = ("1e324", "1e400", "1e5000")
@@ -47,7 +47,7 @@ SCALES = {
     "Curve": lambda v: Curve(f"alpha*{v}", "exact", "either", "inf"),
     "Curve, at_infinity": lambda v: Curve("1-1/(1+alpha)", "upper", "either", v),
     "DistributionPair of normal laws": lambda v: DistributionPair(
-        families.Normal(0, v), families.Normal(1, v)
+        normal.Normal(0, v), normal.Normal(1, v)
     ),
     "DistributionPair of Poisson laws": lambda v: DistributionPair(
         families.Poisson(v), families.Poisson(2 * exact(v))
@@ -66,7 +66,7 @@ OPERATIONS = {
     "itself": lambda m: m,
     "Compose": lambda m: Compose({m: 3, Laplace(2): 1}),
     "Convexify": lambda m: Convexify(m, 8),
-    "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 4),
     "PostProcess": PostProcess,
     "Scale": lambda m: Scale(m, "1/3"),
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),

@@ -5,6 +5,7 @@ that cancellation, which these forms do not avoid, costs nothing.
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
@@ -165,13 +166,28 @@ def rdp(mp, node, alpha):
     if name == "PostProcess":
         return rdp(mp, fields["mechanism"], alpha)
     if name == "GroupPrivacy":
-        size = 2 ** fields["c"]
-        if alpha == INFINITY:
-            return size * rdp(mp, fields["mechanism"], alpha)
-        return 3 ** fields["c"] * rdp(mp, fields["mechanism"], size * max(alpha, 2))
+        return of_group(mp, fields["mechanism"], alpha, fields["size"])
     if name == "Convexify":
         return projected(mp, lambda a: rdp(mp, fields["mechanism"], a), alpha, fields["max_order"])
     return LEAVES[name](mp, alpha, **fields)
+
+
+def of_group(mp, mechanism, alpha, size):
+    """The least of the bounds for datasets `size` steps apart."""
+    fields, name = mechanism.fields(), type(mechanism).__name__
+    if name in ("Gaussian", "ScalarGaussian", "Laplace"):
+        return LEAVES[name](mp, alpha, **{**fields, "sensitivity": size * fields["sensitivity"]})
+    pure = size * rdp(mp, mechanism, INFINITY)
+    if alpha == INFINITY:
+        return pure
+    orders = [number(mp, size * alpha - i) for i in range(size)]
+    each = [rdp(mp, mechanism, size * alpha - i) for i in range(size)]
+    found = [mp.fsum(orders[0] / at * eps for at, eps in zip(orders, each, strict=True))]
+    c = math.ceil(math.log2(size))
+    found.append(3**c * rdp(mp, mechanism, 2**c * max(alpha, 2)))
+    if pure < INFINITY:
+        found.append(response(mp, alpha, 1 / (1 + mp.exp(-pure))))
+    return min(found)
 
 
 def projected(mp, eps, alpha, last):
@@ -654,7 +670,8 @@ BOUNDS = {
 DERIVED = {"WBK19-C10", "VEH14-T3"}
 #: Integrals over the plane, which tests/test_triples.py compares at fewer places.
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
-PLAIN = {"MIR17-P1", "MIR17-P2", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"}
+GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-PURE", "MIR17-P2"}
+PLAIN = {"MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS
 
 
 def smallest(mp, objective, low, high):

@@ -141,7 +141,7 @@ OPERATIONS = {
     "Scale": lambda base: st.builds(
         Scale, base, st.fractions(Fraction(1, 9), 3, max_denominator=9).filter(_no_count)
     ),
-    "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(1, 2)),
+    "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),
     "PostProcess": lambda base: st.builds(PostProcess, base),
     "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
     "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),

@@ -68,7 +68,7 @@ LEAVES = {
 OPERATIONS = {
     "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
     "Scale": lambda m: Scale(m, Q),
-    "GroupPrivacy": lambda m: GroupPrivacy(m, 1),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,
     "Convexify": lambda m: Convexify(m, 5),
     "PoissonSubsample": lambda m: PoissonSubsample(m, Q),

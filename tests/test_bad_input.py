@@ -76,8 +76,8 @@ PARAMETERS = {
     "wor gamma": (lambda x: SubsampleWithoutReplacement(M, x),
                   "SubsampleWithoutReplacement, gamma", "0 <= rate <= 1", [-1, 2]),
     "scale": (lambda x: Scale(M, x), "Scale, c", ">= 0", [-1, "-1/2"]),
-    "group": (lambda x: GroupPrivacy(M, x), "GroupPrivacy, c", "whole number >= 0",
-              [-1, "1/2", 2.5]),
+    "group": (lambda x: GroupPrivacy(M, x), "GroupPrivacy, size", "whole number >= 1",
+              [0, -1, "1/2", 2.5]),
     "max_order": (lambda x: Convexify(M, x), "Convexify, max_order", "whole number >= 2",
                   [1, 0, -5, "5/2"]),
     "runs": (lambda x: Compose({M: x}), "Compose, number of runs", "whole number >= 0",
@@ -179,7 +179,7 @@ def test_a_number_too_close_to_the_edge_is_not_guessed(name):
 
 
 def test_operations_need_mechanisms():
-    for build in (PostProcess, lambda x: PoissonSubsample(x, "1/2"), lambda x: GroupPrivacy(x, 1),
+    for build in (PostProcess, lambda x: PoissonSubsample(x, "1/2"), lambda x: GroupPrivacy(x, 2),
                   lambda x: SubsampleWithoutReplacement(x, "1/2"), lambda x: Scale(x, "1/2"),
                   lambda x: Convexify(x, 5), lambda x: Compose({x: 2})):  # fmt: skip
         for x in (5, "Gaussian(5)", None, Gaussian, 1.5):

@@ -227,7 +227,7 @@ def test_what_reads_a_dominating_pair_is_not_monotone_and_every_other_bound_is()
 
 def test_conversions_are_named_with_their_source():
     names = {c.name: c.source for c in conversions()}
-    assert set(names) == {"classic", "improved", "optimal", "exact"}
+    assert set(names) == {"classic", "improved", "optimal", "total-variation", "exact"}
     assert names["classic"].key == "MIR17"
 
 

@@ -204,7 +204,7 @@ SAMPLES = {
     "subset Laplace": SubsampleWithoutReplacement(Laplace(2), "1/100"),
     "family": SubsampleWithoutReplacement(ExponentialFamily("1/25", 1, 40), "1/9"),
     "formula": Scale(Curve("alpha/50 + log(1 + alpha)/9", kind="upper", adjacency="either"), "1/3"),
-    "groups": GroupPrivacy(SubsampleWithoutReplacement(Gaussian(9), "1/7"), 1),
+    "groups": GroupPrivacy(SubsampleWithoutReplacement(Gaussian(9), "1/7"), 2),
     "hull": Convexify(SubsampleWithoutReplacement(Gaussian(2), "1/7"), 20),
     "hull of a bound": Convexify(PoissonSubsample(ZCDP("1/9"), "1/7"), 20),
     "nested": PoissonSubsample(PoissonSubsample(Gaussian(2), "1/10"), "1/7"),
@@ -359,7 +359,7 @@ LEAVES = [
 OPERATED = {
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/100"),
-    "GroupPrivacy": lambda m: GroupPrivacy(m, 1),
+    "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "Scale": lambda m: Scale(m, "1/3"),
     "PostProcess": PostProcess,
     "Convexify": lambda m: Convexify(m, 9),

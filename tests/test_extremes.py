@@ -193,7 +193,7 @@ def test_infinite_moments_and_equal_laws_are_answered_by_every_theorem(base, sam
 
 
 def test_the_cgf_is_0_at_0_even_where_the_curve_is_infinite_at_1():
-    node = GroupPrivacy(TCDP("1/10", "3/2"), 3)
+    node = GroupPrivacy(TCDP("1/10", "3/2"), 8)
     assert node.rdp(1).lower == INFINITY
     for engine in ("ball", "mpmath", "float64"):
         assert node.cgf(0, engine=engine).upper == 0

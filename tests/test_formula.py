@@ -250,13 +250,15 @@ def test_laws_whose_divergence_becomes_infinite_have_no_formula_at_an_open_order
 
 def test_group_privacy_below_two():
     """At an open order the formula holds below 2 too; a whole one is 2 at least."""
-    node = GroupPrivacy(Gaussian(A), 1)
+    node = GroupPrivacy(Gaussian(A), 2)
     for alpha in (Fraction(3, 2), 2, 5):
-        answer = StatingAccountant(45).rdp(node.subs({A: 3}), alpha)
-        assert agrees(value(formula(node), {A: 3, ALPHA: alpha}), answer)
-    assert formula(node, WHOLE) == 3 * WHOLE / A**2
+        for by in (None, "GROUP-CHAIN", "MIR17-P2"):
+            answer = StatingAccountant(45).rdp(node.subs({A: 3}), alpha, by=by)
+            assert agrees(value(formula(node, by=by), {A: 3, ALPHA: alpha}), answer)
+    assert formula(node, WHOLE) == 2 * WHOLE / A**2
+    assert formula(node, WHOLE, by="MIR17-P2") == 3 * WHOLE / A**2
     # Twice a real order is real: the sum over whole orders does not answer there.
-    sampled = formula(GroupPrivacy(PoissonSubsample(Gaussian(A), Q), 1), REAL)
+    sampled = formula(GroupPrivacy(PoissonSubsample(Gaussian(A), Q), 2), REAL)
     assert sampled.has(sympy.Integral)
     assert not sampled.has(sympy.Sum)
 

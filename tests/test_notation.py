@@ -247,7 +247,7 @@ OPERATED = {
     "Poisson": lambda m: PoissonSubsample(m, "1/2"),
     "subset": lambda m: SubsampleWithoutReplacement(m, "1/2"),
     "sum": lambda m: PostProcess(m + Laplace(3)),
-    "group": lambda m: GroupPrivacy(m, 1),
+    "group": lambda m: GroupPrivacy(PostProcess(m), 2),
 }
 
 
@@ -369,7 +369,7 @@ BAD_JSON = [
     document(GAUSSIAN, {"type": "Compose", "parts": []}),
     document(GAUSSIAN, {"type": "Compose", "terms": [], "x": 1}),
     document(GAUSSIAN, {"type": "PoissonSubsample", "mechanism": {"node": 0}, "gamma": "2"}),
-    document(GAUSSIAN, {"type": "GroupPrivacy", "mechanism": {"node": 0}, "c": "x"}),
+    document(GAUSSIAN, {"type": "GroupPrivacy", "mechanism": {"node": 0}, "size": "x"}),
     document({"type": "PureDP", "epsilon": "1", "adjacency": "x"}),
     document({"type": "PureDP", "epsilon": "1", "adjacency": {}}),
     document({"type": "Curve", "f": {"formula": "alpha"}, "kind": "upper", "adjacency": None,

@@ -256,7 +256,9 @@ def test_the_entries_of_a_matrix_are_limited_and_never_cut_short():
         assert len(kept.mean) == len(kept.covariance) == 2
         with pytest.raises(LimitError, match="entries of the covariance: found 9, the limit is 4"):
             laws.MultivariateNormal([0] * 3, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        with pytest.raises(LimitError, match=r"covariance, entries: found 5, the limit is 4"):
+        with pytest.raises(
+            LimitError, match=r"covariance, outcomes or entries: found 5, the limit is 4"
+        ):
             laws.MultivariateNormal([0, 0], [[1, 0]] * 5)
         with pytest.raises(DomainError, match="a covariance of 4 rows"):
             laws.MultivariateNormal([0, 0], [[1, 0]] * 4)

@@ -6,6 +6,7 @@ from symacct.amplification import (  # noqa: F401  # each puts its theorems on t
     blog,
     elementary,
     finite_pairs,
+    groups,
     mtz19,
     pairs,
     s22,

@@ -1,4 +1,4 @@
-"""Composition, scaling and group privacy of RDP curves (Mironov 2017)."""
+"""Composition (Mironov 2017) and scaling of RDP curves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ALL_ORDERS, EITHER, Kind, Source
-from symacct.exact import INFINITY, Order
+from symacct.exact import Order
 from symacct.expr import Node
 from symacct.operations.compose import Compose, Count
-from symacct.operations.group import GroupPrivacy
 from symacct.operations.scale import Scale
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17
-from symacct.theory import always, larger_order, theorem
+from symacct.theory import always, theorem
 
 _STATED = Source("user", "a scaled curve, stated by the user")
 
@@ -75,21 +74,3 @@ def is_lower(node: Node) -> str | None:
 def scaling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, c: Any) -> Number:
     """ε′(α) = c ε(α)"""
     return c * eps(alpha)
-
-
-@theorem(
-    "MIR17-P2",
-    operation=GroupPrivacy,
-    kind=Kind.UPPER,
-    source=MIR17.at("Proposition 2"),
-    orders=ALL_ORDERS,
-    adjacency=EITHER,
-    applies=always,
-    monotone=True,
-    status="proved",
-)
-def group_privacy(ctx: Arithmetic, eps: RDPCurve, alpha: Order, c: int) -> Number:
-    """ε′(α) <= 3^c ε(2^c α) for α >= 2, its value at 2 below (ε is nondecreasing), 2^c ε(∞) at ∞"""
-    if isinstance(alpha, float) and alpha == INFINITY:
-        return 2**c * eps(INFINITY)
-    return 3**c * eps(2**c * larger_order(alpha, 2))

@@ -101,7 +101,8 @@ conversion_option = click.option(
     "--conversion",
     default="improved",
     show_default=True,
-    help="classic, improved or optimal, of one order; exact, the true profile.",
+    help="classic, improved or optimal, of one order; total-variation, of the order 1; exact, the "
+    "true profile.",
 )
 
 

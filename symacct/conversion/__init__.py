@@ -1,8 +1,9 @@
 """RDP ⇒ (ε, δ), a file per paper; importing this registers the conversions."""
 
-from symacct.conversion import asoodeh21, bbghs20, mir17, zhu22
+from symacct.conversion import asoodeh21, bbghs20, mir17, total_variation, zhu22
 from symacct.conversion.conversion import (
     Conversion,
+    OrderOne,
     WholeProfile,
     conversions,
     named,
@@ -12,6 +13,7 @@ from symacct.conversion.conversion import (
 
 __all__ = [
     "Conversion",
+    "OrderOne",
     "WholeProfile",
     "asoodeh21",
     "bbghs20",
@@ -20,5 +22,6 @@ __all__ = [
     "named",
     "of_one_order",
     "proved",
+    "total_variation",
     "zhu22",
 ]

@@ -81,6 +81,7 @@ register(
         log_delta=log_delta,
         one_valley=False,
         improves_on="improved",
+        at_one="total-variation",
         status="proved",
     )
 )

@@ -28,6 +28,7 @@ register(
         epsilon=epsilon,
         log_delta=log_delta,
         one_valley=True,
+        at_one="total-variation",
         status="proved",
     )
 )

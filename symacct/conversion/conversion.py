@@ -39,10 +39,16 @@ class Conversion:
     status: str = UNSTATED
     #: A conversion that is never better at the same order; its best order is then tried as well.
     improves_on: str | None = None
+    #: An `OrderOne` whose answer is taken where it is smaller and orders are not listed.
+    at_one: str | None = None
 
     def __post_init__(self) -> None:
         check_stated(f"conversion {self.name}", _REMEDIES, vars(self))
         check_status(f"conversion {self.name}", self.status)
+
+
+class OrderOne(Conversion):
+    """A conversion that reads the order 1, the Kullback–Leibler divergence, and no other."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,8 +85,9 @@ def conversions() -> list[Conversion | WholeProfile]:
 
 
 def of_one_order() -> list[Conversion]:
-    """The registered conversions but for the exact profile, which reads no curve."""
-    return [one for one in conversions() if isinstance(one, Conversion)]
+    """The registered conversions that have a formula at every finite order above 1."""
+    known = [one for one in conversions() if isinstance(one, Conversion)]
+    return [one for one in known if not isinstance(one, OrderOne)]
 
 
 def proved(name: str) -> Conversion | WholeProfile:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from html import escape
 
 from symacct import rounding
-from symacct.enclosure import Enclosure, Guarantee
+from symacct.enclosure import Enclosure, Guarantee, shown
 
 _DIGITS = 6
 _WIDEST = 200  # characters of an expression
@@ -14,12 +13,12 @@ _WIDEST = 200  # characters of an expression
 
 def enclosure_card(x: Enclosure) -> str:
     """The value on the safe side, what is proved of it, and what it is."""
-    return _card([("value", x.rounded(_DIGITS)), *_proof(x), ("it is", str(x.claim))])
+    return _card([("value", shown(x, _DIGITS)), *_proof(x), ("it is", str(x.claim))])
 
 
 def guarantee_card(guarantee: Guarantee) -> str:
     """ε and δ, which of them was asked, and the order, the conversion and the curve behind it."""
-    rows = [("ε", _shown(guarantee.epsilon)), ("δ", _shown(guarantee.delta))]
+    rows = [("ε", shown(guarantee.epsilon, _DIGITS)), ("δ", shown(guarantee.delta, _DIGITS))]
     rows += _proof(guarantee.asked)
     rows += [
         ("it is", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
@@ -29,10 +28,6 @@ def guarantee_card(guarantee: Guarantee) -> str:
     if guarantee.mechanism is not None:
         rows.append(("of", _short(repr(guarantee.mechanism))))
     return _card(rows)
-
-
-def _shown(x: Enclosure | Fraction) -> str:
-    return x.rounded(_DIGITS) if isinstance(x, Enclosure) else rounding.given(x)
 
 
 def _proof(x: Enclosure) -> list[tuple[str, str]]:

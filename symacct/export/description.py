@@ -45,7 +45,7 @@ record kept independently with probability 0.01)'
     if isinstance(m, PostProcess):
         return f"a post-processing of {_inner(m.mechanism)}"
     if isinstance(m, GroupPrivacy):
-        return f"{_inner(m.mechanism)}, for groups of {2**m.c} records"
+        return f"{_inner(m.mechanism)}, for groups of {m.size} records"
     if isinstance(m, Scale):
         return f"a mechanism whose Rényi curve is stated to be {value(m.c)} times that of " + (
             _inner(m.mechanism)

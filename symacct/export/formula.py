@@ -52,7 +52,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> sym
     at = _order(m, alpha)
     writing = Writing(goal_of(m, by), by, Names())
     writing.asked = at
-    return _finished(writing.body(m)(at), _taken(m))
+    return _finished(writing.body(m)(at), at, _taken(m))
 
 
 def expanded(formula: sympy.Expr) -> sympy.Expr:
@@ -266,12 +266,16 @@ class _Draft:
         self, writing: Writing, curve: Callable[[Any], Any], at: Order, asked: Order | None
     ) -> sympy.Expr:
         writing.asked = asked
-        return _finished(sympy.sympify(curve(at)), self.taken)
+        return _finished(sympy.sympify(curve(at)), at, self.taken)
 
 
-def _finished(e: sympy.Expr, taken: frozenset[str]) -> sympy.Expr:
-    """The formula with its indices named, if it can be written down."""
-    check_numbers(e)
+def _finished(e: sympy.Expr, at: Order, taken: frozenset[str]) -> sympy.Expr:
+    """The formula with its indices named, if it can be written down.
+
+    An open order makes no numbers: those in it are the user's, of any length.
+    """
+    if not isinstance(at, sympy.Expr):
+        check_numbers(e)
     return with_indices(e, taken)
 
 

@@ -110,7 +110,9 @@ def _node_from(entry: object, nodes: list[Node]) -> Node:
         return _compose_from(fields, nodes)
     needed = cls.constructor  # type: ignore[attr-defined]
     if set(fields) | set(cls.json_optional) != set(needed):  # type: ignore[attr-defined]
-        raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}")
+        gone: dict[str, str] = cls.json_former  # type: ignore[attr-defined]
+        former = "".join(f"; {why}" for name, why in gone.items() if name in fields)
+        raise ParseError(f"found fields {sorted(fields)}, needed {sorted(needed)}{former}")
     return cls(**{name: _field_from(value, nodes) for name, value in fields.items()})
 
 

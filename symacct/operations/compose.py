@@ -9,7 +9,7 @@ from typing import TypeAlias
 import sympy
 
 from symacct import doors, sizes
-from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine
+from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, exact
@@ -87,12 +87,12 @@ class Compose(Operation):
 
     def _infer(self) -> Claim:
         what = "Compose"
-        kind = combine((part.claim.kind for part in self.terms), what)
         adjacency: Adjacency = EITHER
         if self.terms:
             adjacency, *rest = {part.claim.adjacency for part in self.terms}
             for other in rest:
                 adjacency = adjacency.meet(other, what)
+        kind = combine((narrowed(part.claim, adjacency).kind for part in self.terms), what)
         certified = all(part.claim.certified for part in self.terms)
         return Claim(kind, adjacency, ALL_ORDERS, certified=certified)
 

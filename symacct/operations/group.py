@@ -1,40 +1,72 @@
-"""Group privacy: datasets that differ in up to 2^c records."""
+"""Group privacy: datasets that differ in up to `size` records."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import singledispatch
+from typing import ClassVar
 
 from symacct.claims import Adjacency, Claim
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.expr import Node, as_node
+from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
+
+_MOST_RECORDS = 2**30
 
 
 class GroupPrivacy(Operation):
-    """The mechanism's curve for datasets up to 2^c neighbouring steps apart; c a whole number.
+    """The mechanism's curve for datasets up to `size` neighbouring steps apart; a whole number.
 
-    Groups of 2 under add/remove cover every replace-one pair.
+    Groups of 2 under add/remove cover every replace-one pair. A group of a composition is the
+    composition of the groups, and that is what is built; so are groups of groups one group.
 
     >>> from symacct import Gaussian
-    >>> print(GroupPrivacy(Gaussian(5), 1).rdp(4, digits=3))
-    0.480
+    >>> print(GroupPrivacy(Gaussian(5), 2).rdp(4, digits=3))
+    0.320
     """
 
     mechanism: Node
-    c: int
+    size: int
+    json_former: ClassVar[dict[str, str]] = {
+        "c": "c meant groups of 2^c records; write the number of records as size, 8 for c = 3"
+    }
 
-    def __new__(cls, mechanism: Node, c: Numeric) -> Node:  # type: ignore[misc]
+    def __new__(cls, mechanism: Node, size: Numeric) -> Node:  # type: ignore[misc]
         mechanism = as_node(mechanism, "GroupPrivacy, mechanism")
-        steps = whole(c, "GroupPrivacy, c")
-        if steps > 30:
+        records = whole(size, "GroupPrivacy, size", least=1)
+        if isinstance(mechanism, Compose):
+            return Compose({cls(part, records): n for part, n in mechanism.terms.items()})
+        if isinstance(mechanism, GroupPrivacy):
+            records *= mechanism.parameters()["size"]
+            mechanism = mechanism.children[0]
+        if records > _MOST_RECORDS:
             raise DomainError(
-                f"GroupPrivacy, c: found {echo(steps)}, needed c <= 30 (groups of 2^c)"
+                f"GroupPrivacy, size: found {echo(records)}, needed size <= {_MOST_RECORDS}"
             )
-        return cls._intern(mechanism=mechanism, c=steps) if steps else mechanism
+        return mechanism if records == 1 else cls._intern(mechanism=mechanism, size=records)
 
     def _infer(self) -> Claim:
         claim = super()._infer()
         base = self.mechanism.claim.adjacency
-        return replace(claim, adjacency=Adjacency(base.relation, base.group * 2**self.c))
+        return replace(claim, adjacency=Adjacency(base.relation, base.group * self.size))
+
+
+@singledispatch
+def noise_for_group(mechanism: Node, size: int) -> Mechanism | None:
+    """The mechanism at `size` times its sensitivity; None where there is no such thing."""
+    return None
+
+
+@noise_for_group.register
+def _(mechanism: Gaussian, size: int) -> Mechanism:
+    return type(mechanism)(mechanism.sigma, size * mechanism.sensitivity)
+
+
+@noise_for_group.register
+def _(mechanism: Laplace, size: int) -> Mechanism:
+    return type(mechanism)(mechanism.b, size * mechanism.sensitivity)

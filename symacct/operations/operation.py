@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind
+from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed
 from symacct.expr import Node
 from symacct.theory import answering_always, bounding
 
@@ -36,9 +36,11 @@ class Operation(Node):
         if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
         what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"
-        for premise in premises:
-            premise.adjacency.meet(self.read_adjacency, what)
-        return [replace(premise, adjacency=self.fixed_adjacency) for premise in premises]
+        read = [
+            narrowed(premise, premise.adjacency.meet(self.read_adjacency, what))
+            for premise in premises
+        ]
+        return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
 
     def _infer(self) -> Claim:
         premises = [child.claim for child in self.children]

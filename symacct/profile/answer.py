@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
@@ -14,12 +13,12 @@ from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind, combine
 from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
+from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
 from symacct.profile.below import one_run_each, products_below
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, within_floats
 
 _EXACT = named("exact")
 P = ParamSpec("P")
@@ -28,21 +27,10 @@ T = TypeVar("T")
 
 def _steered(ask: Callable[P, T]) -> Callable[P, T]:
     """PrecisionError where numbers leave float64, in which every contour is chosen."""
-
-    @functools.wraps(ask)
-    def asked(*given: P.args, **named: P.kwargs) -> T:
-        try:
-            with np.errstate(all="ignore"):
-                return ask(*given, **named)
-        except SymacctError:
-            raise
-        except (OverflowError, ZeroDivisionError, ValueError) as error:
-            raise PrecisionError(
-                "conversion='exact': found numbers beyond the range of float64, in which its "
-                "contour is chosen; needed smaller ones, or conversion='improved'"
-            ) from error
-
-    return asked
+    return within_floats(
+        "conversion='exact': found numbers beyond the range of float64, in which its "
+        "contour is chosen; needed smaller ones, or conversion='improved'"
+    )(np.errstate(all="ignore")(ask))
 
 
 def profile(node: Node) -> Profile:

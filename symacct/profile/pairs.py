@@ -21,7 +21,7 @@ from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, Rand
 from symacct.mechanisms.mixtures import noise
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
-from symacct.operations.group import GroupPrivacy
+from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
@@ -136,37 +136,21 @@ def _refuse_other_relation(node: Sampling) -> None:
 @products.register
 def _(node: GroupPrivacy) -> list[Product]:
     """Noise for a query of that many times the sensitivity."""
-    size = node.claim.adjacency.group // node.mechanism.claim.adjacency.group
-    return [Product(found.runs, Kind.UPPER) for found in products(_for_group(node.mechanism, size))]
+    return [Product(found.runs, Kind.UPPER) for found in products(_for_group(node))]
 
 
-@singledispatch
-def _for_group(node: Node, size: int) -> Node:
-    """The node whose pair is that of datasets `size` steps apart."""
-    raise AssumptionError(
-        f"conversion='exact': found GroupPrivacy of {type(node).__name__}, needed noise or PureDP, "
-        "or sums of them; use conversion='improved' for the bound from the curve"
-    )
-
-
-@_for_group.register
-def _(node: Gaussian, size: int) -> Node:
-    return Gaussian(node.sigma, size * node.sensitivity)
-
-
-@_for_group.register
-def _(node: Laplace, size: int) -> Node:
-    return Laplace(node.b, size * node.sensitivity)
-
-
-@_for_group.register
-def _(node: PureDP, size: int) -> Node:
-    return PureDP(size * node.parameters()["epsilon"])
-
-
-@_for_group.register
-def _(node: Compose, size: int) -> Node:
-    return Compose({_for_group(part, size): count for part, count in node.terms.items()})
+def _for_group(node: GroupPrivacy) -> Node:
+    """The mechanism whose pair is that of datasets `size` steps apart."""
+    mechanism = node.mechanism
+    if isinstance(mechanism, PureDP):
+        return PureDP(node.size * mechanism.parameters()["epsilon"])
+    noise = noise_for_group(mechanism, node.size)
+    if noise is None:
+        raise AssumptionError(
+            f"conversion='exact': found GroupPrivacy of {type(mechanism).__name__}, needed noise "
+            "or PureDP, or sums of them; use conversion='improved' for the bound from the curve"
+        )
+    return noise
 
 
 @products.register

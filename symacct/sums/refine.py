@@ -17,22 +17,30 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def within_floats(message: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """PrecisionError with this message where the floats that choose steps leave their range."""
+
+    def guarded(ask: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(ask)
+        def steered(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return ask(*args, **kwargs)
+            except SymacctError:
+                raise
+            except (ArithmeticError, ValueError) as error:
+                raise PrecisionError(message) from error
+
+        return steered
+
+    return guarded
+
+
 def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
     """PrecisionError where the floats that choose an integral's steps leave their range."""
-
-    @functools.wraps(integral)
-    def steered(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return integral(*args, **kwargs)
-        except SymacctError:
-            raise
-        except (ArithmeticError, ValueError) as error:
-            raise PrecisionError(
-                "an integral: found parameters beyond the range of the floats that choose its "
-                "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
-            ) from error
-
-    return steered
+    return within_floats(
+        "an integral: found parameters beyond the range of the floats that choose its "
+        "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
+    )(integral)
 
 
 def ball(x: Fraction) -> arb:

@@ -84,7 +84,7 @@ OPERATIONS = {
     "SubsampleWithoutReplacement": lambda draw, m: SubsampleWithoutReplacement(m, unit(draw)),
     "Compose": lambda draw, m: Compose({m: draw.randint(1, 10**6), Laplace(10**6): 3}),
     "Scale": lambda draw, m: Scale(m, size(draw, -3, 3)),
-    "GroupPrivacy": lambda draw, m: GroupPrivacy(m, draw.randint(1, 2)),
+    "GroupPrivacy": lambda draw, m: GroupPrivacy(m, draw.randint(2, 4)),
     "PostProcess": lambda draw, m: PostProcess(m),
     "Convexify": lambda draw, m: Convexify(m, 5),
 }

@@ -55,7 +55,7 @@ NODES = [
     3 * PoissonSubsample(DistributionPair(["1/2", "1/2"], ["1/4", "3/4"]), "1/3"),
     SubsampleWithoutReplacement(Gaussian(1), "1/10"),
     PostProcess(Gaussian(3)),
-    GroupPrivacy(3 * Gaussian(9), 1),
+    GroupPrivacy(3 * Gaussian(9), 2),
 ]
 
 
@@ -103,7 +103,7 @@ def test_monotone_in_epsilon_and_in_the_number_of_runs(m):
     [
         (10 * Gaussian(5), Kind.EXACT),
         (PostProcess(Gaussian(5)), Kind.UPPER),
-        (GroupPrivacy(Gaussian(5), 1), Kind.UPPER),
+        (GroupPrivacy(Gaussian(5), 2), Kind.UPPER),
         (SubsampleWithoutReplacement(PureDP(1), "1/2"), Kind.EXACT),
         (2 * SubsampleWithoutReplacement(PureDP(1), "1/2"), Kind.UPPER),
     ],
@@ -114,7 +114,7 @@ def test_the_kind_of_an_answer(m, kind):
 
 def test_a_group_s_noise_is_that_of_its_sensitivity():
     for made in (Gaussian(3), Laplace(4)):
-        group, alone = GroupPrivacy(made, 1), type(made)(*list(made.fields().values())[:1], 2)
+        group, alone = GroupPrivacy(made, 2), type(made)(*list(made.fields().values())[:1], 2)
         of_both = [m.epsilon("1e-3", conversion="exact").epsilon for m in (group, alone)]
         assert ends(of_both[0]) == ends(of_both[1])
 
@@ -131,7 +131,7 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
         SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),
-        GroupPrivacy(RandomizedResponse("3/5"), 1),
+        GroupPrivacy(RandomizedResponse("3/5"), 2),
     ],
     ids=repr,
 )
@@ -158,7 +158,7 @@ BELOW = {
     "added or removed": 50 * SubsampleWithoutReplacement(Gaussian(2), "1/10", "add_remove"),
     "Poisson, replaced": 50 * PoissonSubsample(Gaussian(2), "1/10", "replace_one"),
     "a part without laws": Gaussian(1) + ZCDP("1/10"),
-    "a group": GroupPrivacy(100 * PoissonSubsample(Gaussian(2), "1/10"), 2),
+    "a group": GroupPrivacy(100 * PoissonSubsample(Gaussian(2), "1/10"), 4),
     "too many for a contour": 30 * PoissonSubsample(Laplace(1), "1/5"),
 }
 

@@ -287,7 +287,9 @@ def test_the_excess_is_split():
 
 def test_zero_is_right_where_the_total_variation_is_small():
     part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.00105")
-    assert Oracle().by_method(Ask("epsilon", (part,), "0.001"), "improved", None).lower > 0
+    ask = Ask("epsilon", (part,), "0.001")
+    assert Oracle().by_method(ask, "improved", range(2, 64)).lower > 0
+    assert Oracle().by_method(ask, "improved", None).upper == 0
     assert judged(part, "epsilon", "0.001", 0.0, conversion="improved") is None
     assert judged(part, "epsilon", "0.0001", 0.0, conversion="improved").verdict == "zero"
 
@@ -295,9 +297,11 @@ def test_zero_is_right_where_the_total_variation_is_small():
 def test_delta_by_the_total_variation_is_proved():
     part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.01")
     kl = float(Oracle().truth(Ask("rdp", (part,), "1")).upper)
-    least = float(Oracle().by_method(Ask("delta", (part,), "0.1"), "improved", None).lower)
-    variation = math.sqrt(-math.expm1(-kl))
+    ask = Ask("delta", (part,), "0.1")
+    least = float(Oracle().by_method(ask, "improved", range(2, 64)).lower)
+    variation = math.sqrt(kl / 2)
     assert variation < least
+    assert float(Oracle().by_method(ask, "improved", None).upper) == pytest.approx(variation)
     assert judged(part, "delta", "0.1", variation, conversion="improved") is None
     found = judged(part, "delta", "0.1", variation * 0.7, conversion="improved")
     assert found.verdict == "wrong-formula"

@@ -28,7 +28,7 @@ def decide(task: Task, c: Candidates) -> Trial | None:
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None
-    bits = _FIRST_BITS
+    bits = min(_FIRST_BITS, scheme.last_bits)
     while bits <= scheme.last_bits:
         with precision(bits):
             try:

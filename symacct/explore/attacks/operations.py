@@ -7,14 +7,18 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+from flint import arb
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
-from symacct.explore.attacks.scheme import Scheme, both
+from symacct.explore.attacks.noise import Noise
+from symacct.explore.attacks.scheme import Scheme, both, evaluated
 from symacct.expr import Node
+from symacct.mechanisms import DistributionPair
+from symacct.operations import GroupPrivacy
 
 
 @dataclass(frozen=True)
@@ -102,17 +106,17 @@ class Channel(Scheme):
 
 @dataclass(frozen=True)
 class Chain(Scheme):
-    """Laws of datasets a step apart each: the two ends of a group of 2^c."""
+    """Laws of datasets a step apart each: the two ends of a group."""
 
-    c: int = 1
+    size: int = 2
     about: str = "GroupPrivacy"
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return f"a chain of {2**self.c} steps"
+        return f"a chain of {self.size} steps"
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (outcomes,) * (1 + (1 << self.c))
+        return (outcomes,) * (1 + self.size)
 
     def base(self, c: Candidates) -> list[Pair]:
         return both(*pairwise(c.laws))
@@ -121,7 +125,57 @@ class Chain(Scheme):
         return both((c.laws[0], c.laws[-1]))
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
-        return {"c": self.c}
+        return {"size": self.size}
+
+    def operation(self, c: Candidates) -> Node:
+        return GroupPrivacy(self.premise(c), self.size)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class FarNoise(Scheme):
+    """Noise about two centres, each of a group's records having moved it by 1."""
+
+    noise: Noise
+    side: Kind
+    size: int = 3
+    about: str = "GroupPrivacy"
+    slow_population, slow_cost = 4, 48
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        attained = ", attained" * (self.side is Kind.LOWER)
+        return f"{self.noise.name} moved by {self.size} records{attained}"
+
+    @property
+    def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
+        return ((self.noise.scale, *self.noise.drawn),)
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2,)  # not used: the laws follow from the scale
+
+    def array_curves(self, c: Candidates) -> ArrayCurve:
+        scale = c.numbers[self.noise.scale][:, 0]
+        return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        return self.noise.curve(c.numbers[self.noise.scale][:, 0] / self.size, alpha)
+
+    def premise(self, c: Candidates) -> Node:
+        return self.noise.mechanism(c.number(self.noise.scale))
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        scale = c.number(self.noise.scale)
+        pair = DistributionPair(self.noise.law(self.size, scale), self.noise.law(0, scale))
+        return evaluated(pair, alpha)
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        return {"size": self.size}
+
+    def operation(self, c: Candidates) -> Node:
+        return GroupPrivacy(self.premise(c), self.size)
+
+    def shown(self, c: Candidates) -> tuple[Law, ...]:
+        return ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,15 @@ from symacct.claims import ADD_REMOVE, EITHER, Kind
 from symacct.explore.attacks import crossed, poisson, replaced
 from symacct.explore.attacks.averages import Averages
 from symacct.explore.attacks.noise import NOISES
-from symacct.explore.attacks.operations import Adaptive, Chain, Channel, Copies, Itself, Product
+from symacct.explore.attacks.operations import (
+    Adaptive,
+    Chain,
+    Channel,
+    Copies,
+    FarNoise,
+    Itself,
+    Product,
+)
 from symacct.explore.attacks.poisson import SkewedRight
 from symacct.explore.attacks.raised import RaisedCurve
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
@@ -40,8 +48,10 @@ SCHEMES: tuple[Scheme, ...] = (
     Adaptive(),
     Product(),
     Channel(),
-    Chain(1),
     Chain(2),
+    Chain(3),
+    Chain(4),
+    *(FarNoise(noise, side) for noise in NOISES for side in (Kind.UPPER, Kind.LOWER)),
     Copies(2, Kind.UPPER),
     Copies(3, Kind.LOWER),
     RaisedCurve(),

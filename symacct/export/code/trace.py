@@ -236,11 +236,13 @@ def trace(
 
 
 def _magnification(nodes: list[Node]) -> int:
-    """By how much the orders at which parts are read exceed the order asked: groups of 2^c."""
+    """By how much the orders at which parts are read exceed the order asked: groups."""
     factors = dict.fromkeys(nodes, 1)
     for node in reversed(nodes):  # parents first
         for child in node.children:
-            here = factors[node] * 2 ** (node.c if isinstance(node, GroupPrivacy) else 0)
+            # Doublings reach the next power of two.
+            times = 2 ** (node.size - 1).bit_length() if isinstance(node, GroupPrivacy) else 1
+            here = factors[node] * times
             factors[child] = max(factors[child], here)
     return max(factors.values())
 
