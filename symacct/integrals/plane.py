@@ -59,6 +59,12 @@ class Triple:
             weight += math.log(across / math.sqrt(2 * math.pi))
         return self.floats.log_block(z * step, y * across) + weight
 
+    def nodes(self, bits: int) -> int:
+        """How many the rule of so many bits has."""
+        rule = plan(self, bits)
+        rows = rows_of(rule, Majorant.best(self, rule.log_tolerance))
+        return sum(last - first for _, first, last in rows)
+
     @property
     def height(self) -> float:
         """r in float64."""

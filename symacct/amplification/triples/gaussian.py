@@ -135,7 +135,7 @@ def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 
 def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
-    return ctx.exp(ctx.number(max(end.log_excess_in_floats() for end in triangles.ends)))
+    return ctx.exp(ctx.number(max(triangles.ends_in_floats)))
 
 
 def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
