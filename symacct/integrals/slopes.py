@@ -69,7 +69,7 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
     # What is left of 1 is of the size δ².
     lost = 2 * max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
     with ctx.workprec(_BITS + lost):
-        expansion = _Expansion(alpha - 1, gamma / (1 - gamma), delta**2)
+        expansion = Expansion(alpha - 1, gamma / (1 - gamma), delta**2)
         fine, coarse = (ball(share * delta**2) for share in (_FINE, _COARSE))
         best, left = 0, coarse
         for degree in _DEGREES:
@@ -81,7 +81,7 @@ def slopes(alpha: Fraction, gamma: Fraction, delta: Fraction) -> Slopes | None:
         return expansion.cut(best, left) if best else None
 
 
-class _Expansion:
+class Expansion:
     """κ²H to some degree in x; p = α − 1."""
 
     def __init__(self, power: Fraction, x: Fraction, top: Fraction) -> None:

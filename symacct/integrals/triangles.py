@@ -34,6 +34,7 @@ from symacct.integrals.slopes import Slopes, slopes
 from symacct.sums.refine import ball
 
 _BITS = 24  # of the values that decide, and as many as their difference loses
+_FEW_BITS = 8  # of a difference between two of them
 _SLOPE_BITS = 80
 _WIDE = Fraction(161, 144)  # a rational number just above √5/2
 _APART = 1e-6  # of logarithms in float64 that differ beyond doubt
@@ -114,13 +115,13 @@ def is_far_beyond(triangles: Triangles, bits: int) -> bool:
 
 def worst_ends(triangles: Triangles) -> tuple[Triple, ...] | None:
     """The ends of which one is proved to be the maximum; None if neither is."""
-    found = (looks.worst_ends() for looks in _ways_of_looking(triangles))
+    found = (looks.worst_ends() for looks in ways_of_looking(triangles))
     return next((ends for ends in found if ends), None)
 
 
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
-    ways = list(_ways_of_looking(triangles))
+    ways = list(ways_of_looking(triangles))
     first, last = triangles.end_excesses
     best, most = (1, last.lower()) if last > first else (0, first.lower())
     for share in SHARES[:-1]:
@@ -135,7 +136,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     return triangles.ends[best], SHARES[-1]
 
 
-def _ways_of_looking(triangles: Triangles) -> Iterator[Looks]:
+def ways_of_looking(triangles: Triangles) -> Iterator[Looks]:
     """By a sum of exponentials, which is quick, and by integrals."""
     found = slopes(triangles.alpha, triangles.gamma, triangles.delta)
     if found is not None:
@@ -227,12 +228,19 @@ class LooksByIntegrals(Looks):
 
     def risen(self, square: Fraction) -> arb:
         if square not in self.values:
-            self.values[square] = self.triangles.excess(square)
+            self.values[square] = self._value(square)
         return self.values[square] - self.triangles.end_excesses[0]
+
+    def _value(self, square: Fraction) -> arb:
+        """G(B) − 1, to so many bits that it can be told from G(0) − 1."""
+        triple = self.triangles.at(square)
+        change = math.expm1(triple.log_excess_in_floats() - self.triangles.ends_in_floats[0])
+        with ctx.workprec(_FEW_BITS - min(0, max(-2 * _BITS, math.frexp(change)[1]))):
+            return triple_excess(triple)
 
     def _reach(self, low: Fraction, width: Fraction, high: Fraction, spare: arb) -> Fraction | None:
         """As far as the steepest rise allows, else the piece."""
-        rights = (low + (high - low) / 2**part for part in range(12))
+        rights = (low + (high - low) * Fraction(2, 3) ** part for part in range(20))
         steepest = self.triangles.steepest
         far = next(
             (right for right in rights if ball(right - low) * steepest(right) <= spare), None
