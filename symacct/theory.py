@@ -182,6 +182,7 @@ class Statement(TypedDict, total=False):
     default: bool
     steer: Bound | None
     tight: bool
+    partial: bool
     takes_exact: bool
     options: tuple[tuple[str, int], ...]
     option_values: tuple[tuple[str, range], ...]
