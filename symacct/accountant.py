@@ -93,7 +93,7 @@ class Accountant:
     def oracle_calls(self, m: Node) -> int:
         """The number of distinct orders at which m's curve was evaluated, of those remembered."""
         with self._lock:
-            tables = self._memo.get(as_node(m, "oracle_calls"), {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
@@ -341,8 +341,9 @@ class Accountant:
     def _answer(
         self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
     ) -> Guarantee:
+        by = question.by
+        question = replace(question, m=Evaluation(BALL, by=by).meant(question.m))
         if isinstance(question.conversion, Conversion):
-            by = question.by
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
             if isinstance(question.conversion, OrderOne):
                 return at_order_one(search, orders)

@@ -75,6 +75,7 @@ class Evaluation:
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
+        node = self.meant(node)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self._key)
@@ -108,6 +109,10 @@ class Evaluation:
     def remember(self, node: Node, what: str) -> Table:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
+
+    def meant(self, node: Node) -> Node:
+        """The node of the same curve that theorems are asked about, unless one is pinned in it."""
+        return node if self.pins(node) else node.rewritten
 
     def pins(self, node: Node) -> bool:
         """Does the pinned theorem replace the default anywhere in `node`?"""

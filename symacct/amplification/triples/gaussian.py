@@ -57,6 +57,8 @@ def in_numbers(node: Node) -> str | None:
     reason = is_gaussian(node)
     if reason is None and node.free_symbols:
         return "found an open symbol, needed numbers: they decide which triangle is the worst"
+    if reason is None and node.mechanism.symbolic_parameters():  # type: ignore[attr-defined]
+        return "found a parameter that is no rational number, needed rational ones"
     return reason
 
 
