@@ -115,6 +115,25 @@ def test_several_queries_on_a_sample_are_one(adjacency):
         assert adjacency == "replace_one" or overlap(node.rdp(3), bound)
 
 
+@pytest.mark.parametrize("alpha", [1, Fraction(5, 2), 6])
+def test_of_a_fixed_size_the_dominating_pair_is_that_of_one_query(alpha):
+    """Where triangles count nothing is rewritten: an upper bound alone, that of one query."""
+
+    def bound(mechanism):
+        node = SubsampleWithoutReplacement(mechanism, "1/50")
+        assert node.rewritten is node
+        return node.rdp(alpha, by="TRIPLE-DOMINATED")
+
+    queries = Gaussian(3) + Gaussian(4)
+    assert overlap(bound(queries), bound(Gaussian("12/5")))
+    found = bound(2 * Gaussian(1))
+    assert found.claim.kind is Kind.UPPER
+    assert bound(Gaussian("0.7071068")).upper < found.lower
+    assert found.upper < bound(Gaussian("0.7071067")).lower
+    node = SubsampleWithoutReplacement(queries, "1/50")
+    assert node.rdp(alpha).upper <= bound(queries).upper
+
+
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("alpha", [1, Fraction(5, 2), 40])
 def test_an_irrational_ratio_lies_between_rational_ones(adjacency, alpha):
