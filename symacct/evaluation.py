@@ -111,8 +111,16 @@ class Evaluation:
         return self.memo(node, (*self._key, what))
 
     def meant(self, node: Node) -> Node:
-        """The node of the same curve that theorems are asked about, unless one is pinned in it."""
-        return node if self.pins(node) else node.rewritten
+        """The node of the same curve that theorems are asked about.
+
+        What was written, where the pinned theorem is about parts of it and holds for them.
+        """
+        if self.by is None or node.rewritten is node:
+            return node.rewritten
+        theorem = theory.named(self.by)
+        about = [below for below in node.walk() if theory.is_about(theorem, below)]
+        holds = about and all(theorem.applies(below) is None for below in about)
+        return node if holds else node.rewritten
 
     def pins(self, node: Node) -> bool:
         """Does the pinned theorem replace the default anywhere in `node`?"""
