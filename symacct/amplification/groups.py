@@ -77,9 +77,11 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 
 
 def is_concentrated(node: Node) -> str | None:
-    """The mechanism is stated to be concentrated."""
+    """A line through 0 is stated above the mechanism's curve."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
+    if isinstance(mechanism, ZCDP) and mechanism.xi == 0:
+        return None
+    return f"needed ZCDP with xi=0, got {type(mechanism).__name__}"
 
 
 @theorem(
@@ -89,21 +91,14 @@ def is_concentrated(node: Node) -> str | None:
     source=SYMACCT.at("docs/proofs.md, section 18"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes="(ξ, ρ)-zCDP",
+    assumes="ρ-zCDP",
     applies=is_concentrated,
     monotone=True,
     status="proved",
 )
 def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
-    mechanism = cast(ZCDP, eps.node)
-    if isinstance(alpha, float) and alpha == INFINITY:
-        return size * eps(INFINITY)
-    value = size**2 * ctx.number(mechanism.rho) * ctx.number(alpha)
-    if mechanism.xi == 0:
-        return value
-    top, last = ctx.number(size * alpha), ctx.number(size * alpha - (size - 1))
-    return value + ctx.number(mechanism.xi) * top * (1 / last + ctx.log1p((size - 1) / last))
+    """ε′(α) <= size·ε(size·α) = size²ρα"""
+    return size * eps(size * alpha)
 
 
 @theorem(
