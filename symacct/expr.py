@@ -194,7 +194,7 @@ class Node:
                 fields[name] = replace(value)
         return type(self)(**fields)
 
-    def of_same_curve(self) -> Node:
+    def _of_same_curve(self) -> Node:
         """The mechanism of the same curve that theorems are asked about, its parts being so."""
         return self
 
@@ -205,7 +205,7 @@ class Node:
             found: dict[Node, Node] = {}
             for node in self.walk():
                 parts = any(found[child] is not child for child in node.children)
-                found[node] = (node.rebuild(found, lambda x: x) if parts else node).of_same_curve()
+                found[node] = (node.rebuild(found, lambda x: x) if parts else node)._of_same_curve()
             # A node that kept itself would stay when nobody has it.
             self.__dict__["_rewritten"] = None if found[self] is self else found[self]
         return self.__dict__["_rewritten"] or self

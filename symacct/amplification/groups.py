@@ -77,11 +77,9 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
 
 
 def is_concentrated(node: Node) -> str | None:
-    """A line through 0 is stated above the mechanism's curve."""
+    """A line is stated above the mechanism's curve."""
     mechanism = node.mechanism  # type: ignore[attr-defined]
-    if isinstance(mechanism, ZCDP) and mechanism.xi == 0:
-        return None
-    return f"needed ZCDP with xi=0, got {type(mechanism).__name__}"
+    return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
 
 
 @theorem(
@@ -91,14 +89,19 @@ def is_concentrated(node: Node) -> str | None:
     source=SYMACCT.at("docs/proofs.md, section 18"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes="ρ-zCDP",
+    assumes="(ξ, ρ)-zCDP",
     applies=is_concentrated,
     monotone=True,
     status="proved",
 )
 def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
-    """ε′(α) <= size·ε(size·α) = size²ρα"""
-    return size * eps(size * alpha)
+    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
+    value = size * eps(size * alpha)
+    xi = getattr(eps.node, "xi", 0)  # curves that are drawn to attack it have none
+    if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
+        return value
+    top, last = ctx.number(size * alpha), ctx.number(size * alpha - (size - 1))
+    return value + ctx.number(xi) * (top / last + top * ctx.log1p((size - 1) / last) - size)
 
 
 @theorem(

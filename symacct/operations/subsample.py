@@ -53,7 +53,7 @@ class Sampling(Operation):
         """The pair of the sample's mixture and the law without the record."""
         return self.mechanism.one_pair
 
-    def of_same_curve(self) -> Node:
+    def _of_same_curve(self) -> Node:
         """A sample of a sample of the same scheme is one sample."""
         inner = self.mechanism
         if not isinstance(inner, type(self)) or inner.adjacency != self.read_adjacency:
@@ -96,10 +96,10 @@ class PoissonSubsample(Sampling):
     ) -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
-    def of_same_curve(self) -> Node:
+    def _of_same_curve(self) -> Node:
         """Gaussian queries on one sample are one query, too."""
         one = one_query(self.mechanism)
-        return super().of_same_curve() if one is self.mechanism else self._over(one, self.gamma)
+        return super()._of_same_curve() if one is self.mechanism else self._over(one, self.gamma)
 
     def is_one_step(self) -> bool:
         """Two records that replace each other are two steps of adding or removing apart."""
