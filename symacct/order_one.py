@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from flint import arb
@@ -10,9 +10,11 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder
+from symacct.claims import Kind
 from symacct.conversion import proved
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, echo
+from symacct.evaluation import NodeCurve
 from symacct.exact import Numeric
 
 
@@ -24,7 +26,7 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             f"orders: found some with the conversion {question.conversion.name!r}, which reads the "
             "order 1 alone; leave out orders="
         )
-    value = _first(search)
+    value = _converted(search, _value)
     given = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
@@ -38,10 +40,26 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
     return search.at(1, optimal=True)
 
 
-def _first(search: BestOrder) -> arb:
-    """What the conversion makes of ε(1), at few bits."""
+def _converted(search: BestOrder, epsilon: Callable[[NodeCurve], arb]) -> arb:
+    """What the conversion makes of ε(1), or of what it is at least, at few bits."""
     with precision(search.search_bits):
-        return search.question.objective(search.curve()(1), 1)
+        return search.question.objective(epsilon(search.curve()), 1)
+
+
+def _value(curve: NodeCurve) -> arb:
+    value: arb = curve(1)
+    return value
+
+
+def least_divergence(curve: NodeCurve) -> arb:
+    """ε(1) >= 3(e^{ε(2)}−1)²/(2(e^{2ε(3)}−1)) where one pair attains both (docs/proofs.md, 17)."""
+    if not all(node.one_pair for node in curve.node.walk()):
+        return arb(0)
+    try:
+        exact = all(curve.claim(order).kind is Kind.EXACT for order in (2, 3))
+        return 3 * curve(2).expm1() ** 2 / (2 * (2 * curve(3)).expm1()) if exact else arb(0)
+    except (OrderError, PrecisionError, LimitError):
+        return arb(0)
 
 
 def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
@@ -55,8 +73,10 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     question = replace(search.question, conversion=proved(name))
     one = BestOrder(question, search.digits, search.evaluation)
     try:
-        if question.answer(_first(one)) >= BALL.number(found.asked.upper):
-            return found
+        # What needs no value at the order 1 comes first.
+        for epsilon in (least_divergence, _value):
+            if question.answer(_converted(one, epsilon)) >= BALL.number(found.asked.upper):
+                return found
         answer = at_order_one(one)
         if answer.asked > found.asked:
             return found
