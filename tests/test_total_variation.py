@@ -97,19 +97,20 @@ def test_no_pair_of_laws_has_more(first, second):
 
 
 @settings(max_examples=200)
-@given(st.lists(st.integers(1, 1000), min_size=2, max_size=5))
-@example([500, 501])
-def test_the_orders_2_and_3_of_a_pair_bound_its_divergence_from_below(counts):
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=5), st.fractions(3, 20))
+@example([500, 501], F(3))
+@example([500, 501], F(20))
+def test_two_orders_of_a_pair_bound_its_divergence_from_below(counts, order):
     """E_P[log p/q] by the definition; a law and its mirror image are one pair both ways round."""
     law = [F(n, sum(counts)) for n in counts]
-    found = least_divergence(Accountant().curve(DistributionPair(law, law[::-1])))
+    found = least_divergence(Accountant().curve(DistributionPair(law, law[::-1])), order)
     numbers = [independent.number(MP, p) for p in law]
     true = sum(p * MP.log(p / q) for p, q in zip(numbers, numbers[::-1], strict=True))
     if true:
         assert 0 < MP.mpf(found.lower().str(30, radius=False)) <= true * (1 + MP.mpf(10) ** -12)
 
 
-def test_the_order_1_is_asked_only_where_the_orders_2_and_3_do_not_decide():
+def test_the_order_1_is_asked_only_where_larger_ones_do_not_decide():
     asked = set()
     m = Curve(
         lambda ctx, alpha: asked.add(round(float(alpha), 9)) or alpha / 50,
@@ -117,7 +118,7 @@ def test_the_order_1_is_asked_only_where_the_orders_2_and_3_do_not_decide():
         adjacency="add_remove",
     )
     m.epsilon("1e-5")
-    assert {2, 3} <= asked
+    assert 2 in asked
     assert 1 not in asked
     m.epsilon("0.0995")
     assert 1 in asked
