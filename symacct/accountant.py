@@ -37,10 +37,11 @@ from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, SoundnessError, echo
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
+from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.node_curve import NodeCurve
 from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta

@@ -29,9 +29,10 @@ from symacct.errors import (
     SymacctError,
     echo,
 )
-from symacct.evaluation import Evaluation, NodeCurve, exact_pure
+from symacct.evaluation import Evaluation, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
+from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta
 from symacct.steering import Steering, is_steered

@@ -14,8 +14,8 @@ from symacct.claims import Kind
 from symacct.conversion import proved
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, echo
-from symacct.evaluation import NodeCurve
 from symacct.exact import INFINITY, Numeric, Order
+from symacct.node_curve import NodeCurve
 from symacct.question import EpsilonDelta
 
 
