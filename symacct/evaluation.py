@@ -32,7 +32,7 @@ from symacct.errors import (
 )
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
-from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations.subsample import Sampling
 from symacct.remembering import Key
@@ -180,7 +180,7 @@ class OperationCurve(NodeCurve):
             except (PrecisionError, LimitError, OrderError):
                 return self.evaluation.ctx.number(INFINITY)
 
-        return one_by_one(self.evaluation.ctx, each)(alpha)
+        return order_by_order(self.evaluation.ctx, each)(alpha)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α; what is certain of sampling needs no formula.

@@ -86,7 +86,7 @@ class Mechanism(Node):
         return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
-def one_by_one(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
+def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
     """A curve that decides something exactly at each order, made to take arrays of orders too."""
 
     def each(alpha: Order) -> Any:

@@ -143,7 +143,7 @@ _BALLS: dict[str, Callable[..., arb]] = {
     "log_add": lambda a, b: _log(a.exp() + b.exp()),
     "log1p_exp": lambda x: x.exp().log1p(),
     "log_expm1": lambda x: _log(x.expm1()),
-    "log_expm2": lambda x: _log(BALL.exp_gap(x)),
+    "log_exp_gap": lambda x: _log(BALL.exp_gap(x)),
     "log_power_gap": lambda gamma, x, lam: _log(BALL.power_gap(gamma, x, lam)),
     "log_entropy_gap": lambda gamma, x: _log(BALL.entropy_gap(gamma, x)),
     "log_binomial": lambda n, k: _log(BALL.binomial(int(n.unique_fmpz()), int(k.unique_fmpz()))),

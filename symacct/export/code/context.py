@@ -123,7 +123,7 @@ class CodeArithmetic:
         return apply("log1p", x, low=0.0 if x.low >= 0 else -INFINITY)
 
     def exp_gap(self, x: Operand) -> Traced:
-        return logged(Op("log_expm2", (Traced.of(x).as_plain(),)))
+        return logged(Op("log_exp_gap", (Traced.of(x).as_plain(),)))
 
     def power_gap(self, gamma: Operand, x: Operand, lam: Operand) -> Traced:
         parts = (Traced.of(part).as_plain() for part in (gamma, x, lam))

@@ -199,7 +199,7 @@ class _Problem:
             return None
         if self.variable == ALPHA or self.point not in (0, sympy.oo):
             return None
-        if self.by is None and self._has_rivals():
+        if self.by is None and self._has_other_bounds():
             return None  # beyond the point another theorem may give the smaller bound
 
         def value(ctx: TaylorArithmetic) -> Number:
@@ -219,7 +219,7 @@ class _Problem:
         enclosure = from_ball(ball, claim, _REMAINDER_DIGITS, claim.certified, signed=True)
         return Remainder(enclosure, until, order)
 
-    def _has_rivals(self) -> bool:
+    def _has_other_bounds(self) -> bool:
         """Is the default answer the smallest of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))

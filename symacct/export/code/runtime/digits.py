@@ -102,7 +102,7 @@ def log_expm1(x):
     return log(mp.expm1(x)) if x < 1 else x + log1p(-mp.exp(-x))
 
 
-def log_expm2(x):
+def log_exp_gap(x):
     """log(e^x - 1 - x)"""
     if x == 0:
         return mp.ninf
