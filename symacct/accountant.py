@@ -81,10 +81,7 @@ class Accountant:
         self._disk = None if memo is None else DiskMemo(memo)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or what a pickle gives back: the same settings, and nothing remembered but
-
-        what is on the disk.
-        """
+        """A copy, or what a pickle gives back: the settings, and what is remembered on the disk."""
         file = None if self._disk is None else str(self._disk.path.absolute())
         return type(self), (self.digits, self.engine, file)
 

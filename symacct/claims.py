@@ -30,10 +30,7 @@ class Kind(Enum):
 
 
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
-    """exact only if all are; upper if all are exact or upper; lower if all are exact or lower.
-
-    Raises SoundnessError where an upper meets a lower, and for what is neither.
-    """
+    """exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
         raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
@@ -55,10 +52,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The pairs of datasets a curve is about: a relation, applied up to `group` times.
-
-    A leaf that may be stated for either relation leaves it open (`either`).
-    """
+    """The pairs of datasets a curve is about: a relation, applied up to `group` times."""
 
     relation: Relation = Relation.EITHER
     group: int = 1

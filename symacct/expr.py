@@ -300,10 +300,7 @@ class Node(Interned):
         by: str | None = None,
         digits: int = 6,
     ) -> str:
-        """A LaTeX document: definition, formula, assumptions, values, bibliography.
-
-        See `symacct.export.document.paper`.
-        """
+        """A LaTeX document: definition, formula, assumptions, values, bibliography."""
         from symacct.export.document import paper
 
         return paper(self, alphas, delta, names, values, by, digits)

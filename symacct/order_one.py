@@ -73,10 +73,7 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
 
 
 def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
-    """What the search found, or what the order 1 says where that is proved to be no larger.
-
-    What was found stays the best only where it is proved to be no larger in its turn.
-    """
+    """What the search found, or what the order 1 says where that is proved no larger."""
     name = search.question.per_order.at_one
     if name is None or found.asked.upper == 0:
         return found

@@ -25,10 +25,7 @@ _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that st
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
-    """The whole order in [first, last] at the bottom of f's valley; the search starts at `guess`.
-
-    f is asked at the result and at its neighbours `whole_step` away: they may prove the minimum.
-    """
+    """The whole order at the bottom of f's valley, asked at neighbours `whole_step` away too."""
     low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
     before = 4 * last
     while max(high - middle, middle - low) > whole_step(middle):
@@ -54,10 +51,7 @@ def whole_step(order: int) -> int:
 
 
 def places(f: Objective, whole: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Three orders around the bottom of f's valley, from the best whole one.
-
-    From order 2 it may lie anywhere down to 1: λ is halved while f is infinite, or falls.
-    """
+    """Three orders around the bottom of f's valley; below order 2 λ is halved while f falls."""
     if whole > 2:
         step = whole_step(whole)
         return Fraction(whole - step), Fraction(whole), Fraction(whole + step)

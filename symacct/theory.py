@@ -264,10 +264,7 @@ def check_proved(what: str, status: str, remedy: str) -> None:
 
 
 def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
-    """Does a statement for these orders speak of `alpha`?
-
-    A symbolic order stands for whole ones, unless its assumptions say that it is none.
-    """
+    """Does a statement for these orders speak of `alpha`? A symbol is taken for whole."""
     if isinstance(alpha, sympy.Expr):
         return orders.first < np.inf and not (orders.whole and _is_real(alpha))
     if isinstance(alpha, np.ndarray):

@@ -107,10 +107,7 @@ def rational(x: arb) -> Fraction:
 
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
-    """Whether a constant satisfies a condition, by balls of growing precision; None if undecided.
-
-    `holds` answers True, False or None for a ball.
-    """
+    """What balls of growing precision say of a constant by `holds`: True, False, or None."""
     bits = 64
     while bits <= 4096:
         with precision(bits):

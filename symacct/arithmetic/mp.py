@@ -14,10 +14,7 @@ from symacct.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):
-    """mpf numbers of a private context at `bits` bits: roundings are not tracked.
-
-    They all go one way, here downwards.
-    """
+    """mpf numbers of a private context: roundings, all of them downwards, are not tracked."""
 
     certified = False
     rounds = True

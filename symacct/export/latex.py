@@ -72,10 +72,7 @@ def inline(m: Node) -> str | None:
 
 @dataclass(frozen=True)
 class Equation:
-    """A left side, a relation, and what stands on the right, each with the orders it is for.
-
-    Nothing on the right is a curve of the user's that has no formula.
-    """
+    """A left side, a relation, the right sides with their orders; none for a user's function."""
 
     left: sympy.Expr | str
     relation: str

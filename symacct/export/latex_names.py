@@ -1,8 +1,4 @@
-"""Names of symbols in LaTeX: Greek letters and subscripts as papers write them, nothing executed.
-
-A symbol may have any name; what LaTeX would take for a command is written out as plain signs. A
-name that the user maps to LaTeX is read by a closed grammar of letters, digits and known commands.
-"""
+"""Names of symbols in LaTeX as papers write them; a user's by a closed grammar."""
 
 from __future__ import annotations
 

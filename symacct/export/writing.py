@@ -97,10 +97,7 @@ def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differen
 
 
 class Writing(Evaluation):
-    """An evaluation in formulas: the curves that `names` keeps are read by name.
-
-    `asked` is the open order that the formula is written for.
-    """
+    """An evaluation in formulas for the open order `asked`; curves in `names` by name."""
 
     def __init__(
         self, goal: Kind, by: str | None, names: Names, ctx: WritingArithmetic | None = None

@@ -13,10 +13,7 @@ from symacct.sums.refine import ball, to_relative_accuracy
 
 
 def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
-    """E[m log(m/n)] = E[(m−n) log(m/n); x > 0], as x ↦ −x swaps m and n; 0 < γ < 1.
-
-    Beyond R > 0 it is at most γ² E[X²; x > R]/κ: m − n <= γX and log(m/n) <= γX/κ.
-    """
+    """E[m log(m/n)] = E[(m−n) log(m/n); x > 0]; beyond R at most γ² E[X²; x > R]/κ."""
     rate, shift = float(gamma), float(delta)
     log_value = 2 * math.log(rate * -math.expm1(-shift)) - math.log(4)
 

@@ -91,11 +91,7 @@ def _bell(z: acb, centre: arb, variance: arb) -> acb:
 
 
 def _smaller_part(z: acb, crossing: arb, variance: arb, analytic: bool) -> tuple[bool, acb]:
-    """(before the crossing z₁?, log(1 + smaller/larger part of the mixture)).
-
-    log m is log(1−q) plus this before z₁, and log q + (z−1/2)/σ² plus this after it: both continue
-    the real function, whatever side a ball is put on. The cut is reported as non-finite.
-    """
+    """(before the crossing z₁?, log(1 + smaller/larger part)); not finite on the cut."""
     log_odds = (z - crossing) / variance
     before = bool(z.real.mid() < crossing.mid())
     return before, (1 + (log_odds if before else -log_odds).exp()).log(analytic=analytic)

@@ -1,7 +1,4 @@
-"""E_Q[ψ(1−γ+γL); L > 1], L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α}), certified, for noise on the line.
-
-At order 1 it is the limit of ψ over α − 1, which is (t−1) log t.
-"""
+"""E_Q[ψ(1−γ+γL); L > 1], ψ(t) = (t^α − 1)(1 − t^{1−α}) or (t−1) log t at order 1, certified."""
 
 from __future__ import annotations
 

@@ -46,11 +46,7 @@ class Mechanism(Node):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
-
-        It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
-        `excess` where the moment has a closed form.
-        """
+        """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
         excess = self.excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")

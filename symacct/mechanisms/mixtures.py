@@ -172,10 +172,7 @@ def noise(P: Any, Q: Any) -> Mechanism | None:  # noqa: N803
 
 
 def one_dimensional(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
-    """Normal laws with the same likelihood ratios, for log-normal ones, and for normal ones in
-
-    several dimensions with one covariance Σ: the log-ratio is then N(±d/2, d), d = δᵀΣ⁻¹δ.
-    """
+    """Normal laws of the same ratios: for log-normal ones, and N(±d/2, d), d = δᵀΣ⁻¹δ."""
     if isinstance(P, LogNormal) and isinstance(Q, LogNormal):
         return Normal(P.mean, P.variance), Normal(Q.mean, Q.variance)
     if isinstance(P, MultivariateNormal) and P.is_swapped_with(Q):

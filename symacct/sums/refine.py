@@ -56,11 +56,7 @@ def within(error: arb) -> arb:
 def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:
-    """flint's rigorous integral; what the integrand raises, Ctrl-C too, is raised as it was.
-
-    flint goes on calling after an exception that it does not know, and each later one has the one
-    before as its cause.
-    """
+    """flint's rigorous integral; what the integrand raises first is raised as it was."""
     try:
         return acb.integral(integrand, low, high, **options)
     except SystemError as error:

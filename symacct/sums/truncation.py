@@ -1,8 +1,4 @@
-"""Certified sums Σ C(α,l) u^l v^{α−l} T_l whose terms come from an oracle K_l = (l−1)ε(l).
-
-A few oracle calls find where the terms matter.  There every term is summed, in closed form where
-there is one; the rest is bounded by the lines of `majorant`.
-"""
+"""Certified sums Σ C(α,l) u^l v^{α−l} T_l: few terms, and lines that bound the rest."""
 
 from __future__ import annotations
 

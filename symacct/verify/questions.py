@@ -244,10 +244,7 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
-    """The question built in every other way that the peer knows, each with numbers of its own.
-
-    What a peer remembers from one way of asking would otherwise answer the next one.
-    """
+    """The question in every other way that the peer knows, with numbers not asked before."""
     for key, ways in hello.how.items():
         for way in ways:
             if way != HOW[key][0] and _makes_sense(ask, key, way):

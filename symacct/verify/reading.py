@@ -1,7 +1,4 @@
-"""What a peer's line says: the closed, strict reader of docs/protocol.md.
-
-Every field becomes a typed value of bounded size, or the whole line is a ProtocolError.
-"""
+"""What a peer's line says: bounded, typed values by docs/protocol.md, or a ProtocolError."""
 
 from __future__ import annotations
 

@@ -116,8 +116,7 @@ class Oracle:
         return ends(value)[0] if value.claim.kind is Kind.EXACT else Fraction(0)
 
     def _poisson_replaced(self, ask: Ask) -> Truth:
-        """Poisson sampling when a record is replaced: at least as when one is removed (sensitivity
-        is 1 under every relation), at most as without sampling."""
+        """Poisson sampling, a record replaced: between one removed and no sampling at all."""
         base = tuple(Part(p.mechanism, p.parameters, count=p.count) for p in ask.parts)
         upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
         return Truth(self._removed(ask), ends(upper)[1], False)
@@ -129,10 +128,7 @@ class Oracle:
             return Fraction(0)
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """ε or δ by one conversion over the orders (None for all), as the text says the numbers.
-
-        Rounding the parameters moves it by far less than the allowance that it is compared with.
-        """
+        """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         asked = getattr(self.accountant, ask.kind)
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER

@@ -26,10 +26,7 @@ ALL_BUT_ONE = {
 
 
 class Replaced(Scheme):
-    """m of n = m/γ records, all but one alike: P has the old record in the sample, Q the new one,
-
-    R neither. They are mutually adjacent; D_α of (1−γ)R+γP and (1−γ)R+γQ.
-    """
+    """m of n = m/γ records, all but one alike: P has the old one, Q the new one, R neither."""
 
     name = "without replacement, all other records alike"
     names: tuple[str, ...] = ("P, old record sampled", "Q, new record sampled", "R, neither")

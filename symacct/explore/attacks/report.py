@@ -1,7 +1,4 @@
-"""docs/falsify.md: what the adversary found, made from real runs by
-
-`python -m symacct.explore.attacks.report [BUDGET]`.
-"""
+"""docs/falsify.md from real runs: `python -m symacct.explore.attacks.report [BUDGET]`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A program run as it stands, without printing it: how generated code is measured.
-
-Nothing generated is executed in the library.  The interpreter calls the very functions whose text
-goes into the Python and mpmath targets, on the same constants in the same order, so that what it
-measures is what that code gives; the tests hold the two against each other, bit for bit.
-"""
+"""A program run as it stands, unprinted, by the very functions that go into its text."""
 
 from __future__ import annotations
 

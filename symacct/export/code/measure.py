@@ -177,11 +177,7 @@ def measured(
     asked: list[Order],
     accuracy: Fraction,
 ) -> Measured:
-    """The error of `epsilon` at the orders asked, spread over the samples.
-
-    Raises PrecisionError where a value is further than `accuracy` from the certified one, or is
-    no finite number where that is one.
-    """
+    """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
     if not tried:
         raise DomainError(
             "code: found no values of the open parameters at which the expression is defined; "

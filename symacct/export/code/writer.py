@@ -61,10 +61,7 @@ class Scope:
 
 
 class Writer:
-    """A target: writes a program in one language, all that is known of which stands in its class.
-
-    The methods without a body are what languages differ in.
-    """
+    """A target: writes a program in the one language that its class knows."""
 
     #: What users call it, and what its header does.
     name: ClassVar[str]
@@ -294,11 +291,7 @@ class Loop:
 
 
 def branches(function: Function) -> list[tuple[str, Expr]]:
-    """The classes of orders that a function tells apart, with their formulas and a test on each.
-
-    Classes with one formula are put together. The last test is empty where all others have been
-    made before it; where some class has no formula, each test stands by itself.
-    """
+    """Classes of orders with their formulas, those alike together, and a test on each."""
     cases = function.cases
     found: list[tuple[str, Expr]] = []
     found += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]

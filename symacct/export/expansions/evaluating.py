@@ -37,11 +37,7 @@ _NEAR_BITS = 128
 
 
 class Expanding(Evaluation):
-    """An evaluation in series or in Taylor balls, that notes which theorem it expands where.
-
-    `typical` is the order whose theorems speak where the order is the variable itself; `chosen`
-    are the theorems that an earlier evaluation chose, by node and order.
-    """
+    """An evaluation in series or Taylor balls that notes which theorem it expands."""
 
     def __init__(
         self,

@@ -47,10 +47,7 @@ _LARGEST_ORDER = 400  # at which a remainder is tried: its series cost α operat
 
 @dataclass(frozen=True)
 class Remainder:
-    """ε(α) − (the terms written out) = c·h^n, with c enclosed for all 0 <= h <= `until`.
-
-    h is the distance from the point (γ, say), or 1/σ where the point is σ = ∞; n the order.
-    """
+    """ε(α) − (the terms) = c·h^n, c enclosed for 0 <= h <= `until`; 1/h = σ where that is ∞."""
 
     coefficient: Enclosure
     until: Fraction
@@ -63,11 +60,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Expansion:
-    """ε(α) near a point: the terms and an O(·), its first term, and what is proved of the rest.
-
-    `remainder` is None where only O(·) is known: then nothing is said at any one value.
-    `claim` names the theorem that is expanded, and how its bound errs.
-    """
+    """ε(α) near a point: terms and an O(·), the first term, a remainder where one is proved."""
 
     variable: sympy.Symbol
     at: sympy.Expr

@@ -25,10 +25,7 @@ _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 @dataclass(frozen=True)
 class Optimum:
-    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given.
-
-    `claim` is the curve's: what a conversion makes of an exact one is an upper bound all the same.
-    """
+    """The (ε, δ) that the best order gives, as formulas; `claim` is the curve's."""
 
     alpha: sympy.Expr
     epsilon: sympy.Expr

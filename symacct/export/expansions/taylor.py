@@ -58,10 +58,7 @@ class Reciprocal:
 
 
 class TaylorArithmetic(PlainGaps):
-    """Balls, and Taylor series of balls for what depends on the variable.
-
-    The variable is [low, high] + x, or the reciprocal of that where the point is ∞.
-    """
+    """Balls, and Taylor series of balls in x, the variable being [low, high] + x, or its 1/x."""
 
     certified = True
 

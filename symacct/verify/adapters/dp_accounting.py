@@ -70,10 +70,7 @@ def base_event(part, how):
 
 
 def gaussian(part, how):
-    """Noise σ; where its type is asked about, inside a sample, the same as four of noise 2σ.
-
-    A sampled composition is where the accountant looks at the type of a multiplier.
-    """
+    """Noise σ; in a sample whose types are asked about, the same as four of noise 2σ."""
     from dp_accounting import dp_event as e
 
     sigma = number(part, "sigma", how)

@@ -1,8 +1,4 @@
-"""mpmath at the current precision: what generated mpmath code calls.
-
-Here `mp` is a context of our own, so that measuring code leaves the user's precision alone; in the
-code that goes out it is mpmath's.
-"""
+"""mpmath at the current precision: `mp` is ours here, and mpmath's in the code given out."""
 
 import threading
 from contextlib import contextmanager
