@@ -191,12 +191,7 @@ def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, An
         )
 
 
-def infer(
-    what: str,
-    stated: Claim,
-    premises: Iterable[Claim],
-    monotone: bool,
-) -> Claim:
+def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 
     `stated` is what it yields for exact premises. If it is nondecreasing in every value that it

@@ -28,12 +28,7 @@ NOTEBOOK_NODES = 24
 
 #: Whole orders, the real ones between, and ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
-_RELATIONS = {
-    Kind.EXACT: "=",
-    Kind.UPPER: r"\leq",
-    Kind.LOWER: r"\geq",
-    Kind.NEITHER: r"\approx",
-}
+_RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
 
 
 def latex(

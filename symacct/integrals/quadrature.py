@@ -9,11 +9,7 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from symacct.integrals.magnitude import (
-    LOG2,
-    log_gaussian_kl,
-    log_laplace_excess,
-)
+from symacct.integrals.magnitude import LOG2, log_gaussian_kl, log_laplace_excess
 from symacct.sums.refine import ball, integral, steered_by_floats, to_relative_accuracy
 
 ComplexFunction = Callable[[acb, bool], acb]

@@ -99,10 +99,7 @@ class Curve(Mechanism):
 
     def _infer(self) -> Claim:
         return Claim(
-            self.kind,
-            self.adjacency,
-            sources=(self.source,),
-            certified=not self.is_mpmath_callable,
+            self.kind, self.adjacency, sources=(self.source,), certified=not self.is_mpmath_callable
         )
 
     @property

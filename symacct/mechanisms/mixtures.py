@@ -30,14 +30,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
-from symacct.integrals.expectations import (
-    Chi,
-    Entropy,
-    Excess,
-    ReverseEntropy,
-    expectation,
-    mass,
-)
+from symacct.integrals.expectations import Chi, Entropy, Excess, ReverseEntropy, expectation, mass
 from symacct.integrals.jets import X
 from symacct.integrals.plain import plain_expectation, plain_mass
 from symacct.integrals.sides import Kernel, Side, sides

@@ -141,10 +141,7 @@ class Oracle:
 def readings(ask: Ask) -> list[Ask]:
     """The ask as its text says, and with every number replaced by the nearest float64."""
     as_floats = Ask(
-        ask.kind,
-        tuple(_as_floats(part) for part in ask.parts),
-        _nearest(ask.at),
-        ask.adjacency,
+        ask.kind, tuple(_as_floats(part) for part in ask.parts), _nearest(ask.at), ask.adjacency
     )
     exactly = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
     same = all(

@@ -19,10 +19,7 @@ from symacct.mechanisms import TCDP
 from symacct.sums.refine import ball
 
 #: Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is.
-ALL_BUT_ONE = {
-    "about": "SubsampleWithoutReplacement",
-    "names": ("P, x' sampled", "R, x alone"),
-}
+ALL_BUT_ONE = {"about": "SubsampleWithoutReplacement", "names": ("P, x' sampled", "R, x alone")}
 
 
 class Replaced(Scheme):

@@ -16,17 +16,7 @@ from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, exact
-from symacct.export.code.ir import (
-    Difference,
-    Entry,
-    Expr,
-    Num,
-    Op,
-    Quadrature,
-    Sum,
-    Var,
-    variables,
-)
+from symacct.export.code.ir import Difference, Entry, Expr, Num, Op, Quadrature, Sum, Var, variables
 from symacct.export.code.number import (
     Operand,
     Traced,

@@ -34,10 +34,7 @@ INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/
 INDENT = "    "
 
 #: Groups of classes of orders that one formula may serve, with the name of their union.
-_UNIONS = {
-    ("whole", "below_two", "above_two"): "finite",
-    ("below_two", "above_two"): "fractional",
-}
+_UNIONS = {("whole", "below_two", "above_two"): "finite", ("below_two", "above_two"): "fractional"}
 
 #: Whether an order is of a class, by itself; and once the classes before it are dealt with.
 TESTS = {

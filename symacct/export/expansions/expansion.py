@@ -17,12 +17,7 @@ from symacct.evaluation import goal_of
 from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
 from symacct.export.expansions.evaluating import Expanding
-from symacct.export.expansions.series import (
-    Series,
-    SeriesArithmetic,
-    TooFewTerms,
-    no_series,
-)
+from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
 from symacct.export.expansions.taylor import (
     Reciprocal,
     TaylorArithmetic,
