@@ -117,8 +117,7 @@ class SymbolicArithmetic(PlainGaps):
     def expm1(self, x: sympy.Expr) -> sympy.Expr:
         return self.exp(x) - 1
 
-    def log(self, x: sympy.Expr) -> sympy.Expr:
-        return sympy.log(x)
+    log = staticmethod(sympy.log)
 
     def log1p(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.log(1 + x)
@@ -130,8 +129,7 @@ class SymbolicArithmetic(PlainGaps):
     def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
         return self.number(x) ** y
 
-    def binomial(self, n: sympy.Expr, k: sympy.Expr) -> sympy.Expr:
-        return sympy.binomial(n, k)
+    binomial = staticmethod(sympy.binomial)
 
     def sum(
         self, term: Callable[[sympy.Expr], sympy.Expr], first: int, last: int | sympy.Expr

@@ -34,7 +34,7 @@ def route_one(
     """
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
-    tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
+    tails = {"exact": lambda eps, sigma: hockey_stick(eps, 1 / sigma), "chernoff": _chernoff_tail}
     doors.one_of(tail, "route_one, tail", tails)
     if r == 0:
         raise DomainError("route_one: found r = 0, needed r > 0")
@@ -83,10 +83,6 @@ def route_three(epsilon: Numeric, sigma: Numeric, c2: Numeric, digits: int = 30)
         return exponent.exp()
 
     return Baseline.of("route 3", source, digits, Kind.NEITHER, eps, value)
-
-
-def _exact_tail(eps: arb, sigma: arb) -> arb:
-    return hockey_stick(eps, 1 / sigma)
 
 
 def _chernoff_tail(eps: arb, sigma: arb) -> arb:

@@ -14,7 +14,7 @@ from symacct.cli.frame import (
     by_option,
     json_option,
     main,
-    print_json,
+    print_text,
     symbol_option,
 )
 from symacct.errors import echo
@@ -43,10 +43,7 @@ def latex_command(
     delta: str | None,
     as_json: bool,
 ) -> None:
-    """The formula of EXPR's curve in LaTeX.
-
-    It is a display for amsmath, or with --document a document that compiles.
-    """
+    """The formula of EXPR's curve in LaTeX: a display for amsmath, or a document that compiles."""
     if document and alpha is not None:
         raise InputError("found --alpha with --document, needed one: a document is for all orders")
     if delta is not None and not document:
@@ -56,10 +53,7 @@ def latex_command(
         written = paper(m, delta=delta, names=_named(names), by=by)
     else:
         written = latex(m, alpha, _named(names), by)
-    if as_json:
-        print_json({"expression": repr(m), "latex": written})
-    else:
-        click.echo(written)
+    print_text(as_json, {"expression": repr(m), "latex": written}, written)
 
 
 @main.command("table", epilog=EPILOG)
@@ -86,10 +80,7 @@ def table_command(
     caption: str | None,
     file: Path | None,
 ) -> None:
-    """A table of ε(α) of EXPR for a paper, rounded soundly.
-
-    It is LaTeX for booktabs and siunitx, or CSV.
-    """
+    """A table of ε(α) of EXPR for a paper, rounded soundly: booktabs and siunitx, or CSV."""
     orders = [part.strip() for part in alpha.split(",") if part.strip()]
     found = table(symacct.parse(expr), orders, digits, by)
     if file is not None:

@@ -17,6 +17,7 @@ from symacct.cli.frame import (
     kind_label,
     main,
     print_json,
+    print_text,
 )
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
@@ -95,10 +96,7 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 @main.command("theorems")
 @json_option
 def theorems_command(as_json: bool) -> None:
-    """Every computable result of the papers.
-
-    Each with its conditions, and with what to call for it.
-    """
+    """Every computable result of the papers, its conditions, and what to call for it."""
     rows = catalogue.rows()
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -118,15 +116,9 @@ def theorems_command(as_json: bool) -> None:
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
 @json_option
 def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
-    """Search small finite mechanisms for a violation of THEOREM.
-
-    THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
-    """
+    """Search small finite mechanisms for a violation of THEOREM, which may be a conversion."""
     attack = falsify(theorem, budget, seed)
-    if as_json:
-        print_json(attack.as_dict())
-    else:
-        click.echo(str(attack))
+    print_text(as_json, attack.as_dict(), str(attack))
 
 
 def _cell(value: Enclosure | str) -> str:

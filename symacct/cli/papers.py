@@ -23,6 +23,7 @@ from symacct.cli.frame import (
     main,
     print_facts,
     print_json,
+    print_text,
 )
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
@@ -38,10 +39,7 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 def cite_command(
     expr: str, alpha: str | None, by: str | None, delta: str | None, digits: int, as_json: bool
 ) -> None:
-    """BibTeX of exactly the works behind EXPR's curve.
-
-    The theorems stand in `note`.
-    """
+    """BibTeX of exactly the works behind EXPR's curve, the theorems in `note`."""
     m = symacct.parse(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
@@ -51,10 +49,7 @@ def cite_command(
     else:
         guarantee = m.epsilon(delta, digits, by=by)
         text, sources = guarantee.cite(), guarantee.claim.sources
-    if as_json:
-        print_json({"bibtex": text, "sources": [str(source) for source in sources]})
-    else:
-        click.echo(text, nl=False)
+    print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
 
 @expression_command("statement")
@@ -66,15 +61,9 @@ def cite_command(
 def statement_command(
     expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
 ) -> None:
-    """A paragraph about EXPR for a privacy section.
-
-    It is meant for a paper or a model card.
-    """
+    """A paragraph about EXPR for a privacy section of a paper or a model card."""
     text = symacct.parse(expr).statement(delta, epsilon, form)
-    if as_json:
-        print_json({"statement": text, "form": form})
-    else:
-        click.echo(text)
+    print_text(as_json, {"statement": text, "form": form}, text)
 
 
 @expression_command("expand")
@@ -104,10 +93,7 @@ def expand_command(
 @click.option("--epsilon", help="ε: the best δ instead.")
 @click.option("--conversion", default="classic", show_default=True)
 def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None:
-    """The best order of EXPR and its (ε, δ) in closed form.
-
-    Where there is none, an error says why.
-    """
+    """The best order of EXPR and its (ε, δ) in closed form, where there is one."""
     found = symacct.parse(expr).optimum(**given)
     print_facts(
         as_json,

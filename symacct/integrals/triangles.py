@@ -192,10 +192,7 @@ class Looks:
 
 
 def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
-    """A ball that holds H(B) = E[Y(Y−X)g], g = m^{α−1} n^{−α−1}, for all these B.
-
-    H = e^B − e^{B/2} + E[Y(Y−X)(g − 1)], which is small where the triangles are.
-    """
+    """A ball that holds e^B − e^{B/2} + E[Y(Y−X)(g − 1)], g = m^{α−1} n^{−α−1}, for these B."""
     middle = triangles.at((low + high) / 2)
     small = max(0.0, -2 * math.log(middle.floats.a))
     rule = widest(replace(middle.floats, alpha=middle.floats.alpha + 2), 18.0 + small, 0.0)

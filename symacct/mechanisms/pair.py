@@ -170,8 +170,7 @@ class DistributionPair(Mechanism):
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
                 f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
-                "finitely "
-                "many outcomes and a rational rate; PoissonSubsample bounds the others"
+                "finitely many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
         return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from typing import TypeVar
 
@@ -34,18 +35,8 @@ _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 _REPRODUCE = (60, 2000)  # lines, characters of one
 
 _ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
-_HELLO = {
-    "id",
-    "peer",
-    "version",
-    "supports",
-    "compose",
-    "conversion",
-    "default_orders",
-    "order_grid",
-    "how",
-}
-_SUPPORT = {"mechanism", "sampling", "adjacency", "orders", "asks", "min_order", "max_order"}
+_HELLO = {"id", *(field.name for field in fields(Hello))}
+_SUPPORT = {field.name for field in fields(Support)}
 
 
 class ProtocolError(SymacctError):

@@ -15,18 +15,9 @@ from symacct.verify.truth import Oracle
 
 #: The worst first.
 VERDICTS = (
-    "unsound",
-    "negative",
-    "zero",
-    "nan",
-    "inf",
-    "exception",
-    "wrong-formula",
-    "inconsistent",
-    "jump",
-    "slow",
-    "loose",
-)
+    "unsound", "negative", "zero", "nan", "inf", "exception",
+    "wrong-formula", "inconsistent", "jump", "slow", "loose",
+)  # fmt: skip
 #: Relative distance from the truth up to which a float64 computation is taken to be right.
 ALLOWANCE = Fraction(1, 10**9)
 #: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.

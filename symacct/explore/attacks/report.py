@@ -36,7 +36,11 @@ def page(budget: int = BUDGET, seed: int = SEED) -> str:
         "\n## Claims that are wrong, and slips that are only looser\n",
         *_claims(wrong),
         "\n## Witnesses\n",
-        *(_witness(attack) for attack in [*known, *wrong] if attack.refuted),
+        *(
+            f"### {attack.theorem}\n\n```text\n{attack.witness}\n```\n"
+            for attack in [*known, *wrong]
+            if attack.refuted
+        ),
     ]
     return "\n".join(parts)
 
@@ -89,10 +93,6 @@ def _claims(attacks: Iterable[Attack]) -> list[str]:
         cells = (attack.theorem, said, f"{attack.candidates:,}", attack.outcome, shown)
         rows.append(f"| {' | '.join(map(str, cells))} |")
     return rows
-
-
-def _witness(attack: Attack) -> str:
-    return f"### {attack.theorem}\n\n```text\n{attack.witness}\n```\n"
 
 
 def main() -> None:

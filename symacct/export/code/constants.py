@@ -44,8 +44,8 @@ class _Rounder:
     def __call__(self, e: Expr) -> Expr:
         if is_constant(e):
             return self._constant(e)
-        if isinstance(e, Op) and e.name == "ratio" and _is_not_zero(e.args[1]):
-            e = Op("div", e.args)
+        if isinstance(e, Op) and e.name == "ratio" and is_constant(e.args[1]):
+            e = Op("div", e.args) if rounded(e.args[1]) else e
         changes: dict[str, Any] = {}
         for field in fields(e):  # type: ignore[arg-type]
             value = getattr(e, field.name)
@@ -77,10 +77,6 @@ def in_float64(program: Program) -> FloatProgram:
     tables = {name: tuple(map(rounded, entries)) for name, entries in program.tables.items()}
     settled = replace(program, functions=functions, conditions=conditions)
     return FloatProgram(settled, rounder.constants, tables)
-
-
-def _is_not_zero(e: Expr) -> bool:
-    return is_constant(e) and rounded(e) != 0
 
 
 @functools.lru_cache(maxsize=4096)

@@ -135,7 +135,7 @@ def expansion(
         at=point,
         alpha=asked,
         expression=_as_expression(series, symbol, point, order),
-        leading=_leading(series, symbol, point),
+        leading=_term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero,
         remainder=problem.remainder(chosen, until, order, claim),
         claim=claim,
     )
@@ -319,10 +319,6 @@ def _as_expression(
         return sympy.S.Zero
     terms = [_term(series, k, symbol, point) for k in range(min(series.first, 0), order)]
     return sympy.Add(*terms) + sympy.Order(_power(symbol, point, order), (symbol, point))
-
-
-def _leading(series: Series, symbol: sympy.Symbol, point: sympy.Expr) -> sympy.Expr:
-    return _term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero
 
 
 def _power(symbol: sympy.Symbol, point: sympy.Expr, k: int) -> sympy.Expr:
