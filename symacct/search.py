@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
 from symacct.arithmetic.ball import rational
+from symacct.sums.refine import ball
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -143,7 +144,7 @@ def _fitted(
     orders: list[Fraction], values: dict[Fraction, arb], perspective: bool
 ) -> Fraction | None:
     """The bottom of the fit through three orders; None if it has none."""
-    (x, p), (y, q), (z, r) = ((_exact(order - 1), values[order]) for order in orders)
+    (x, p), (y, q), (z, r) = ((ball(order - 1).mid(), values[order]) for order in orders)
     if perspective:
         p, q, r = p * x, q * y, r * z
     first, second = (q - p) / (y - x), (r - q) / (z - y)
@@ -219,10 +220,6 @@ def below(a: arb, b: arb) -> bool:
 def _middle(x: arb) -> arb:
     """The midpoint; a huge number where there is no finite value."""
     return x.mid() if x.is_finite() else arb(2) ** 4096
-
-
-def _exact(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator)).mid()
 
 
 def _grid(width: Fraction) -> Fraction:

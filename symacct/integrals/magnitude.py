@@ -47,6 +47,11 @@ def crossing(rate: float, rest: float, sigma: float) -> float:
     return 0.5 + sigma * sigma * math.log(rest / rate)
 
 
+def reach_of(drop: float) -> float:
+    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
+    return math.sqrt(2 * max(drop, 0.5))
+
+
 def _upper_peak(alpha: float, middle: float, sigma: float) -> float:
     """Three steps down from α towards the largest z with z = α·logistic((z − z₁)/σ²)."""
     z = alpha

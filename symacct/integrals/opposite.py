@@ -9,7 +9,7 @@ from flint import acb, arb, ctx
 
 from symacct.integrals.magnitude import LOG2
 from symacct.integrals.quadrature import ComplexFunction, integrate
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, normal_tail, to_relative_accuracy
 
 
 def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
@@ -46,5 +46,4 @@ def _integrand(gamma: Fraction, delta: Fraction) -> ComplexFunction:
 def _tail(gamma: Fraction, delta: Fraction, reach: arb) -> arb:
     """γ²/κ · E[X²; x > R] = γ²/κ · e^{δ²} Φ̄(R − 2δ)"""
     rate, shift = ball(gamma), ball(delta)
-    beyond = ((reach - 2 * shift) / arb(2).sqrt()).erfc() / 2
-    return rate**2 / (1 - rate) * (shift**2).exp() * beyond
+    return rate**2 / (1 - rate) * (shift**2).exp() * normal_tail(reach - 2 * shift)

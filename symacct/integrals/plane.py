@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.errors import LimitError
 from symacct.forking import cached_property
 from symacct.integrals.magnitude import LOG2
-from symacct.sums.refine import ball, to_relative_accuracy, within
+from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _MOST_NODES = 500_000
@@ -380,7 +380,7 @@ def _density(x: arb) -> arb:
 
 def _tail(x: arb, step: arb) -> arb:
     """A bound on h Σ of the normal density over nodes from x + h on, at most 1 + h."""
-    return (x / arb(2).sqrt()).erfc() / 2 if x > 0 else 1 + step
+    return normal_tail(x) if x > 0 else 1 + step
 
 
 def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:

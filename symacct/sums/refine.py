@@ -48,6 +48,11 @@ def ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
+def normal_tail(x: arb) -> arb:
+    """P(Z > x) for a standard normal Z."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
 def within(error: arb) -> arb:
     """The ball [−error, error] for a bound error ≥ 0."""
     return arb(0, error.abs_upper())
