@@ -165,11 +165,7 @@ class Claim:
 
 
 def narrowed(claim: Claim, adjacency: Adjacency) -> Claim:
-    """The claim of the same curve, read for these pairs.
-
-    What is exact for groups is an upper bound for smaller ones. Raises SoundnessError for a lower
-    bound, which says nothing of them.
-    """
+    """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""
     if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
         return claim
     what = f"a curve for {claim.adjacency}, read for {adjacency}"

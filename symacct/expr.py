@@ -349,10 +349,7 @@ class Node(Interned):
     def statement(
         self, delta: Numeric | None = None, epsilon: Numeric | None = None, form: str = "text"
     ) -> str:
-        """A paragraph for a privacy section, on the best ε for `delta` or the best δ for `epsilon`.
-
-        `form` is "text", "markdown" or "latex"; raises as `epsilon` and `delta` do.
-        """
+        """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         if epsilon is not None:

@@ -330,11 +330,7 @@ def is_named_in(theorem: Theorem, node: Node) -> bool:
 
 
 def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
-    """Is the theorem about the relation that the operation yields?
-
-    One that leaves the relation open is about neighbours whose laws are made of neighbouring
-    laws, or about the operation's own curve.
-    """
+    """Is the theorem about this relation, or open and about laws of neighbouring laws?"""
     if theorem.adjacency.relation is Relation.EITHER:
         return theorem.reads == "itself" or bool(node.is_one_step())
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)

@@ -56,10 +56,7 @@ def route_one(
 
 
 def route_two(epsilon: Numeric, sigma: Numeric, k: Numeric, digits: int = 30) -> Baseline:
-    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1.
-
-    k runs of the Gaussian mechanism on all the data, by the classic conversion (Claim 23).
-    """
+    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1."""
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     k, source = whole(k, "k", least=1), BLOG.at("route 2: Claims 22 and 23, Example 3")
 

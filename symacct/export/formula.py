@@ -1,9 +1,4 @@
-"""The formula of a curve: the evaluation itself, in the symbolic arithmetic.
-
-formula(m)         one SymPy expression
-expanded(formula)  the same with its sums written out
-named_formula(m)   the same with what repeats under a name: ε₁, ε₂, …, and B for differences
-"""
+"""The formula of a curve, by the symbolic arithmetic: as it is, written out, or with names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-r"""Formulas in LaTeX, in the papers' own notation.
-
-latex(m)   a display, \begin{align*} … \end{align*}, to paste into a paper
-inline(m)  the same between dollar signs, for a notebook
-"""
+"""Formulas in LaTeX, in the papers' own notation: a display, or inline for a notebook."""
 
 from __future__ import annotations
 

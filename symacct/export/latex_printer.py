@@ -1,8 +1,4 @@
-"""SymPy expressions in LaTeX as papers on privacy print them, long ones over several lines.
-
-The order of terms, fractions before logarithms, slashes in exponents and the size of brackets are
-what differs from SymPy's own printer.
-"""
+"""SymPy expressions in LaTeX as papers on privacy print them, long ones over several lines."""
 
 from __future__ import annotations
 

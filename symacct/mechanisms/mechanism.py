@@ -24,11 +24,7 @@ _REMEDIES = {
 
 
 class Mechanism(Node):
-    """A leaf: its kind, its source and the three parts of its curve.
-
-    A class that gives a part of the curve states what that curve is, `one_pair` too unless it is
-    only an upper bound; what a base states is about the base's curve.
-    """
+    """A leaf: its kind, its source, the parts of its curve; a class states what they are."""
 
     kind: Kind
     source: Source

@@ -1,8 +1,4 @@
-"""What sampling makes of two laws: D_α of m = (1−γ)Q + γP from Q, and of Q from m.
-
-At γ = 1 this is the pair itself. Continuous laws are integrated, laws of whole numbers summed;
-each arithmetic in its own way: balls with proofs, mpmath by its quadrature, SymPy as a formula.
-"""
+"""What sampling makes of two laws: D_α of (1−γ)Q + γP from Q, and back, in each arithmetic."""
 
 from __future__ import annotations
 

@@ -101,11 +101,7 @@ class Oracle:
         return Truth(low, ends(value)[1], False)
 
     def _removed(self, ask: Ask) -> Bound:
-        """What removing a record costs at the same rate: a lower bound of replacing it.
-
-        The record may be replaced by one like all the others; the sampled laws are then
-        (1−γ)Q + γP and Q, those of Poisson sampling, at every real order.
-        """
+        """What removing a record costs at the same rate; it may be replaced by a dull one."""
         parts = tuple(
             replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
         )

@@ -275,10 +275,7 @@ class Judge:
         return bool(value < least.lower * (1 - ALLOWANCE))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
-        """Is this proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
-
-        δ(ε) is at most the total variation, and ε = 0 is right where that is at most δ.
-        """
+        """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
         divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
         if divergence is None or divergence.upper == float("inf"):
             return False

@@ -25,10 +25,7 @@ class UntraceableError(SymacctError):
 
 
 class Traced:
-    """A real number known as an expression of itself (`plain`) or of its logarithm (`log`).
-
-    `low` and `high` bound it, so far as that is seen: signs are decided by them, nothing else.
-    """
+    """A real number as an expression, plain or of its log; `low` and `high` tell its sign."""
 
     __slots__ = ("high", "log", "low", "plain")
 

@@ -1,6 +1,4 @@
-"""What the printers share: expressions with as few brackets as keep their grouping, temporaries
-for what occurs twice, and the functions and tables that a program needs.
-"""
+"""What the printers share: few brackets, temporaries for what occurs twice, functions, tables."""
 
 from __future__ import annotations
 

@@ -2,11 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["dp-accounting"]
 # ///
-"""Google's dp-accounting: its RdpAccountant over trees of DpEvents; speaks docs/protocol.md.
-
-The noise multiplier of an event is the noise over the sensitivity under the relation asked for,
-as the accountant's own functions define it.
-"""
+"""Google's dp-accounting: its RdpAccountant over DpEvents; the noise is over the sensitivity."""
 
 from __future__ import annotations
 
