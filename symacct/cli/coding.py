@@ -24,7 +24,10 @@ from symacct.export.code import TARGETS
 def code_command(
     expr: str, target: str, symbols: tuple[str, ...], as_json: bool, **how: Any
 ) -> None:
-    """A self-contained function that gives ε(α) of EXPR, measured before it is given out."""
+    """A self-contained function that gives ε(α) of EXPR.
+
+    It is measured against certified values before it is given out.
+    """
     text = symacct.parse(expr, symbols).code(target, **how)
     digest = hashlib.sha256(text.encode()).hexdigest()
     document = {"expression": expr, "target": target, "sha256": digest, "code": text}

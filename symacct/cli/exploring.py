@@ -136,7 +136,10 @@ def plot_command(
     type=click.Choice(["tree", "mermaid", "dot", "svg"]),
 )
 def graph_command(expr: str, form: str) -> None:
-    """What EXPR is made of: a tree, text for Mermaid or Graphviz, or an SVG."""
+    """What EXPR is made of, as a tree or a drawing.
+
+    The drawing is text for Mermaid or Graphviz, or an SVG for a browser.
+    """
     graph = symacct.parse(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}
     click.echo(shown[form]() if form in shown else getattr(graph, form))

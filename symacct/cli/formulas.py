@@ -43,7 +43,10 @@ def latex_command(
     delta: str | None,
     as_json: bool,
 ) -> None:
-    """The formula of EXPR's curve in LaTeX: a display for amsmath, or a document that compiles."""
+    """The formula of EXPR's curve in LaTeX.
+
+    It is a display for amsmath, or with --document a document that compiles.
+    """
     if document and alpha is not None:
         raise InputError("found --alpha with --document, needed one: a document is for all orders")
     if delta is not None and not document:
@@ -80,7 +83,10 @@ def table_command(
     caption: str | None,
     file: Path | None,
 ) -> None:
-    """A table of ε(α) of EXPR for a paper, rounded soundly: booktabs and siunitx, or CSV."""
+    """A table of ε(α) of EXPR for a paper, rounded soundly.
+
+    It is LaTeX for booktabs and siunitx, or CSV.
+    """
     orders = [part.strip() for part in alpha.split(",") if part.strip()]
     found = table(symacct.parse(expr), orders, digits, by)
     if file is not None:

@@ -96,7 +96,10 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
 @main.command("theorems")
 @json_option
 def theorems_command(as_json: bool) -> None:
-    """Every computable result of the papers, its conditions, and what to call for it."""
+    """Every computable result of the papers.
+
+    Each with its conditions, and with what to call for it.
+    """
     rows = catalogue.rows()
     if as_json:
         print_json([row.as_dict() for row in rows])
@@ -116,7 +119,10 @@ def theorems_command(as_json: bool) -> None:
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same search.")
 @json_option
 def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None:
-    """Search small finite mechanisms for a violation of THEOREM, which may be a conversion."""
+    """Search small finite mechanisms for a violation of THEOREM.
+
+    THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
+    """
     attack = falsify(theorem, budget, seed)
     print_text(as_json, attack.as_dict(), str(attack))
 

@@ -39,7 +39,10 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 def cite_command(
     expr: str, alpha: str | None, by: str | None, delta: str | None, digits: int, as_json: bool
 ) -> None:
-    """BibTeX of exactly the works behind EXPR's curve, the theorems in `note`."""
+    """BibTeX of exactly the works behind EXPR's curve.
+
+    The theorems stand in `note`.
+    """
     m = symacct.parse(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
@@ -61,7 +64,10 @@ def cite_command(
 def statement_command(
     expr: str, delta: str | None, epsilon: str | None, form: str, digits: int, as_json: bool
 ) -> None:
-    """A paragraph about EXPR for a privacy section of a paper or a model card."""
+    """A paragraph about EXPR for a privacy section.
+
+    It is meant for a paper or a model card.
+    """
     text = symacct.parse(expr).statement(delta, epsilon, form)
     print_text(as_json, {"statement": text, "form": form}, text)
 
@@ -93,7 +99,10 @@ def expand_command(
 @click.option("--epsilon", help="ε: the best δ instead.")
 @click.option("--conversion", default="classic", show_default=True)
 def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None:
-    """The best order of EXPR and its (ε, δ) in closed form, where there is one."""
+    """The best order of EXPR and its (ε, δ) in closed form.
+
+    Where there is none, an error says why.
+    """
     found = symacct.parse(expr).optimum(**given)
     print_facts(
         as_json,
