@@ -275,7 +275,7 @@ def printable(text: str, most: int = 300) -> str:
 
 
 def shown(value: object) -> str:
-    """object JSON value for a message."""
+    """Any JSON value for a message."""
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:
