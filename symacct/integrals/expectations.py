@@ -146,10 +146,7 @@ class Excess(Mixed):
             return [(1 + linear + (0 if self.power > 0 else rest ** ball(self.power)), _ZERO, _ONE)]
         if self.power < 0:
             return [(rest ** ball(self.power), _ZERO, _ONE), (linear, _ONE, _ZERO)]
-        return [
-            (rest + linear, _ZERO, _ONE),
-            (ball(self.gamma), self.power, 1 - self.power),
-        ]
+        return [(rest + linear, _ZERO, _ONE), (ball(self.gamma), self.power, 1 - self.power)]
 
     def diverges(self, side: Side) -> bool:
         return (self.power > 0 and side.logs[1] is None) or super().diverges(side)

@@ -115,10 +115,7 @@ class Stretch:
         return integrate(lambda z, a: self.at(evaluators, z, a), low.log(), high.log(), tolerance)
 
     def integral(self, envelope: Callable[[arb], arb], tolerance: arb) -> arb:
-        """∫ f over the side to about the tolerance; the radius is rigorous.
-
-        `envelope` bounds ∫ |f| over y >= start.
-        """
+        """∫ f over the side to about the tolerance; `envelope` bounds ∫ |f| at the end."""
         extent = self.side.extent
         if self.side.is_regular:
             return self.plainly(arb(0), ball(Fraction(extent)), tolerance)
