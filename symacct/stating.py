@@ -7,8 +7,9 @@ from collections.abc import Callable
 from symacct.accountant import Accountant
 from symacct.arithmetic import Arithmetic
 from symacct.claims import Kind
-from symacct.evaluation import Evaluation, Table
+from symacct.evaluation import Evaluation
 from symacct.expr import Node
+from symacct.node_curve import Table
 from symacct.remembering import Key
 
 
