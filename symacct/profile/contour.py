@@ -11,11 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flint import acb, arb, ctx
+from flint import acb, acb_mat, arb, ctx
 
 from symacct.forking import cached_property
 from symacct.profile.part import Line, Part
 from symacct.profile.plan import Plan
+from symacct.profile.power_sums import powers
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -38,16 +39,7 @@ class Contour:
         plan = self.plan
         with ctx.workprec(plan.bits):
             c, h = arb(plan.c), arb(plan.h)
-            turn = acb(0, -h * y).exp()
-            turns = powers(turn, plan.last + 1)
-            total = self.nodes[0].real / 2
-            if plan.taper:
-                with ctx.workprec(plan.bits + 3 * plan.taper.degree):
-                    weights = plan.taper.weights(y)
-                last = turns[plan.taper.first :]
-                turns[plan.taper.first :] = [x * w for x, w in zip(last, weights, strict=True)]
-            for node, factor in zip(self.nodes[1:], turns[1:], strict=True):
-                total += (node * factor).real
+            total = self._turned(acb(0, -h * y).exp(), y)
             value = total * h / arb.pi() * (-c * y).exp()
         with ctx.workprec(_BOUND_BITS):
             left_out = self._left_out(y)
@@ -55,6 +47,23 @@ class Contour:
             below, above = self._left_alias + right + left_out, left_out
         with ctx.workprec(plan.bits):
             return (value - below.upper()).union(value + above.upper())
+
+    def _turned(self, turn: acb, y: arb) -> arb:
+        """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
+        total, taper = _polynomial(self._untapered, turn), self.plan.taper
+        if taper is not None:
+            with ctx.workprec(self.plan.bits + 3 * taper.degree):
+                weights = taper.weights(y)
+            last = zip(self.nodes[taper.first :], weights, strict=True)
+            rows = _in_rows([node * weight for node, weight in last])
+            total += turn**taper.first * _polynomial(rows, turn)
+        return total.real
+
+    @cached_property
+    def _untapered(self) -> acb_mat:
+        taper = self.plan.taper
+        nodes = self.nodes if taper is None else self.nodes[: taper.first]
+        return _in_rows([nodes[0] / 2, *nodes[1:]])
 
     def order(self, shift: float) -> float:
         """Re z where Re s = `shift`."""
@@ -149,9 +158,16 @@ def _power(x: acb, count: int) -> acb:
     return acb(radius, radius)
 
 
-def powers(x: acb, count: int) -> list[acb]:
-    """x^0 … x^{count−1}, halving: rectangles would grow exponentially under repeated products."""
-    found = [acb(1), x]
-    for n in range(2, count):
-        found.append(found[n // 2] * found[n - n // 2])
-    return found[:count]
+def _in_rows(values: list[acb]) -> acb_mat:
+    """The values row by row of a square, zeros at the end."""
+    width = math.isqrt(len(values) - 1) + 1
+    padded = values + [acb(0)] * (-len(values) % width)
+    return acb_mat(len(padded) // width, width, padded)
+
+
+def _polynomial(rows: acb_mat, x: acb) -> acb:
+    """Σ a_n x^n, the coefficients row by row; Horner's rule would let rectangles grow."""
+    inner = powers(x, rows.ncols())
+    outer = powers(inner[-1] * x, rows.nrows())
+    sums = (rows * acb_mat([[y] for y in inner])).entries()
+    return sum((x * y for x, y in zip(outer, sums, strict=True)), acb(0))

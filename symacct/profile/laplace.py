@@ -20,7 +20,7 @@ from flint import acb, arb, arb_poly, ctx, fmpz_poly
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.part import Floats, Line, log_turning
-from symacct.profile.sampled_gaussian import power_sums
+from symacct.profile.power_sums import power_sums, real_power_sums
 
 _STEER_POINTS = 96
 _STEER_GRID = 4096
@@ -88,7 +88,7 @@ class LaplaceLoss:
         sample = Sample(self, line.a, line.h * line.last, need)
         turn = acb(0, arb(line.h))
         turns = [(turn * loss).exp() for loss in sample.losses]
-        sums = power_sums([acb(w) for w in sample.weights], turns, line.last + 1)
+        sums = real_power_sums(sample.weights, turns, line.last + 1)
         radius = arb(0, sample.error.upper())
         return [value + acb(radius, radius) for value in sums]
 
