@@ -43,7 +43,7 @@ class GaussianLoss:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         half = BALL.number(self.ratio) / 2
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [((z * z - z) * half).exp() for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:

@@ -86,9 +86,8 @@ class LaplaceLoss:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         sample = Sample(self, line.a, line.h * line.last, need)
-        turn = acb(0, arb(line.h))
-        turns = [(turn * loss).exp() for loss in sample.losses]
-        sums = real_power_sums(sample.weights, turns, line.last + 1)
+        angles = [arb(line.h) * loss for loss in sample.losses]
+        sums = real_power_sums(sample.weights, angles, line.first, line.last)
         radius = arb(0, sample.error.upper())
         return [value + acb(radius, radius) for value in sums]
 

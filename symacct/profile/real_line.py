@@ -41,9 +41,8 @@ class Strip(Rule):
 
 def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     """The widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
-    variance, sigma, log_gamma = float(part.variance), math.sqrt(part.variance), part.log_gamma
-    log_rest, want = math.log(float(1 - part.gamma)), max(need, 1.0)
-    beta = _SLOPE * t
+    variance, log_gamma, log_rest = float(part.variance), part.log_gamma, part.log_rest
+    want, beta = max(need, 1.0), _SLOPE * t
     far = t * (_ARG_LAST - _SLOPE * (np.log(_LAST) + log_rest - log_gamma))
     far += (beta * beta - beta) / (2 * variance)
     if a < 0:
@@ -56,11 +55,8 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     fall = np.logaddexp(near, far) + _ANGLES**2 * variance / 2 - log_moment + want + 2
     steps = 2 * math.pi * variance * _ANGLES / fall
     i, j = np.unravel_index(int(np.argmax(steps)), steps.shape)
-    lowest = a * log_rest if a < 0 else 0.0
-    left = sigma * math.sqrt(2 * max(want + 2 - log_moment + lowest, 1.0))
-    right = max(a, 0.5) + sigma * math.sqrt(2 * (want + 2))
     step = short(float(steps[i, j]))
-    first, last = math.floor(-left / step), math.ceil(right / step)
+    first, last = part.ends(a, want + 2 - log_moment, step)
     return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), float(_TILTS[j]))
 
 
@@ -69,10 +65,10 @@ def transform(part: SampledGaussian, line: Line, rule: Strip) -> list[acb]:
     frame = Frame(part, line.a)
     weights, losses = nodes(frame, rule)
     h = arb(line.h)
-    turns = [acb(0, h * loss).exp() for loss in losses]
     radius = arb(0, error(frame, rule, line.h * line.last).upper())
     disc = acb(radius, radius)
-    return [value + disc for value in real_power_sums(weights, turns, line.last + 1)]
+    sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
+    return [value + disc for value in sums]
 
 
 def nodes(frame: Frame, rule: Strip) -> tuple[list[arb], list[arb]]:
@@ -107,7 +103,7 @@ def log_edge(frame: Frame, rule: Strip, t: float) -> arb:
     e^{βw} tilts Q to N(β, σ²); E_Q[R^a] is at most (1−γ+γe^{(a−1)/2σ²})^a for a >= 1 by Minkowski,
     (E R)^a for 0 <= a < 1; and |R_θ| >= (1−γ) sin θ.
     """
-    theta, tilt, t = arb(rule.angle), arb(rule.tilt), arb(t)
+    theta, tilt = arb(rule.angle), arb(rule.tilt)
     middle = (1 + theta.cos()) / tilt - theta.cos()
     u = middle + (middle * middle - 1).sqrt()
     slope = tilt * (theta / 2).tan() / 2

@@ -88,17 +88,42 @@ class Frame:
 
     def outside(self, rule: Rule) -> arb:
         """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
-        left, right = arb(rule.step) * rule.first, arb(rule.step) * rule.last
-        if not left < 0 or not right > arb(0.5) or not right >= self.a:
+        step = arb(rule.step)
+        left, right = step * rule.first, step * rule.last
+        if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
             below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
             return below * above(-left / self.sigma) + above(right / self.sigma)
-        # R <= 1 on the left; e^w(γ+(1−γ)e^{−w₁}) on the right, where it tilts Q to N(a, σ²).
+        if right >= self.a:
+            return above(-left / self.sigma) + self._beyond(right)
+        far = self.a - left
+        if not far > self.a.max(arb(0.5)):
+            return arb.pos_inf()
+        between = self._under_chord(right, far + step)
+        return above(-left / self.sigma) + between + self._beyond(far)
+
+    def _beyond(self, right: arb) -> arb:
+        """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
-        return above(-left / self.sigma) + log_tilt.exp() * above((right - self.a) / self.sigma)
+        return log_tilt.exp() * above((right - self.a) / self.sigma)
+
+    def _under_chord(self, right: arb, far: arb) -> arb:
+        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chord.
+
+        Its slope s tilts Q to N(asσ², σ²); the integrand is to fall from the first point on.
+        """
+        start, end = (
+            (self.rest + self.gamma * ((2 * x - 1) * self.half).exp()).log() for x in (right, far)
+        )
+        slope = self.a * (end - start) / (far - right)
+        mean = slope * self.variance
+        if not right >= mean:
+            return arb.pos_inf()
+        log_tilt = self.a * start + slope * (mean / 2 - right)
+        return log_tilt.exp() * above((right - mean) / self.sigma)
 
     def decay(self, angle: float, t: float, need: float) -> arb:
         """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).

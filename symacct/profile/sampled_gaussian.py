@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import acb, arb, arb_poly
@@ -25,7 +26,9 @@ _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
 _REACH = 8.0  # deviations that steering looks at
 _MOST_POINTS = 50_000
-_DEARER = 3  # a node off the real line than one on it
+_LONG_WAY, _WAY = 4.0, 96  # deviations between the peaks of QR^a; points looked at
+_SPREAD = 16  # of t²p₂ in σ², below which the likely angle is the best
+_DEARER = 1.25  # a node off the real line than one on it
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,14 @@ class SampledGaussian:
         return np.log(total / np.exp(log_density).sum()) + top, spread
 
     def _log_ratio(self, x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            rest = np.log(float(1 - self.gamma))
-        return np.logaddexp(rest, self.log_gamma + (2 * x - 1) / (2 * float(self.variance)))
+        return np.logaddexp(
+            self.log_rest, self.log_gamma + (2 * x - 1) / (2 * float(self.variance))
+        )
 
-    def log_moment(self, a: float) -> float:
-        """log F(a)."""
-        return float(self.steer(np.array([a]))[0][0])
+    @cached_property
+    def log_rest(self) -> float:
+        """log(1−γ)."""
+        return math.log1p(-float(self.gamma)) if self.gamma < 1 else -math.inf
 
     @cached_property
     def log_gamma(self) -> float:
@@ -77,32 +81,32 @@ class SampledGaussian:
 
     def log_decay(self, a: float, t: float) -> float:
         """The least over the angles of log B_η(t), by a plain sum."""
-        return self._best_angle(a, t)[1]
+        return self.best_angle(a, t)[1]
 
-    def _best_angle(self, a: float, t: float) -> tuple[float, float]:
-        """The angle θ = η/σ² with the least bound, and its logarithm.
+    def best_angle(self, a: float, t: float) -> tuple[float, float, float]:
+        """The angle θ = η/σ² with the least bound, its logarithm, and how far below log F(a) it is.
 
         About t·p₁/(σ² + t²p₂), p_j = E[p^j] under the tilted law, p = γe^w/R, where p is small.
         """
-        variance, sigma = float(self.variance), math.sqrt(self.variance)
-        far = -variance * math.log1p(t * float(self.gamma)) - _REACH * sigma
-        far += min(a * float(self.gamma), 0.0)
-        high = max(a, 0.0) + _REACH * sigma
-        x = np.linspace(far, high, min(4000, int((high - far) / min(sigma / 2, variance)) + 2))
-        log_density, w = -x * x / (2 * variance), self.log_gamma + (2 * x - 1) / (2 * variance)
-        log_density -= math.log(float(np.exp(log_density).sum()))
-        log_ratio = self._log_ratio(x)
-        tilted, p = log_density + a * log_ratio, np.exp(w - log_ratio)
-        tilted = np.exp(tilted - tilted.max())
-        first, second = (tilted @ p, tilted @ p**2) / tilted.sum()
-        likely = t * first / (variance + t * t * second)
-        angles = np.minimum(np.concatenate([likely * _SCALES, _ANGLES]), _ANGLES[-1])
-        log_r = np.log(float(1 - self.gamma) + np.exp(np.minimum(w, 600.0) + 1j * angles[:, None]))
-        exponent = log_density + a * (log_r.real + np.maximum(w - 600.0, 0.0)) - t * log_r.imag
+        variance, found = float(self.variance), _tilted(self, a, math.frexp(t)[1])
+        likely, spread = t * found.first, t * t * found.second
+        angles = np.array([likely / (variance + spread)])
+        if spread > variance / _SPREAD:
+            angles = np.concatenate([angles * _SCALES, _ANGLES])
+        angles = np.minimum(angles, _ANGLES[-1])
+        log_r = np.log(found.rest + found.weighed * np.exp(1j * angles)[:, None])
+        exponent = found.log_density + a * (log_r.real + found.scale) - t * log_r.imag
         top = exponent.max(axis=1)
         logs = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1)) + angles**2 * variance / 2
         best = int(np.argmin(logs))
-        return float(angles[best]), float(logs[best])
+        return float(angles[best]), float(logs[best]), found.log_moment - float(logs[best])
+
+    def log_moment(self, a: float) -> float:
+        """At most log F(a), and about it: by 1 − γ, by γe^w, and by 1 beyond [0, 1]."""
+        if a < 0:
+            return 0.0
+        peak = a * self.log_gamma + (a * a - a) / (2 * float(self.variance))
+        return max(a * self.log_rest, peak, 0.0 if a > 1 else -math.inf)
 
     def rule(self, a: float, need: float) -> Rule:
         """Nodes for an error of about e^{−need} F(a) at every t >= 0."""
@@ -112,11 +116,25 @@ class SampledGaussian:
         grown = log_shrink(a, 2 * eta / variance)
         drop = want + (eta / sigma) ** 2 / 2 + 2 + grown
         step = 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown)
-        lowest = a * math.log(float(1 - self.gamma)) if a < 0 < 1 - self.gamma else 0.0
-        left = sigma * math.sqrt(2 * max(drop - log_moment + lowest, 1.0))
         step = short(step)
+        return Rule(short(eta), step, *self.ends(a, drop - log_moment, step))
+
+    def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
+        """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
+        variance, sigma = float(self.variance), math.sqrt(self.variance)
+        drop = max(drop, 1.0)
+        left = sigma * math.sqrt(2 * max(drop + min(a, 0.0) * self.log_rest, 1.0))
         right = max(a, 0.5) + sigma * math.sqrt(2 * drop)
-        return Rule(short(eta), step, math.floor(-left / step), math.ceil(right / step))
+        if a > _LONG_WAY * sigma:
+            x = np.linspace(0.5, right, _WAY)
+            log_ratio = self._log_ratio(x)
+            large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
+            nearer = int(large[-1]) + 1 if large.size else 1
+            end = max(a, 0.5) + left + step
+            rise = (float(self._log_ratio(np.array([end]))[0]) - log_ratio[nearer - 1]) * a
+            if nearer < _WAY - 1 and variance * rise < x[nearer] * (end - x[nearer]):
+                right = float(x[nearer])
+        return math.floor(-left / step), math.ceil(right / step)
 
     def log_values(self, line: Line) -> Floats:
         """log F on a line in complex128."""
@@ -145,21 +163,25 @@ class SampledGaussian:
         rule = self._cheaper(line, need)
         if isinstance(rule, real_line.Strip):
             return real_line.transform(self, line, rule)
+        return self.off_the_line(line, rule)
+
+    def off_the_line(self, line: Line, rule: Rule) -> list[acb]:
+        """F on a line of orders by a sum over nodes above the real line."""
         frame = Frame(self, line.a)
         log_ratios, weights = frame.nodes(rule)
-        radius = frame.error(rule, weights)
-        turn = acb(0, arb(line.h))
-        turns = [(turn * log_ratio).exp() for log_ratio in log_ratios]
-        disc = acb(arb(0, radius.upper()), arb(0, radius.upper()))
-        return [value + disc for value in power_sums(weights, turns, line.last + 1)]
+        radius = arb(0, frame.error(rule, weights).upper())
+        turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
+        weights = [w * (turn * line.first).exp() for w, turn in zip(weights, turns, strict=True)]
+        disc = acb(radius, radius)
+        sums = power_sums(weights, [turn.exp() for turn in turns], len(line.nodes))
+        return [value + disc for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of B_η(t) = e^{η²/(2σ²)} E_Q[|R(x+iη)|^a e^{−t arg R(x+iη)}], which bounds |F(a+is)|
 
         for s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
         """
-        angle, log_bound = self._best_angle(a, t)
-        fallen = self.log_moment(a) - log_bound
+        angle, _, fallen = self.best_angle(a, t)
         return Frame(self, a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
     def turns(self) -> list[arb]:
@@ -194,6 +216,41 @@ class SampledGaussian:
         return Fraction(0)
 
 
+@dataclass(frozen=True)
+class _Tilted:
+    """Q on a grid of x, γe^w and R but for a factor e^scale, p₁, p₂ and log F(a); float64."""
+
+    log_density: Floats
+    weighed: Floats
+    rest: Floats
+    scale: Floats
+    first: float
+    second: float
+    log_moment: float
+
+
+@lru_cache(256)
+def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
+    """The grid that sums with t < 2^reach need."""
+    variance, sigma = float(part.variance), math.sqrt(part.variance)
+    far = -variance * math.log1p(2.0**reach * float(part.gamma)) - _REACH * sigma
+    far += min(a * float(part.gamma), 0.0)
+    high = max(a, 0.0) + _REACH * sigma
+    x = np.linspace(far, high, min(4000, int((high - far) / min(sigma / 2, variance)) + 2))
+    log_density, w = -x * x / (2 * variance), part.log_gamma + (2 * x - 1) / (2 * variance)
+    log_density -= math.log(float(np.exp(log_density).sum()))
+    scale = np.maximum(w - 600.0, 0.0)
+    log_ratio = np.logaddexp(part.log_rest, w)
+    tilted, p = log_density + a * log_ratio, np.exp(w - log_ratio)
+    top = tilted.max()
+    share = np.exp(tilted - top)
+    total = share.sum()
+    first, second = float(share @ p / total), float(share @ p**2 / total)
+    log_moment = float(np.log(total) + top)
+    weighed, rest = np.exp(w - scale), float(1 - part.gamma) * np.exp(-scale)
+    return _Tilted(log_density, weighed, rest, scale, first, second, log_moment)
+
+
 def _widest(a: float) -> float:
     """The largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a."""
     return 0.49 * math.pi if a >= 0 else 0.49 * math.pi / (1 + 0.1 * math.sqrt(-a))
@@ -202,4 +259,3 @@ def _widest(a: float) -> float:
 def _certain(y: arb, reverse: bool) -> arb:
     """H where every loss is above y, or, of (Q, P), none."""
     return arb(0) if reverse else -y.expm1()
-
