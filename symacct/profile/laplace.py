@@ -51,8 +51,7 @@ class LaplaceLoss:
 
     def floats(self) -> tuple[Floats, Floats]:
         """Weights and losses: the two atoms, and points between them."""
-        shift = float(self.shift)
-        nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
+        shift, (nodes, weights) = float(self.shift), _steer_points()
         x = np.concatenate([[0.0, shift], shift * (1 + nodes) / 2])
         ends = [0.5, 0.5 * math.exp(-shift)]
         weight = np.concatenate([ends, shift / 4 * weights * np.exp(-x[2:])])
@@ -161,6 +160,11 @@ class LaplaceLoss:
         return Fraction(0)
 
 
+@lru_cache(1)
+def _steer_points() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_STEER_POINTS)
+
+
 @lru_cache(64)
 def _far(part: LaplaceLoss, a: float) -> tuple[float, float, float, Floats, Floats]:
     """log F(a), the end of the near part, V; some t, and log sup |F/F(a)| from each on; float64."""
@@ -249,9 +253,10 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
 
 @lru_cache(32)
 def _legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
-    """Nodes and weights of Gauss's rule on [−1, 1], at a precision."""
+    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u."""
     with ctx.workprec(bits):
-        return [arb.legendre_p_root(count, k, weight=True) for k in range(count)]
+        half = [arb.legendre_p_root(count, k, weight=True) for k in range((count + 1) // 2)]
+        return half + [(-u, w) for u, w in half[: count // 2]]
 
 
 class Frame:
