@@ -15,6 +15,7 @@ from symacct.profile.shape import Moments
 from symacct.profile.taper import Taper, tapered
 
 _SPARE = 48  # bits
+_WITHIN = 2  # nodes of the last one that is needed
 _LONG = 250  # nodes, above which they need not all be worked out to as much
 _MANY = 1000  # nodes, above which a taper may need fewer
 _NODE = 256  # terms that a node costs by itself
@@ -138,7 +139,7 @@ def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: flo
         if t > most * h:
             return math.ceil(min(t / h, 2.0**40))
         low, t = t, 1.5 * t
-    while t > 1.04 * low:
+    while t - low > max(0.04 * t, _WITHIN * h):
         middle = math.sqrt(low * t)
         low, t = (middle, t) if too_much(middle) else (low, middle)
     return max(8, math.ceil(t / h))

@@ -149,18 +149,10 @@ class SampledGaussian:
     # --- balls: what is proved
 
     def terms(self, line: Line, need: float) -> int:
-        return self._cheaper(line, need).terms
-
-    def _cheaper(self, line: Line, need: float) -> Rule:
-        """Nodes on the real line, or on one above it."""
-        shifted = self.rule(line.a, need)
-        if self.gamma == 1:
-            return shifted
-        real = real_line.strip(self, line.a, line.h * line.last, need)
-        return real if real.terms <= _DEARER * shifted.terms else shifted
+        return _cheaper(self, line, need).terms
 
     def transform(self, line: Line, need: float) -> list[acb]:
-        rule = self._cheaper(line, need)
+        rule = _cheaper(self, line, need)
         if isinstance(rule, real_line.Strip):
             return real_line.transform(self, line, rule)
         return self.off_the_line(line, rule)
@@ -214,6 +206,16 @@ class SampledGaussian:
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
+
+
+@lru_cache(256)
+def _cheaper(part: SampledGaussian, line: Line, need: float) -> Rule:
+    """Nodes on the real line, or on one above it."""
+    shifted = part.rule(line.a, need)
+    if part.gamma == 1:
+        return shifted
+    real = real_line.strip(part, line.a, line.h * line.last, need)
+    return real if real.terms <= _DEARER * shifted.terms else shifted
 
 
 @dataclass(frozen=True)

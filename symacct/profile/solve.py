@@ -231,12 +231,14 @@ class Direction:
             if value <= bound() or value > bound():
                 return value
         if not digits:
-            return self._by_one_moment(y)
+            return self._by_one_moment(y, bound)
         return self._summed(self._contour(_middle(y), _log(bound), digits), y)
 
-    def _by_one_moment(self, y: Callable[[], arb]) -> arb:
-        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small."""
-        lam = self.moments.renyi_log_delta(_middle(y))[0]
+    def _by_one_moment(self, y: Callable[[], arb], bound: Callable[[], arb]) -> arb:
+        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
+        lam, log_value = self.moments.renyi_log_delta(_middle(y))
+        if log_value > _log(bound):
+            return arb.nan()
         if lam not in self.bounds:
             self.bounds = {lam: log_chernoff(self.runs, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
