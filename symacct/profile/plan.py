@@ -14,7 +14,7 @@ from symacct.profile.part import Line, short
 from symacct.profile.shape import Moments
 from symacct.profile.taper import Taper, tapered
 
-_SPARE = 48  # bits
+_SPARE = 28  # bits
 _WITHIN = 2  # nodes of the last one that is needed
 _LONG = 250  # nodes, above which they need not all be worked out to as much
 _MANY = 1000  # nodes, above which a taper may need fewer

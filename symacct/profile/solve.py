@@ -288,7 +288,7 @@ class Direction:
                 return found
         log_delta, at = _log(lambda: ball(delta)), self.steer_epsilon(delta)
         for extra in range(0, 4 * _ATTEMPTS, 4):
-            contour = self._contour(at, log_delta, digits + 2 + extra)
+            contour = self._contour(at, log_delta, digits + 1 + extra)
             found = self._on(contour, delta)
             if found is not None and _digits(found) >= digits:
                 return found
