@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from symacct.profile.sampled_gaussian import SampledGaussian
 
 _BITS = 64
-_ANGLES = np.array([0.15, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
+_SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
+_ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
 _TILTS = np.array([0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
 # Of θ and the tilt alone, as in `log_edge`.
 _MIDDLE = (1 + np.cos(_ANGLES)) / _TILTS - np.cos(_ANGLES)
@@ -53,9 +54,9 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
         far += a * np.logaddexp(log_rest, grown + beta / variance)
     log_moment = part.log_moment(a)
     fall = np.logaddexp(near, far) + _ANGLES**2 * variance / 2 - log_moment + want + 2
-    steps = 2 * math.pi * variance * _ANGLES / fall
+    steps = np.nan_to_num(2 * math.pi * variance * _ANGLES / fall, nan=0.0)
     i, j = np.unravel_index(int(np.argmax(steps)), steps.shape)
-    step = short(float(steps[i, j]))
+    step = short(max(float(steps[i, j]), 2.0**-40 * math.sqrt(variance)))
     first, last = part.ends(a, want + 2 - log_moment, step)
     return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), float(_TILTS[j]))
 
