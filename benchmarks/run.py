@@ -420,6 +420,41 @@ def profile_rows(peers: dict[str, Any]) -> Iterator[Row]:
         yield Row(f"{what}, a second δ", "processor time", 1e3 * warm, "ms", 0.2, False)
 
 
+def profile_cost_rows() -> Iterator[Row]:
+    """What an exact ε costs by digits, runs, kinds of parts."""
+
+    def cost(m: sa.Node, delta: str, digits: int = 30) -> float:
+        return seconds(lambda: sa.Accountant(digits).epsilon(m, delta, "exact"))
+
+    sampled, parts = sa.PoissonSubsample, range(1000, 2000)
+    step = sampled(sa.Gaussian(5), GAMMA)
+    distinct = sa.Compose(*(sampled(sa.Gaussian(Fraction(i, 200)), GAMMA) for i in parts))
+    for what, goal, m, delta, digits in (
+        ("600,000 × Poisson(Gaussian(5)), 100 digits", 100, 600_000 * step, "1e-8", 100),
+        (
+            "14,062 × Poisson(Gaussian(1.1)), 100 digits",
+            100,
+            14_062 * sampled(sa.Gaussian("1.1"), "256/60000"),
+            "1e-5",
+            100,
+        ),
+        (
+            "1,000 × Poisson(Gaussian(1.1), 1/100), 100 digits",
+            100,
+            1000 * sampled(sa.Gaussian("1.1"), "1/100"),
+            "1e-5",
+            100,
+        ),
+        ("10 × Poisson(Gaussian(1), 1/10)", 200, 10 * sampled(sa.Gaussian(1), "1/10"), "1e-5", 30),
+        ("2 × Poisson(Laplace(2), 1/10)", 1000, 2 * sampled(sa.Laplace(2), "1/10"), "1e-5", 30),
+        ("1,000 distinct Poisson(Gaussian)", 3000, distinct, "1e-8", 30),
+    ):
+        spent = 1e3 * cost(m, delta, digits)
+        yield Row(f"exact ε of {what}, cold", "processor time", spent, "ms", goal, False)
+    many = cost(10**8 * step, "1e-8") / cost(600_000 * step, "1e-8")
+    yield Row("exact ε of 10⁸ runs", "of 600,000", many, "× its time", 1.5, False)
+
+
 def peers_answer() -> dict[str, Any]:
     """The peers' figures from their own environment, made on first use."""
     home = OUT / "peers"
@@ -495,7 +530,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     rows: list[Row] = []
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("the peers' own queries", total=11)
+        task = progress.add_task("the peers' own queries", total=12)
         peers = peers_answer()
         for name, group in (
             ("queries", query_rows(peers)),
@@ -506,6 +541,7 @@ def main() -> int:
             ("composition", composition_rows()),
             ("sweep", sweep_rows()),
             ("exact profile", profile_rows(peers)),
+            ("its cost", profile_cost_rows()),
         ):
             progress.update(task, description=name, advance=1)
             rows.extend(group)

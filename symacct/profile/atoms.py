@@ -132,7 +132,7 @@ class Atoms:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         weighed = self.weighed()
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [sum((q * (z * loss).exp() for q, loss in weighed), acb(0)) for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:

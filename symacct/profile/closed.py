@@ -15,6 +15,7 @@ from symacct import sizes
 from symacct.profile.atoms import Atoms, binary_profile, counted
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
+from symacct.profile.two_runs import two_runs
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
@@ -31,6 +32,8 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
     (part, count), *others = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
+    if isinstance(part, LaplaceLoss) and not others and count == 2:
+        return partial(two_runs, part, reverse)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
 

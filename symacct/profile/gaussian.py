@@ -11,6 +11,7 @@ from flint import acb, arb, arb_poly
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.part import Floats, Line
+from symacct.profile.sampled_frame import above
 from symacct.profile.sampled_gaussian import SampledGaussian
 
 
@@ -42,7 +43,7 @@ class GaussianLoss:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         half = BALL.number(self.ratio) / 2
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [((z * z - z) * half).exp() for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -57,7 +58,7 @@ class GaussianLoss:
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
         s = BALL.number(self.ratio).sqrt()
-        return _above(y / s - s / 2) - y.exp() * _above(y / s + s / 2)
+        return above(y / s - s / 2) - y.exp() * above(y / s + s / 2)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
@@ -67,8 +68,3 @@ class GaussianLoss:
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
-
-
-def _above(x: arb) -> arb:
-    """1 − Φ(x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
