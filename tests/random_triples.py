@@ -78,6 +78,7 @@ def laws(chance, count, outcomes):
     favours = chance.integers(0, 2, (3, count, outcomes)).astype(float)
     between = chance.random((3, count, 1)) < 0.2
     favours = np.where(between, chance.random(favours.shape), favours)
+    favours[0, :, :2], favours[2, :, :2] = (1, 0), (0, 1)  # so that they are never one law
     powers = chance.uniform(0.02, 4, (count, 1))
     found = base * np.exp(favours * powers)
     return found / found.sum(axis=2, keepdims=True)
