@@ -74,11 +74,14 @@ def climbed(chance, alpha, gamma, delta, apart, starts, rounds=160):
 def laws(chance, count, outcomes):
     """Three laws for each row, whose outcomes are mostly favoured or not, and nothing between."""
     base = chance.dirichlet(np.ones(outcomes), count)
-    base = np.where(chance.random((count, 1)) < 0.5, base, 1 / outcomes)
+    own = (outcomes > 2) & (chance.random((count, 1)) < 0.2)  # each law favours its own outcome
+    base = np.where(own | (chance.random((count, 1)) < 0.5), 1 / outcomes, base)
     favours = chance.integers(0, 2, (3, count, outcomes)).astype(float)
     between = chance.random((3, count, 1)) < 0.2
     favours = np.where(between, chance.random(favours.shape), favours)
     favours[0, :, :2], favours[2, :, :2] = (1, 0), (0, 1)  # so that they are never one law
+    order = [0, 2, 1]
+    favours = np.where(own, np.eye(3, outcomes)[order][:, None, :], favours)
     powers = chance.uniform(0.02, 4, (count, 1))
     found = base * np.exp(favours * powers)
     return found / found.sum(axis=2, keepdims=True)
