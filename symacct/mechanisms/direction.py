@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.errors import OrderError, echo
-from symacct.exact import INFINITY, Exact, Order, is_infinite
+from symacct.exact import INFINITY, Exact, Order
 
 
 class Direction:
@@ -41,7 +41,7 @@ class Direction:
 
     def at(self, ctx: Arithmetic, alpha: Order) -> Number:
         """D_α(P‖Q) at any order α ∈ [0, ∞]."""
-        if not is_infinite(alpha) and alpha < 1:
+        if isinstance(alpha, Fraction) and alpha < 1:
             return self.below_one(ctx, alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return self.at_one(ctx) if alpha == 1 else self.at_infinity(ctx)
