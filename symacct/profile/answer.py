@@ -37,7 +37,8 @@ def profile(node: Node) -> Profile:
     """The profile of a node; AssumptionError where its pairs are not known."""
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
-    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)))
+    is_glued = any(product.is_glued for product in found)
+    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)), is_glued)
 
 
 @_steered
@@ -64,8 +65,8 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 class Profile:
     """δ(ε) and ε(δ), the largest of some products."""
 
-    def __init__(self, found: list[Product], claim: Claim) -> None:
-        self.claim = claim
+    def __init__(self, found: list[Product], claim: Claim, is_glued: bool = False) -> None:
+        self.claim, self.is_glued = claim, is_glued
         self.directions = [
             Direction(product.runs, reverse)
             for product in found
