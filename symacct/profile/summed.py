@@ -17,6 +17,7 @@ from symacct.profile.sampled_gaussian import power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
+_SPARE, _ROUGH = 5.0, 1.5  # e^{−this} of what it has fallen is what a value may be off by
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,16 @@ class Summed:
     # --- float64: where to look
 
     def _grid(self, order: float) -> tuple[Floats, Floats]:
-        return _grid(self, 2.0 ** math.ceil(math.log2(max(abs(order), abs(1 - order), 2.0))))
+        return _grid(self, _reach(order))
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        log_weights, losses = self._grid(float(np.abs(orders).max()))
-        exponent = orders[:, None] * losses + log_weights
-        top = exponent.max(axis=1)
-        share = np.exp(exponent - top[:, None])
-        total = share.sum(axis=1)
-        mean = share @ losses / total
-        centred = losses - mean[:, None]
-        return np.log(total) + top, (share * centred**2).sum(axis=1) / total
+        """Orders of about one size share a grid."""
+        reaches = np.array([_reach(float(order)) for order in orders])
+        log_moments, variances = np.empty(len(orders)), np.empty(len(orders))
+        for reach in np.unique(reaches):
+            own = reaches == reach
+            log_moments[own], variances[own] = _steered(orders[own], *_grid(self, float(reach)))
+        return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
         return float(_steering_curve(self, a).largest_beyond(t).log())
@@ -97,10 +97,13 @@ class Summed:
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
-        need = 6 - math.log(slack)
+        steering = _steering_curve(self, a)
 
         def at(s: float) -> arb:
             far = 2.0 ** math.ceil(math.log2(s))  # nodes are made once for all up to there
+            fallen = 1 - float(steering.at(s) / steering.moment)
+            spare = _SPARE if s == t else _ROUGH
+            need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
             found = self.sample(a, far, need)
             turn = acb(0, arb(s))
             total = sum(
@@ -109,7 +112,7 @@ class Summed:
             )
             return arb((total.abs_upper() + found.error).upper())
 
-        bend, moment = self._bend(a, need)
+        bend, moment = self._bend(a, _SPARE - math.log(slack))
         return Curve(at, moment, bend, *self.far(a, moment)).largest_beyond(t).log()
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
@@ -140,6 +143,20 @@ class Summed:
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         return None
+
+
+def _reach(order: float) -> float:
+    """A power of 2 above the order and its mirror image."""
+    return 2.0 ** math.ceil(math.log2(max(abs(order), abs(1 - order), 2.0)))
+
+
+def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
+    exponent = orders[:, None] * losses + log_weights
+    top = exponent.max(axis=1)
+    share = np.exp(exponent - top[:, None])
+    total = share.sum(axis=1)
+    mean = share @ losses / total
+    return np.log(total) + top, share @ losses**2 / total - mean**2
 
 
 @lru_cache(32)
