@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-_MOST_STEPS = 20_000
+_MOST_STEPS = 500
 _SHARE = 64
 
 

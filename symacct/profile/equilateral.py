@@ -18,9 +18,10 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.arithmetic import BALL
+from symacct.errors import LimitError
 from symacct.exact import Exact
 from symacct.integrals.plane import Majorant, Rule, Triple, rows_of, shifted_planes
-from symacct.profile.part import Floats, short
+from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed
 from symacct.sums.refine import ball
@@ -30,6 +31,8 @@ _WIDEST = 1.5  # of the angle by which m and n are turned
 _STEER_STEP, _STEER_REACH = 0.4, 8.5
 _BOUND_BITS = 64
 _LEVELS = 48
+_MOST_FAR, _MOST_STEERED = 200_000, 100_000
+_WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Equilateral(Summed):
         z = np.arange(0, reach * half + _STEER_REACH, _STEER_STEP)
         z = np.concatenate([-z[:0:-1], z])[:, None]
         y = np.arange(-_STEER_REACH, reach * rise + _STEER_REACH, _STEER_STEP)[None, :]
+        _refuse_many(z.size * y.size, _MOST_STEERED)
         log_m, log_n = self._log_laws(z, y)
         log_q = -(z * z + y * y) / 2 + math.log(_STEER_STEP**2 / (2 * math.pi))
         return (log_n + log_q).ravel(), (log_m - log_n).ravel()
@@ -98,27 +102,35 @@ class Equilateral(Summed):
         above = np.append(turn * share[1:], turn) + beyond
         return float(np.logaddexp.reduce([turn * float(share[0]), *above]))
 
-    def cells(self, bound: Majorant, a: float, far: float, need: float) -> Rule:
+    def cells(self, a: float, far: float, need: float) -> Rule:
         """Cells whose midpoints err by about e^{−need} F(a)."""
         log_moment = float(self.steer(np.array([a]))[0][0])
         with ctx.workprec(_BOUND_BITS):
-            bent = sum(float(x.mid()) for x in self.bent(bound, arb(a), arb(far)))
+            bent = sum(float(x.mid()) for x in self.bent(a, far))
         step = short(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
         return Rule((step, step), (1.0, 1.0), log_moment - need - 4)
 
-    def bent(self, bound: Majorant, a: arb, t: arb) -> tuple[arb, arb]:
-        """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, from the bells above |f|.
+    def bent(self, a: float, far: float) -> tuple[arb, arb]:
+        """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far; the best of some."""
+        triple = self.triple(a)
+        bounds = (Majorant.weighted(triple, math.log(w)) for w in _WEIGHTS)
+        bents = (self._bent_by(bound, arb(a), arb(far)) for bound in bounds)
+        return min(bents, key=lambda both: float((both[0] + both[1]).mid()))
+
+    def _bent_by(self, bound: Majorant, a: arb, t: arb) -> tuple[arb, arb]:
+        """By the bells above |f|.
 
         |f_zz| <= |f|(2s_z² + 2t²L_z² + |s_zz| + t|L_zz|), s = log|f|, and so in y; the slopes of
-        log m and log n are p_m and p_n times at most δ, p_m <= γX/(1−γ).
+        log m and log n are p_m and p_n times at most δ, p_m <= min(γX/(1−γ), 1).
         """
         delta, odds = ball(self.delta), ball(self.gamma / (1 - self.gamma))
         square, first, second = delta**2, arb(0), arb(0)
         for bell in bound.bells:
             z, y = bell.centre
             logs = [(y * arb(3).sqrt() + sign * z) * delta / 2 for sign in (1, -1)]  # a·c, b·c
-            shares = odds * sum((x.exp() for x in logs), arb(0))
+            shares = (odds * sum((x.exp() for x in logs), arb(0))).min(arb(2))
             squares = odds**2 * sum(((2 * x + square).exp() for x in logs), arb(0))
+            squares = squares.min(arb(2))
             size, bends = bell.log_factor.exp(), 1 + a * square / 2 + t * square * shares
             first += size * (4 * (z * z + 1) + (2 * a * a + t * t) * square * squares + bends)
             turned = (3 * a * a + arb(3) / 2 * t * t) * square * squares
@@ -129,6 +141,20 @@ class Equilateral(Summed):
         """log x, by which the plane is cut where X or Y is above x."""
         deviations = np.linspace(0.0, 3 + math.sqrt(2 * turn + 100), _LEVELS)
         return np.asarray(float(self.delta) * deviations)
+
+    def terms(self, line: Line, need: float) -> int:
+        """About; LimitError where to bound the moments far away would take too many."""
+        rule, _ = self.rule(line.a, line.h * line.last, need)
+        if line.last:
+            self._refuse_dear(line.a)
+        reach = 2 * math.sqrt(2 * max(need, 1.0)) + line.a * float(self.delta)
+        return math.ceil(math.prod(reach / step for step in rule.steps))
+
+    def _refuse_dear(self, a: float) -> None:
+        moment = math.exp(float(self.steer(np.array([a]))[0][0]))
+        end = float(self.far(a, arb(moment))[1].mid()) / moment
+        size = math.prod(2 * _STEER_REACH / step for step in self.cells(a, end, 1.0).steps)
+        _refuse_many(size, _MOST_FAR)
 
     # --- balls: what is proved
 
@@ -175,13 +201,21 @@ class Equilateral(Summed):
         return Fraction(0)
 
 
+def _refuse_many(nodes: float, most: int) -> None:
+    if not nodes <= most:
+        raise LimitError(
+            f"a lower bound by three means: found about {nodes:.0e} nodes of its moments, the "
+            f"limit is {most:.0e}; needed more noise, or more runs"
+        )
+
+
 @lru_cache(16)
 def _sample(part: Equilateral, a: float, far: float, need: float, bits: int) -> Sample:
     """By the trapezoidal rule, or far away and for few digits by the midpoints of wide cells."""
     rule, bound = part.rule(a, far, need)
-    cells = part.cells(bound, a, far, need)
+    cells = part.cells(a, far, need)
     if math.prod(cells.steps) > math.prod(rule.steps):
-        return _summed(part, a, cells, bound, lambda _: _off_midpoints(part, a, far, bound, cells))
+        return _summed(part, a, cells, bound, lambda _: _off_midpoints(part, a, far, cells))
     return _summed(part, a, rule, bound, lambda total: _aliases(part, a, far, bound, rule, total))
 
 
@@ -211,10 +245,10 @@ def _aliases(
     return share * _turned(part, bound, 4 * arb(far) * (theta / 2).tan(), total / (1 - share))
 
 
-def _off_midpoints(part: Equilateral, a: float, far: float, bound: Majorant, cells: Rule) -> arb:
+def _off_midpoints(part: Equilateral, a: float, far: float, cells: Rule) -> arb:
     """(h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
     h, across = (arb(step) for step in cells.steps)
-    first, second = part.bent(bound, arb(a), arb(far))
+    first, second = part.bent(a, far)
     return (h * h * (1 + across) * first + across * across * second) / 8
 
 

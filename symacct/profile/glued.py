@@ -21,7 +21,7 @@ from flint import acb, arb, ctx
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.laplace import legendre
-from symacct.profile.part import Floats, short
+from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed
 
@@ -96,6 +96,10 @@ class GluedGaussian(Summed):
 
     # --- balls: what is proved
 
+    def terms(self, line: Line, need: float) -> int:
+        edges, _, count = self._rule(line.a, line.h * line.last, need)
+        return 2 * count * len(edges)
+
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
@@ -141,9 +145,10 @@ def _sample(part: GluedGaussian, a: float, far: float, need: float, bits: int) -
     error = frame.beyond(arb(float(edges[-1])))
     rule = legendre(count, bits)
     for low, high, ellipse in zip(edges[:-1], edges[1:], ellipses, strict=True):
-        middle, half = (arb(float(high)) + arb(float(low))) / 2, (
-            arb(float(high)) - arb(float(low))
-        ) / 2
+        middle, half = (
+            (arb(float(high)) + arb(float(low))) / 2,
+            (arb(float(high)) - arb(float(low))) / 2,
+        )
         for node, weight in rule:
             frame.add(middle + half * node, half * weight, losses, weights)
         error += frame.off(middle, half, arb(float(ellipse)), count)
@@ -174,8 +179,10 @@ class _Frame:
             near, far = ((left + 0.5) / self.sigma, (right + 0.5) / self.sigma)
             at = right if b >= 0 else left
             held = self.rest * (-left / self.variance).exp() / self.gamma + 1
-            total += (_above(near) - _above(far)) * self._power(at, b) * (
-                held * (right + 1.5) + abs(b + 1)
+            total += (
+                (_above(near) - _above(far))
+                * self._power(at, b)
+                * (held * (right + 1.5) + abs(b + 1))
             )
         last = edges[-1]
         edge = self.variance * self.part._density(last) * self._power(last, b)
@@ -204,9 +211,10 @@ class _Frame:
         theta = height / self.variance
         if not theta <= arb.pi() / 2:
             return arb.pos_inf()
-        left, edge = ((middle - reach) / self.variance).exp(), (
-            (middle + reach) / self.variance
-        ).exp() * self.gamma
+        left, edge = (
+            ((middle - reach) / self.variance).exp(),
+            ((middle + reach) / self.variance).exp() * self.gamma,
+        )
         most = (self.rest + edge).log()
         least = (self.rest + self.gamma * left * theta.cos()).log()
         angle = acb(self.rest + edge * theta.cos(), edge * theta.sin()).arg()

@@ -121,7 +121,8 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
         return [sampled_once(found, node.gamma)]
     part = _one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
-        return [Product(((part.glued(node.gamma), 1),), found.kind)]
+        glued: Part = part.glued(node.gamma)
+        return [Product(((glued, 1),), found.kind)]
     return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
 
 

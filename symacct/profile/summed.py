@@ -12,12 +12,12 @@ from flint import acb, arb, arb_poly
 from symacct.errors import AssumptionError
 from symacct.exact import Exact
 from symacct.profile.beyond import Curve, bent_by_moments
-from symacct.profile.part import Floats, Line, log_turning
+from symacct.profile.part import Floats, Line, Part, log_turning
 from symacct.profile.sampled_gaussian import power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
-_SPARE, _ROUGH = 5.0, 1.5  # e^{−this} of what it has fallen is what a value may be off by
+_SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Summed:
         """(A, C) with |F(a+it)| <= A + C/t; F(a) is given."""
         raise NotImplementedError
 
-    def sampled(self, gamma: Exact) -> Summed:
+    def sampled(self, gamma: Exact) -> Part:
         """No pair is known."""
         return self.glued(gamma)
 
-    def glued(self, gamma: Exact) -> Summed:
+    def glued(self, gamma: Exact) -> Part:
         """No pair is known."""
         raise AssumptionError(
             "conversion='exact': found a sample of fixed size sampled again, needed a sample of "
@@ -100,7 +100,7 @@ class Summed:
         steering = _steering_curve(self, a)
 
         def at(s: float) -> arb:
-            far = 2.0 ** math.ceil(math.log2(s))  # nodes are made once for all up to there
+            far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
             fallen = 1 - float(steering.at(s) / steering.moment)
             spare = _SPARE if s == t else _ROUGH
             need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
