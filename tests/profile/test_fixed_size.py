@@ -238,6 +238,20 @@ def test_the_decay_bounds_all_that_lies_beyond(part, t):
         assert (bound / moment).log() < 0.9 * (here / moment).log()
 
 
+@pytest.mark.parametrize("part", [*PARTS, Equilateral(Fraction(1), Fraction(1, 2))], ids=repr)
+@pytest.mark.parametrize("a", [1.25, 4.0])
+def test_the_bound_far_away(part, a):
+    """A + C/t is above |F(a+it)| at every t, and A is what it tends to."""
+    with ctx.workprec(64):
+        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        constant, falling = part.far(a, moment)
+        for t in (0.5, 4.0, 30.0, 100.0):
+            value = abs(part.transform(Line(a, t, 1), 6.0)[1])
+            assert not value > constant + falling / t
+        assert constant < moment
+        assert (falling / moment).log() < 14
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0.05, 1)), min_size=2, max_size=6),
