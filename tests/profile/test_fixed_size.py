@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from symacct.enclosure import to_fraction
 from symacct.integrals.plane import Majorant
 from symacct.profile.beyond import Curve, bent_by_moments
 from symacct.profile.contour import Contour
-from symacct.profile.equilateral import Equilateral, below
+from symacct.profile.equilateral import Equilateral, _turned, below
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
@@ -218,6 +219,28 @@ def test_coarse_sums_over_the_plane_hold_the_moment(wide, times, monkeypatch):
             known = three_means(part.delta, part.gamma, MP.mpc(3, t))
             assert not found[n].is_finite() or contains_complex(found[n], known, 14)
         assert times > 1 or found[0].rad() < 1
+
+
+@pytest.mark.parametrize("heights", [(0.3, 0.2), (1.0, 0.5), (0.1, 1.5)])
+@pytest.mark.parametrize("t", [1.0, 20.0, 300.0])
+def test_the_moved_planes_are_below_their_bound(heights, t):
+    """∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the moved plane, by a sum in float64."""
+    part, a = Equilateral(Fraction(1, 2), Fraction(1, 10)), 3.0
+    bound = part.rule(a, t, 10.0)[1]
+    x = np.arange(-9, 12, 0.1)
+    z, y = x[:, None] + 1j * heights[0], x[None, :] + 1j * heights[1]
+    common = 0.1 * np.exp(np.sqrt(3) / 4 * y - 0.125)
+    m, n = (0.9 + common * np.exp(sign * z / 4) for sign in (1, -1))
+    plain = [0.9 + 0.1 * np.exp(np.sqrt(3) / 4 * y.real - 0.125 + s * z.real / 4) for s in (1, -1)]
+    weight = np.exp(-(z.real**2 + y.real**2) / 2) * plain[0] ** a * plain[1] ** (1 - a)
+    turned = np.exp(t * (np.abs(np.angle(m)) + np.abs(np.angle(n))))
+    total = float((weight * turned).sum() * 0.01 / (2 * np.pi))
+    moment = float(weight.sum() * 0.01 / (2 * np.pi))
+    theta = heights[0] / 4 + np.sqrt(3) / 4 * heights[1]
+    with ctx.workprec(64):
+        found = _turned(part, bound, arb(4 * t * float(np.tan(theta / 2))), arb(moment))
+        assert total <= float(found)
+        assert t > 1 or float(found) < 20 * total
 
 
 def test_what_is_left_out_of_the_plane(monkeypatch):
