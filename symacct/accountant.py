@@ -37,10 +37,11 @@ from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, LimitError, PrecisionError, SoundnessError, echo
-from symacct.evaluation import KEY_LENGTH, Evaluation, NodeCurve, goal_of
+from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of
 from symacct.exact import Numeric, Order, OrderArray, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
+from symacct.node_curve import NodeCurve
 from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta
@@ -80,10 +81,7 @@ class Accountant:
         self._disk = None if memo is None else DiskMemo(memo)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, or what a pickle gives back: the same settings, and nothing remembered but
-
-        what is on the disk.
-        """
+        """A copy, or what a pickle gives back: the settings, and what is remembered on the disk."""
         file = None if self._disk is None else str(self._disk.path.absolute())
         return type(self), (self.digits, self.engine, file)
 

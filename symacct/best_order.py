@@ -29,9 +29,10 @@ from symacct.errors import (
     SymacctError,
     echo,
 )
-from symacct.evaluation import Evaluation, NodeCurve, exact_pure
+from symacct.evaluation import Evaluation, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
+from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta
 from symacct.steering import Steering, is_steered
@@ -258,10 +259,7 @@ class BestOrder:
         return last
 
     def _guess(self) -> int:
-        """The best order if K were quadratic and the conversion the classic one, from ε(2).
-
-        No more than `_FAR`, from where growing steps find what lies beyond.
-        """
+        """The best order if K were quadratic and the conversion classic; at most `_FAR`."""
         if self._start != INFINITY:
             return int(self._start)
         with contextlib.suppress(OrderError, PrecisionError, LimitError):
@@ -355,10 +353,7 @@ class BestOrder:
     def _best_in_segments(
         self, f: search.Objective, places: Sequence[Fraction], one_valley: bool = False
     ) -> Fraction:
-        """The best order in the two segments between three; the curve may have kinks.
-
-        In the one to which f falls, where it is known to have one valley.
-        """
+        """The best order of the segments between three; of one where f has one valley."""
         low, middle, high = places
         segments = [(low, middle), (middle, high)]
         if one_valley:
@@ -389,10 +384,7 @@ class BestOrder:
     # --- the answer
 
     def at(self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0) -> Guarantee:
-        """The Guarantee at one order, to the digits asked; down to `floor` where it is proved.
-
-        `bits` is a precision at which the curve is known there already.
-        """
+        """The Guarantee at one order; down to `floor` where it is proved, from `bits` on."""
         question = self.question
 
         def value() -> tuple[arb, Claim]:

@@ -30,10 +30,7 @@ class Kind(Enum):
 
 
 def combine(kinds: Iterable[Kind], what: str) -> Kind:
-    """exact only if all are; upper if all are exact or upper; lower if all are exact or lower.
-
-    Raises SoundnessError where an upper meets a lower, and for what is neither.
-    """
+    """exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
     found = set(kinds)
     if Kind.NEITHER in found:
         raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
@@ -55,10 +52,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The pairs of datasets a curve is about: a relation, applied up to `group` times.
-
-    A leaf that may be stated for either relation leaves it open (`either`).
-    """
+    """The pairs of datasets a curve is about: a relation, applied up to `group` times."""
 
     relation: Relation = Relation.EITHER
     group: int = 1
@@ -171,11 +165,7 @@ class Claim:
 
 
 def narrowed(claim: Claim, adjacency: Adjacency) -> Claim:
-    """The claim of the same curve, read for these pairs.
-
-    What is exact for groups is an upper bound for smaller ones. Raises SoundnessError for a lower
-    bound, which says nothing of them.
-    """
+    """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""
     if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
         return claim
     what = f"a curve for {claim.adjacency}, read for {adjacency}"
@@ -197,12 +187,7 @@ def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, An
         )
 
 
-def infer(
-    what: str,
-    stated: Claim,
-    premises: Iterable[Claim],
-    monotone: bool,
-) -> Claim:
+def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
     """The one rule: what a statement yields when its premises are replaced by what is known.
 
     `stated` is what it yields for exact premises. If it is nondecreasing in every value that it

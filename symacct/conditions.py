@@ -51,10 +51,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class OddChiReport:
-    """What is certified of χ^l >= 0, 3 <= l <= up_to odd, for each direction of a pair.
-
-    `holds` is None where neither a violation nor every sign was proved.
-    """
+    """What is certified of χ^l >= 0 at odd 3 <= l <= up_to, each way; None if undecided."""
 
     mechanism: Node
     up_to: int

@@ -12,11 +12,7 @@ Point = tuple[int, Number]
 
 
 def lower_hull(points: Sequence[Point]) -> list[Point]:
-    """The corners of the lower convex hull of points with rising abscissae.
-
-    Where balls do not decide whether a point is a corner it is left out: the chord past it is a
-    bound all the same.
-    """
+    """The lower convex hull's corners; an undecided one is left out, for its chord holds too."""
     hull: list[Point] = []
     for point in points:
         while len(hull) > 1 and not _turns_up(hull[-2], hull[-1], point):

@@ -270,11 +270,7 @@ def _order_text(alpha: Order) -> bytes | None:
 
 
 def _written(value: arb) -> bytes | None:
-    """A ball as text that gives back every bit, or None where it would not.
-
-    Midpoint and radius, each a mantissa and an exponent. flint rounds a radius that it is given up
-    to the next of 30 bits, so the one before is written.
-    """
+    """A ball as text that gives back every bit (flint's radii have 30), or None."""
     if not value.is_finite():
         return b"inf" if value == arb("inf") else None
     mantissa, exponent = map(int, value.mid().man_exp())

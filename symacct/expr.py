@@ -1,11 +1,9 @@
-"""Node: an immutable, interned record of what was done; equal expressions are one object."""
+"""Node: a record of what was done, and the questions that it answers."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
-from weakref import WeakValueDictionary
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import sympy
@@ -15,7 +13,8 @@ from symacct.bounded import replaced
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, OrderArray, exact
-from symacct.forking import cached_property, new_lock
+from symacct.forking import cached_property
+from symacct.interning import Interned
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.enclosure import Enclosure, Guarantee
@@ -24,10 +23,8 @@ if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.export.explanation import Explanation
     from symacct.export.graph import Graph
 
-_interning = new_lock()
 
-
-class Node:
+class Node(Interned):
     """A mechanism or an operation; its fields are the parameters of its constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
@@ -36,10 +33,7 @@ class Node:
 
     claim: Claim
     depth: int
-    _fields: dict[str, Any]
-    #: The names of the constructor's arguments with their defaults (`Parameter.empty` for none).
-    constructor: ClassVar[dict[str, Any]] = {}
-    #: Those that JSON leaves out where they are at their default, as documents of before do.
+    #: Arguments that JSON leaves out where they are at their default, as documents of before do.
     json_optional: ClassVar[tuple[str, ...]] = ()
     #: Those that documents of before have in place of others, with what to write now.
     json_former: ClassVar[Mapping[str, str]] = {}
@@ -49,34 +43,8 @@ class Node:
     #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
     one_pair: bool = False
 
-    _nodes: ClassVar[WeakValueDictionary[Any, Node]] = WeakValueDictionary()
-    _kinds: ClassVar[dict[str, type[Node]]] = {}
-
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if "__new__" in cls.__dict__:
-            Node._kinds[cls.__name__] = cls
-            parameters = list(inspect.signature(cls.__new__).parameters.values())[1:]
-            cls.constructor = {p.name: p.default for p in parameters}
-
-    @classmethod
-    def _intern(cls, **fields: object) -> Self:
-        return cls._interned(tuple(fields.values()), **fields)
-
-    @classmethod
-    def _interned(cls, key: Hashable, **fields: object) -> Self:
-        """The one node of this class and key."""
-        with _interning:
-            node = Node._nodes.get((cls, key))
-            if node is None:
-                node = object.__new__(cls)
-                node._settle(fields)
-                Node._nodes[(cls, key)] = node
-        return node  # type: ignore[return-value]
-
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
-        self.__dict__["_fields"] = fields
         # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
         self.__dict__.update({k: v for k, v in fields.items() if not hasattr(type(self), k)})
         depth = 1 + max((child.depth for child in self.children), default=0)
@@ -86,18 +54,6 @@ class Node:
 
     def _infer(self) -> Claim:
         raise NotImplementedError
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable; build a new one, or use .subs()")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable")
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         from symacct.notation import from_json
@@ -113,10 +69,6 @@ class Node:
     def convex(self) -> bool:
         """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
         return self.claim.kind is Kind.EXACT
-
-    def fields(self) -> dict[str, Any]:
-        """The constructor's arguments, in order, in their exact form."""
-        return dict(self._fields)
 
     def parameters(self) -> dict[str, Any]:
         """The fields that are not nodes: what a theorem about this node may read."""
@@ -348,10 +300,7 @@ class Node:
         by: str | None = None,
         digits: int = 6,
     ) -> str:
-        """A LaTeX document: definition, formula, assumptions, values, bibliography.
-
-        See `symacct.export.document.paper`.
-        """
+        """A LaTeX document: definition, formula, assumptions, values, bibliography."""
         from symacct.export.document import paper
 
         return paper(self, alphas, delta, names, values, by, digits)
@@ -400,10 +349,7 @@ class Node:
     def statement(
         self, delta: Numeric | None = None, epsilon: Numeric | None = None, form: str = "text"
     ) -> str:
-        """A paragraph for a privacy section, on the best ε for `delta` or the best δ for `epsilon`.
-
-        `form` is "text", "markdown" or "latex"; raises as `epsilon` and `delta` do.
-        """
+        """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         if epsilon is not None:

@@ -13,10 +13,7 @@ _V = TypeVar("_V")
 
 
 def new_lock(reset: Callable[[], None] = lambda: None) -> Any:
-    """A reentrant lock, free in a forked child unless the thread that forks holds it itself.
-
-    `reset` puts back, in such a child, what the thread that held it had set.
-    """
+    """A reentrant lock, freed and `reset` in a forked child if another thread holds it."""
     made = threading.RLock()
     _locks[made] = reset
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from flint import arb
@@ -10,10 +10,13 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.best_order import BestOrder
+from symacct.claims import Kind
 from symacct.conversion import proved
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, echo
-from symacct.exact import Numeric
+from symacct.exact import INFINITY, Numeric, Order
+from symacct.node_curve import NodeCurve
+from symacct.question import EpsilonDelta
 
 
 def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = None) -> Guarantee:
@@ -24,7 +27,7 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
             f"orders: found some with the conversion {question.conversion.name!r}, which reads the "
             "order 1 alone; leave out orders="
         )
-    value = _first(search)
+    value = _converted(search, question, _value)
     given = f"{question.given} = {echo(question.value)}"
     if value == arb("inf"):
         raise OrderError(
@@ -38,26 +41,51 @@ def at_order_one(search: BestOrder, orders: str | Iterable[Numeric] | None = Non
     return search.at(1, optimal=True)
 
 
-def _first(search: BestOrder) -> arb:
-    """What the conversion makes of ε(1), at few bits."""
+def _converted(
+    search: BestOrder, question: EpsilonDelta, epsilon: Callable[[NodeCurve], arb]
+) -> arb:
+    """What the conversion makes of ε(1), or of what it is at least, at few bits."""
     with precision(search.search_bits):
-        return search.question.objective(search.curve()(1), 1)
+        return question.objective(epsilon(search.curve()), 1)
+
+
+def _value(curve: NodeCurve) -> arb:
+    value: arb = curve(1)
+    return value
+
+
+def least_divergence(curve: NodeCurve, order: Order) -> arb:
+    """ε(1) >= 3(e^{ε(2)}−1)²/(2(e^K−1)), K the chord of (α−1)ε(α) from 2 to `order` >= 3, at 3.
+
+    0 where it is not known that one pair attains the curve there (docs/proofs.md, section 17).
+    """
+    if not all(node.one_pair for node in curve.node.walk()):
+        return arb(0)
+    try:
+        if any(curve.claim(alpha).kind is not Kind.EXACT for alpha in (2, order)):
+            return arb(0)
+        alpha, eps = BALL.number(order), curve(2)
+        chord = eps + ((alpha - 1) * curve(order) - eps) / (alpha - 2)
+        least: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
+        return least
+    except (OrderError, PrecisionError, LimitError):
+        return arb(0)
 
 
 def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
-    """What the search found, or what the order 1 says where that is proved to be no larger.
-
-    What was found stays the best only where it is proved to be no larger in its turn.
-    """
+    """What the search found, or what the order 1 says where that is proved no larger."""
     name = search.question.per_order.at_one
     if name is None or found.asked.upper == 0:
         return found
     question = replace(search.question, conversion=proved(name))
-    one = BestOrder(question, search.digits, search.evaluation)
+    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
     try:
-        if question.answer(_first(one)) >= BALL.number(found.asked.upper):
-            return found
-        answer = at_order_one(one)
+        # An order that the search has been at comes first.
+        for epsilon in (lambda curve: least_divergence(curve, order), _value):
+            one = question.answer(_converted(search, question, epsilon))
+            if one >= BALL.number(found.asked.upper):
+                return found
+        answer = at_order_one(BestOrder(question, search.digits, search.evaluation))
         if answer.asked > found.asked:
             return found
     except OrderError:  # nothing is known at 1

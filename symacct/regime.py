@@ -43,10 +43,7 @@ Quantities = tuple[Exact | float, ...]
 
 @dataclass(frozen=True)
 class Regime:
-    """The conditions on the quantities of a mechanism and a rate, and those on the order as well.
-
-    The rate is the first quantity; at rate 0 there are no conditions on the order.
-    """
+    """The conditions on a mechanism's quantities and rate, and those on the order as well."""
 
     names: tuple[str, ...]
     quantities: Callable[[Node, Exact], Quantities]
@@ -74,10 +71,7 @@ class Regime:
         return f"it needs {failed}, got {found}"
 
     def require(self, theorem: str, mechanism: Node, gamma: Exact, alpha: Order) -> None:
-        """OrderError naming the condition that fails at α, one order or an array of them.
-
-        A symbolic order is taken to satisfy them: the formula stands under its assumptions.
-        """
+        """OrderError naming the condition that fails at α, or in an array of orders."""
         given = self.quantities(mechanism, gamma)
         if isinstance(alpha, sympy.Expr) or _is_open(given) or gamma == 0:
             return

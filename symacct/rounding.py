@@ -1,8 +1,4 @@
-"""How numbers are printed: a bound on its safe side, a stated number as stated, all else outwards.
-
-The rule that text, JSON, tables, documents and f-strings follow is `safe`: a lower bound is rounded
-down, an upper bound and an exact value are rounded up.
-"""
+"""How numbers are printed: a bound on its safe side, a stated one as stated, all else outwards."""
 
 from __future__ import annotations
 
@@ -69,10 +65,7 @@ def safe_format(low: mpmath.mpf, high: mpmath.mpf, kind: Kind, spec: str) -> str
 
 
 def given(x: Fraction) -> str:
-    """A number that was stated: in full where that is short, else rounded up.
-
-    An (ε, δ) guarantee holds for every larger ε and δ.
-    """
+    """A stated number, which holds for every larger one: in full where short, else rounded up."""
     full = (exact_decimal(x), text(x))
     short = [one for one in full if one is not None and len(one) <= _SHORT]
     return short[0] if short else rational_text(x, _STATED_DIGITS, up=True)
@@ -140,11 +133,7 @@ def float_below(x: mpmath.mpf) -> float:
 
 
 def format_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> str:
-    """The number's leading digits, as far as both ends share them, at most `digits`.
-
-    Where a run of 9s in one end meets a run of 0s in the other, the decimal to which both ends
-    round is printed.
-    """
+    """The digits that both ends share, at most `digits`; or the decimal that 9s and 0s round to."""
     if mpmath.isinf(high):
         return "inf" if mpmath.isinf(low) else f"[{format_down(low, 5)}, inf]"
     if high < 0:

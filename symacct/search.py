@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
 from symacct.arithmetic.ball import rational
+from symacct.sums.refine import ball
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -25,10 +26,7 @@ _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that st
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
-    """The whole order in [first, last] at the bottom of f's valley; the search starts at `guess`.
-
-    f is asked at the result and at its neighbours `whole_step` away: they may prove the minimum.
-    """
+    """The whole order at the bottom of f's valley, asked at neighbours `whole_step` away too."""
     low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
     before = 4 * last
     while max(high - middle, middle - low) > whole_step(middle):
@@ -54,10 +52,7 @@ def whole_step(order: int) -> int:
 
 
 def places(f: Objective, whole: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Three orders around the bottom of f's valley, from the best whole one.
-
-    From order 2 it may lie anywhere down to 1: λ is halved while f is infinite, or falls.
-    """
+    """Three orders around the bottom of f's valley; below order 2 λ is halved while f falls."""
     if whole > 2:
         step = whole_step(whole)
         return Fraction(whole - step), Fraction(whole), Fraction(whole + step)
@@ -149,7 +144,7 @@ def _fitted(
     orders: list[Fraction], values: dict[Fraction, arb], perspective: bool
 ) -> Fraction | None:
     """The bottom of the fit through three orders; None if it has none."""
-    (x, p), (y, q), (z, r) = ((_exact(order - 1), values[order]) for order in orders)
+    (x, p), (y, q), (z, r) = ((ball(order - 1).mid(), values[order]) for order in orders)
     if perspective:
         p, q, r = p * x, q * y, r * z
     first, second = (q - p) / (y - x), (r - q) / (z - y)
@@ -225,10 +220,6 @@ def below(a: arb, b: arb) -> bool:
 def _middle(x: arb) -> arb:
     """The midpoint; a huge number where there is no finite value."""
     return x.mid() if x.is_finite() else arb(2) ** 4096
-
-
-def _exact(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator)).mid()
 
 
 def _grid(width: Fraction) -> Fraction:

@@ -264,10 +264,7 @@ def check_proved(what: str, status: str, remedy: str) -> None:
 
 
 def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
-    """Does a statement for these orders speak of `alpha`?
-
-    A symbolic order stands for whole ones, unless its assumptions say that it is none.
-    """
+    """Does a statement for these orders speak of `alpha`? A symbol is taken for whole."""
     if isinstance(alpha, sympy.Expr):
         return orders.first < np.inf and not (orders.whole and _is_real(alpha))
     if isinstance(alpha, np.ndarray):
@@ -333,11 +330,7 @@ def is_named_in(theorem: Theorem, node: Node) -> bool:
 
 
 def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
-    """Is the theorem about the relation that the operation yields?
-
-    One that leaves the relation open is about neighbours whose laws are made of neighbouring
-    laws, or about the operation's own curve.
-    """
+    """Is the theorem about this relation, or open and about laws of neighbouring laws?"""
     if theorem.adjacency.relation is Relation.EITHER:
         return theorem.reads == "itself" or bool(node.is_one_step())
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)

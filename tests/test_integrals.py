@@ -34,6 +34,7 @@ KERNELS = {
     "gammas": (sympy.log(X) / 2 - X, sympy.log(X) * 2 - 2 * X, HALF_LINE),
     "powers at 0": (sympy.log(X) / 3, -sympy.log(X) / 2 - 1, UNIT),
     "flat, e^(-1/√x)": (sympy.Integer(-2), -1 / sympy.sqrt(X), UNIT),
+    "flat, steep and slow": (sympy.Integer(0), -40 / X ** sympy.Rational(1, 8), UNIT),
     "e^(-√x), e^(-x)": (-sympy.sqrt(X), -X - 1, HALF_LINE),
 }
 #: The function of p and q, plainly.

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from symacct import Accountant, Compose, Gaussian, Laplace, PoissonSubsample, limits, sizes
-from symacct.evaluation import LeafCurve
 from symacct.exact import order
 from symacct.interop import EventAccountant
+from symacct.node_curve import LeafCurve
 from symacct.remembering import Remembered
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")

@@ -19,7 +19,7 @@ from symacct import (
     parse,
 )
 from symacct.arithmetic.ball import _flint
-from symacct.evaluation import LeafCurve
+from symacct.node_curve import LeafCurve
 from symacct.sizes import current
 
 THREADS = 8

@@ -4,10 +4,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct import (
+    Accountant,
+    Curve,
     DistributionPair,
     DomainError,
     Gaussian,
@@ -24,6 +26,7 @@ from symacct.arithmetic.ball import precision
 from symacct.conversion import conversion as conversion_register
 from symacct.conversion import named, total_variation
 from symacct.explore.comparison import compare_epsilon
+from symacct.order_one import least_divergence
 from tests import independent
 from tests.support import LEAVES, OPERATIONS
 
@@ -91,6 +94,34 @@ def test_no_pair_of_laws_has_more(first, second):
     if a != b:
         found = DistributionPair([a, 1 - a], [b, 1 - b]).delta(0, digits=12)
         assert abs(a - b) <= upper(found)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=5), st.fractions(3, 20))
+@example([500, 501], F(3))
+@example([500, 501], F(20))
+def test_two_orders_of_a_pair_bound_its_divergence_from_below(counts, order):
+    """E_P[log p/q] by the definition; a law and its mirror image are one pair both ways round."""
+    law = [F(n, sum(counts)) for n in counts]
+    found = least_divergence(Accountant().curve(DistributionPair(law, law[::-1])), order)
+    numbers = [independent.number(MP, p) for p in law]
+    true = sum(p * MP.log(p / q) for p, q in zip(numbers, numbers[::-1], strict=True))
+    if true:
+        assert 0 < MP.mpf(found.lower().str(30, radius=False)) <= true * (1 + MP.mpf(10) ** -12)
+
+
+def test_the_order_1_is_asked_only_where_larger_ones_do_not_decide():
+    asked = set()
+    m = Curve(
+        lambda ctx, alpha: asked.add(round(float(alpha), 9)) or alpha / 50,
+        kind="exact",
+        adjacency="add_remove",
+    )
+    m.epsilon("1e-5")
+    assert 2 in asked
+    assert 1 not in asked
+    m.epsilon("0.0995")
+    assert 1 in asked
 
 
 @pytest.fixture

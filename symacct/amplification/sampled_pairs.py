@@ -31,7 +31,7 @@ from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
 from symacct.mechanisms import Gaussian
-from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
 
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
@@ -149,7 +149,7 @@ def _(ctx: MpmathArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order
 @expectation.register
 def _(ctx: Float64Arithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
     if isinstance(alpha, np.ndarray):
-        return one_by_one(ctx, lambda one: expectation(ctx, mechanism, gamma, one))(alpha)
+        return order_by_order(ctx, lambda one: expectation(ctx, mechanism, gamma, one))(alpha)
     return by_quadrature(ctx, mechanism, gamma, alpha)
 
 

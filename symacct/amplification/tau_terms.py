@@ -18,7 +18,7 @@ from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
-from symacct.mechanisms.mechanism import one_by_one
+from symacct.mechanisms.mechanism import order_by_order
 from symacct.operations.subsample import SAMPLINGS
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import ZW19
@@ -66,7 +66,7 @@ def tau_terms(
     with sides=1 the last sum is left out and E = ε(α). With no tau the terms that the digits
     asked for need are found, and the value is enclosed from both sides."""
     if isinstance(alpha, np.ndarray):
-        return one_by_one(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
+        return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
     if _is_whole_sum(tau, alpha):
         # Which terms matter is found out, and the rest bounded on both sides: sums/truncation.py.
         return tight_bound(ctx, eps, alpha, gamma)
@@ -101,7 +101,7 @@ def tau_terms_general(
     with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}).
     With no tau it is Theorem 5, each term of it."""
     if isinstance(alpha, np.ndarray):
-        return one_by_one(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
+        return order_by_order(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
             alpha
         )
     if _is_whole_sum(tau, alpha):

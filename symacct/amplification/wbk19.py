@@ -28,7 +28,7 @@ from symacct.convexity import Point, chord_at, lower_hull
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
-from symacct.mechanisms.mechanism import one_by_one
+from symacct.mechanisms.mechanism import order_by_order
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
@@ -249,7 +249,7 @@ def interpolation(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -
 def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> Number:
     """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
     if isinstance(alpha, np.ndarray):
-        return one_by_one(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
+        return order_by_order(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
     if alpha > max_order:
         return eps(alpha)
     hull = _hull_around(ctx, eps, alpha, max_order)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import reduce
+from operator import methodcaller
 
 import flint
 import sympy
@@ -50,23 +52,12 @@ class BallArithmetic(PlainGaps):
         value = exact(value)
         return self.number(value) if isinstance(value, Fraction) else evaluate(self, value)
 
-    def pi(self) -> arb:
-        return arb.pi()
-
-    def exp(self, x: arb) -> arb:
-        return x.exp()
-
-    def expm1(self, x: arb) -> arb:
-        return x.expm1()
-
-    def log(self, x: arb) -> arb:
-        return x.log()
-
-    def log1p(self, x: arb) -> arb:
-        return x.log1p()
-
-    def sqrt(self, x: arb) -> arb:
-        return x.sqrt()
+    pi = staticmethod(arb.pi)
+    exp = staticmethod(methodcaller("exp"))
+    expm1 = staticmethod(methodcaller("expm1"))
+    log = staticmethod(methodcaller("log"))
+    log1p = staticmethod(methodcaller("log1p"))
+    sqrt = staticmethod(methodcaller("sqrt"))
 
     def power(self, x: arb, y: arb) -> arb:
         return x if x == 0 and y > 0 else arb(x) ** y
@@ -79,16 +70,10 @@ class BallArithmetic(PlainGaps):
         return sum((term(i) for i in range(first, last + 1)), arb(0))
 
     def minimum(self, *xs: arb) -> arb:
-        smallest = xs[0]
-        for x in xs[1:]:
-            smallest = smallest.min(x)
-        return smallest
+        return reduce(lambda a, b: a.min(b), xs)
 
     def maximum(self, *xs: arb) -> arb:
-        largest = xs[0]
-        for x in xs[1:]:
-            largest = largest.max(x)
-        return largest
+        return reduce(lambda a, b: a.max(b), xs)
 
     def is_zero(self, x: arb) -> bool:
         return bool(x == 0)
@@ -107,10 +92,7 @@ def rational(x: arb) -> Fraction:
 
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
-    """Whether a constant satisfies a condition, by balls of growing precision; None if undecided.
-
-    `holds` answers True, False or None for a ball.
-    """
+    """What balls of growing precision say of a constant by `holds`: True, False, or None."""
     bits = 64
     while bits <= 4096:
         with precision(bits):

@@ -12,11 +12,7 @@ Number: TypeAlias = Any
 
 
 class Arithmetic(Protocol):
-    """Numbers with + − × ÷ and whole powers of their own, and these functions.
-
-    A formula takes the arithmetic first, writes its rationals as `ctx.number("1/2")` or plain
-    ints, and never asks which arithmetic it holds.
-    """
+    """Numbers with + − × ÷ and whole powers: what a formula takes first, whichever they are."""
 
     certified: bool
     #: Is there a precision that stays as it is, so that nothing may cancel?

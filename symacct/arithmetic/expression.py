@@ -18,11 +18,7 @@ NO_VALUES: Mapping[sympy.Expr, Number] = MappingProxyType({})
 def evaluate(
     ctx: Arithmetic, expression: sympy.Expr, values: Mapping[sympy.Expr, Number] = NO_VALUES
 ) -> Number:
-    """The value of `expression` in `ctx`, its symbols replaced by `values`.
-
-    Knows rationals, π, e, +, ×, powers, exp, log, Min, Max and Abs. Raises DomainError for a
-    free symbol or another head, naming it.
-    """
+    """The value of an expression in `ctx`, symbols replaced; DomainError for an unknown head."""
     if expression in values:
         return values[expression]
     if isinstance(expression, sympy.Rational):

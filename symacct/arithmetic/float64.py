@@ -1,8 +1,4 @@
-"""float64 in the log domain: a sign, log|x| and a bound on its error, whole arrays at a time.
-
-Nothing overflows, and every operation carries on what its operands may be off by, its own
-rounding included: where digits cancel, the bound says so, and fewer are stated.
-"""
+"""float64 as a sign, log|x| and a bound on its error that every operation carries on."""
 
 from __future__ import annotations
 

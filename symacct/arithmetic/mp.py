@@ -14,10 +14,7 @@ from symacct.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):
-    """mpf numbers of a private context at `bits` bits: roundings are not tracked.
-
-    They all go one way, here downwards.
-    """
+    """mpf numbers of a private context: roundings, all of them downwards, are not tracked."""
 
     certified = False
     rounds = True
@@ -27,6 +24,8 @@ class MpmathArithmetic(PlainGaps):
         self.mp = MPContext()
         self.mp.prec = bits
         self.mp._prec_rounding[1] = self.rounding
+        self.exp, self.log, self.log1p = self.mp.exp, self.mp.log, self.mp.log1p
+        self.sqrt, self.binomial = self.mp.sqrt, self.mp.binomial
 
     @property
     def bits(self) -> int:
@@ -45,17 +44,8 @@ class MpmathArithmetic(PlainGaps):
     def pi(self) -> Number:
         return +self.mp.pi
 
-    def exp(self, x: Number) -> Number:
-        return self.mp.exp(x)
-
     def expm1(self, x: Number) -> Number:
         return self.mp.mpf(-1) if x == self.mp.ninf else self.mp.expm1(x)
-
-    def log(self, x: Number) -> Number:
-        return self.mp.log(x)
-
-    def log1p(self, x: Number) -> Number:
-        return self.mp.log1p(x)
 
     def exp_gap(self, x: Number) -> Number:
         with self._twice_the_digits(x):
@@ -78,14 +68,8 @@ class MpmathArithmetic(PlainGaps):
         doubled: AbstractContextManager[None] = self.mp.workprec(2 * self.bits + spare)
         return doubled
 
-    def sqrt(self, x: Number) -> Number:
-        return self.mp.sqrt(x)
-
     def power(self, x: Number, y: Number) -> Number:
         return x if x == 0 and y > 0 else self.mp.power(x, y)
-
-    def binomial(self, n: int, k: int) -> Number:
-        return self.mp.binomial(n, k)
 
     def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
         return self.mp.fsum(term(i) for i in range(first, last + 1))

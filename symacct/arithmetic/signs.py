@@ -13,10 +13,7 @@ _EXACT_POWER_BITS = 2**22  # a rational power of up to so many bits is formed
 
 
 def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
-    """The sign of a log x + b log y for rationals x, y > 0, decided exactly.
-
-    Raises PrecisionError only for numbers so long that no precision allowed tells them apart.
-    """
+    """The exact sign of a log x + b log y, rationals x, y > 0; PrecisionError beyond limits."""
     if a == 0 or x == 1:
         return _sign(b) * _sign(y - 1)
     if b == 0 or y == 1:

@@ -92,10 +92,7 @@ class Integral(sympy.Integral):  # type: ignore[misc, unused-ignore]
 
 
 class SymbolicArithmetic(PlainGaps):
-    """SymPy expressions; nothing is evaluated, so nothing is rounded.
-
-    The indices of sums are dummies, each of a sum of its own; `with_indices` names them.
-    """
+    """SymPy expressions, never evaluated; each sum has an index until `with_indices`."""
 
     certified = True
     bits = 0  # nothing is rounded
@@ -120,8 +117,7 @@ class SymbolicArithmetic(PlainGaps):
     def expm1(self, x: sympy.Expr) -> sympy.Expr:
         return self.exp(x) - 1
 
-    def log(self, x: sympy.Expr) -> sympy.Expr:
-        return sympy.log(x)
+    log = staticmethod(sympy.log)
 
     def log1p(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.log(1 + x)
@@ -133,8 +129,7 @@ class SymbolicArithmetic(PlainGaps):
     def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
         return self.number(x) ** y
 
-    def binomial(self, n: sympy.Expr, k: sympy.Expr) -> sympy.Expr:
-        return sympy.binomial(n, k)
+    binomial = staticmethod(sympy.binomial)
 
     def sum(
         self, term: Callable[[sympy.Expr], sympy.Expr], first: int, last: int | sympy.Expr
@@ -173,10 +168,7 @@ def check_numbers(e: sympy.Expr) -> None:
 
 
 def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:
-    """The formula with its bound variables named l, j, i, k from the outside in.
-
-    A name that is `taken`, or that a free symbol has, is passed over.
-    """
+    """The formula, its bound variables named l, j, i, k from outside in but for names taken."""
     used = {symbol.name for symbol in formula.free_symbols} | set(taken)
     indices = [name for name in _names("ljik") if name not in used]
     integrals = [name for name in _names("zxyu") if name not in used]

@@ -51,11 +51,7 @@ def advanced(
 def strong(
     epsilon: Numeric, delta: Numeric, k: Numeric, slack: Numeric, digits: int = 30
 ) -> Baseline:
-    """(ε√(2k log(1/δ*)) + 2kε², kδ+δ*) for ε <= 1, as WBK19 Theorem 13 prints it.
-
-    Raises AssumptionError for ε > 1; e^ε − 1 <= 2ε holds up to ε = 1.25, so it is `advanced` made
-    simpler.
-    """
+    """(ε√(2k log(1/δ*)) + 2kε², kδ+δ*), WBK19 Theorem 13 as printed; AssumptionError for ε > 1."""
     eps, k, source = rational(epsilon, "epsilon"), _runs(k), WBK19.at("Theorem 13")
     if eps > 1:
         raise AssumptionError(f"strong: found epsilon = {echo(eps)}, needed <= 1; use advanced()")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flint import arb
 
 from symacct.accountant import Accountant, certified_number, default_accountant
@@ -65,12 +67,13 @@ def subsampled_dp(
         raise DomainError(f"subsampled_dp, delta: found {echo(delta)}, needed 0 <= delta <= 1")
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
-    def new_epsilon(accountant: Accountant) -> tuple[arb, Claim]:
-        return (BALL.number(gamma) * BALL.number(epsilon).expm1()).log1p(), _SAMPLED
+    def enclosed(value: Callable[[], arb], what: str) -> Enclosure:
+        ask = default_accountant("ball")
+        return certified_number(ask, lambda accountant: (value(), _SAMPLED), digits, what)
 
-    def new_delta(accountant: Accountant) -> tuple[arb, Claim]:
-        return BALL.number(gamma * delta), _SAMPLED
-
-    ask = default_accountant("ball")
-    first = certified_number(ask, new_epsilon, digits, "subsampled ε")
-    return first, certified_number(ask, new_delta, digits, "subsampled δ")
+    return (
+        enclosed(
+            lambda: (BALL.number(gamma) * BALL.number(epsilon).expm1()).log1p(), "subsampled ε"
+        ),
+        enclosed(lambda: BALL.number(gamma * delta), "subsampled δ"),
+    )

@@ -34,7 +34,7 @@ def route_one(
     """
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
-    tails = {"exact": _exact_tail, "chernoff": _chernoff_tail}
+    tails = {"exact": lambda eps, sigma: hockey_stick(eps, 1 / sigma), "chernoff": _chernoff_tail}
     doors.one_of(tail, "route_one, tail", tails)
     if r == 0:
         raise DomainError("route_one: found r = 0, needed r > 0")
@@ -56,10 +56,7 @@ def route_one(
 
 
 def route_two(epsilon: Numeric, sigma: Numeric, k: Numeric, digits: int = 30) -> Baseline:
-    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1.
-
-    k runs of the Gaussian mechanism on all the data, by the classic conversion (Claim 23).
-    """
+    """Route 2: δ₂ = e^{−kκ*(ε/k)} = e^{−(εσ/√k − √k/(2σ))²/2} where ε >= k/(2σ²), else 1."""
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     k, source = whole(k, "k", least=1), BLOG.at("route 2: Claims 22 and 23, Example 3")
 
@@ -83,10 +80,6 @@ def route_three(epsilon: Numeric, sigma: Numeric, c2: Numeric, digits: int = 30)
         return exponent.exp()
 
     return Baseline.of("route 3", source, digits, Kind.NEITHER, eps, value)
-
-
-def _exact_tail(eps: arb, sigma: arb) -> arb:
-    return hockey_stick(eps, 1 / sigma)
 
 
 def _chernoff_tail(eps: arb, sigma: arb) -> arb:

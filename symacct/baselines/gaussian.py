@@ -134,10 +134,7 @@ def bad_data(
 def good_data(
     alpha: Numeric, gamma: Numeric, sigma: Numeric, n: Numeric, digits: int = 30
 ) -> Enclosure:
-    """WBK19 Example 29: αγ²/(2σ² + γ(n − 1/n)/2), the same for records half ½, half −½; n odd.
-
-    An approximation, of neither kind: `certified` is False.
-    """
+    """WBK19 Example 29, an approximation: αγ²/(2σ² + γ(n − 1/n)/2), half ½, half −½; n odd."""
     alpha, gamma, variance, n = _setting(alpha, gamma, sigma, n)
     if n % 2 == 0:
         raise DomainError(f"good_data, n: found {echo(n)}, needed an odd number of records")

@@ -19,10 +19,7 @@ from symacct.exact import Numeric
 
 @dataclass(frozen=True)
 class Baseline:
-    """(ε, δ)-DP by a published composition or tail bound; both numbers are Bounds.
-
-    `status` is "proved", or "conjecture" for what must not be taken as a guarantee.
-    """
+    """(ε, δ)-DP by a published bound; a `status` of "conjecture" is no guarantee."""
 
     name: str
     epsilon: Bound

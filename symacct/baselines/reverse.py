@@ -1,8 +1,4 @@
-"""Zhu, Wang 2019, Appendix A: what is known of the reverse direction A₂ alone.
-
-A₂ = E_Q[(1−γ+γP/Q)^{1−α}] is e^{(α−1)D_α(Q‖mixture)}. A bound on it is no bound on the mechanism,
-which has both directions, so these are functions and not theorems to pin with by=.
-"""
+"""Zhu, Wang 2019, Appendix A: A₂ = E_Q[(1−γ+γP/Q)^{1−α}], of one direction alone."""
 
 from __future__ import annotations
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import click
 
 import symacct
-from symacct.cli.frame import EPILOG, by_option, json_option, main, print_json, symbol_option
+from symacct.cli.frame import EPILOG, by_option, json_option, main, print_text, symbol_option
 from symacct.export.code import TARGETS
 
 
@@ -21,24 +22,13 @@ from symacct.export.code import TARGETS
 @click.option("--points", default=100, show_default=True, help="Orders to measure it at.")
 @json_option
 def code_command(
-    expr: str,
-    target: str,
-    by: str | None,
-    symbols: tuple[str, ...],
-    max_order: int | None,
-    accuracy: str,
-    points: int,
-    as_json: bool,
+    expr: str, target: str, symbols: tuple[str, ...], as_json: bool, **how: Any
 ) -> None:
     """A self-contained function that gives ε(α) of EXPR.
 
     It is measured against certified values before it is given out.
     """
-    text = symacct.parse(expr, symbols).code(
-        target, by, max_order=max_order, accuracy=accuracy, points=points
-    )
-    if as_json:
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        print_json({"expression": expr, "target": target, "sha256": digest, "code": text})
-    else:
-        click.echo(text, nl=False)
+    text = symacct.parse(expr, symbols).code(target, **how)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    document = {"expression": expr, "target": target, "sha256": digest, "code": text}
+    print_text(as_json, document, text)

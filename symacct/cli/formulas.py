@@ -14,7 +14,7 @@ from symacct.cli.frame import (
     by_option,
     json_option,
     main,
-    print_json,
+    print_text,
     symbol_option,
 )
 from symacct.errors import echo
@@ -56,10 +56,7 @@ def latex_command(
         written = paper(m, delta=delta, names=_named(names), by=by)
     else:
         written = latex(m, alpha, _named(names), by)
-    if as_json:
-        print_json({"expression": repr(m), "latex": written})
-    else:
-        click.echo(written)
+    print_text(as_json, {"expression": repr(m), "latex": written}, written)
 
 
 @main.command("table", epilog=EPILOG)

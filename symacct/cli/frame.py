@@ -142,6 +142,14 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def print_text(as_json: bool, document: object, text: str) -> None:
+    """The document as JSON, or the text."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(text.removesuffix("\n"))
+
+
 def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> None:
     """The document as JSON, or the facts as a table; brackets in a formula are no markup."""
     if as_json:

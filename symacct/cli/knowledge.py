@@ -17,6 +17,7 @@ from symacct.cli.frame import (
     kind_label,
     main,
     print_json,
+    print_text,
 )
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
@@ -123,10 +124,7 @@ def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None
     THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
     """
     attack = falsify(theorem, budget, seed)
-    if as_json:
-        print_json(attack.as_dict())
-    else:
-        click.echo(str(attack))
+    print_text(as_json, attack.as_dict(), str(attack))
 
 
 def _cell(value: Enclosure | str) -> str:

@@ -23,6 +23,7 @@ from symacct.cli.frame import (
     main,
     print_facts,
     print_json,
+    print_text,
 )
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
@@ -51,10 +52,7 @@ def cite_command(
     else:
         guarantee = m.epsilon(delta, digits, by=by)
         text, sources = guarantee.cite(), guarantee.claim.sources
-    if as_json:
-        print_json({"bibtex": text, "sources": [str(source) for source in sources]})
-    else:
-        click.echo(text, nl=False)
+    print_text(as_json, {"bibtex": text, "sources": list(map(str, sources))}, text)
 
 
 @expression_command("statement")
@@ -71,10 +69,7 @@ def statement_command(
     It is meant for a paper or a model card.
     """
     text = symacct.parse(expr).statement(delta, epsilon, form)
-    if as_json:
-        print_json({"statement": text, "form": form})
-    else:
-        click.echo(text)
+    print_text(as_json, {"statement": text, "form": form}, text)
 
 
 @expression_command("expand")

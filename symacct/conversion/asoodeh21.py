@@ -266,10 +266,7 @@ class Problem:
 
 
 def float_argmin(pair: Pair) -> arb:
-    """About where H is smallest: v = (α−1)δ(1+t), the root of t/(1+t) = (y/x)^{α−1}(α−(α−1)sy).
-
-    Raises PrecisionError where the floats that look for it would leave their range.
-    """
+    """About where H is least: v = (α−1)δ(1+t), t/(1+t) = (y/x)^{α−1}(α−(α−1)sy), in floats."""
     lam, log_d = _in_range(pair.alpha - 1), -_in_range(-pair.delta.log())
     epsilon = _in_range(pair.epsilon, least=0.0)
     log_lowest = math.log(lam) + log_d  # of v, at t = 0
@@ -332,10 +329,7 @@ def carried(old: Pair, new: Pair, v: arb) -> arb:
 
 
 def closer(pair: Pair, v: arb) -> arb:
-    """v after one Newton step for H′ = 0; in log(1−p) where p is nearly 1, for H′ is linear there
-
-    in (1−p)^{α−1}, which is nearly linear in the logarithm.
-    """
+    """v after a Newton step for H′ = 0; in log(1−p) where p is nearly 1: H′ is linear in it."""
     bend, rest = (pair.slope(v) / pair.curvature(v)).mid(), (1 - pair.delta - v).mid()
     if not rest < v / 8:
         return _inside(pair, v, v - bend)

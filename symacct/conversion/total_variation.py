@@ -1,7 +1,4 @@
-"""What the Kullback–Leibler divergence, the order 1, says of δ: the total variation is small.
-
-The largest δ(ε) is δ(0), the total variation of the two laws, and that is the same both ways.
-"""
+"""What the order 1 says of δ: the total variation, which is δ(0) and the largest, is small."""
 
 from __future__ import annotations
 

@@ -25,11 +25,7 @@ _DIGITS = 30  # of the ε that is compared with the target
 
 @dataclass(frozen=True)
 class Calibration:
-    """Two neighbouring values of a parameter: at `meets` the target is guaranteed, at `fails` not.
-
-    `guarantee` is the one at `meets`. `fails` says that this accountant's bound exceeds the
-    target there; for a bound that is not exact the mechanism itself may do better.
-    """
+    """Two neighbouring values: at `meets` the target has this `guarantee`, at `fails` none."""
 
     symbol: str
     meets: Fraction

@@ -90,7 +90,7 @@ def compare(
         raise DomainError(f"compare: found {echo(accountant)}, needed an Accountant")
     rows = [
         Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
-        for t in _rivals(m)
+        for t in _others(m)
     ]
     rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
@@ -127,7 +127,7 @@ def compare_epsilon(
     as_node(m, "compare")
     ask = accountant or Accountant(digits=digits)
     known = [Answer(c.name, None, _epsilon(ask, m, delta, c.name)) for c in conversions()]
-    upper = [t for t in _rivals(m) if t.kind is not Kind.LOWER and t.status == PROVED]
+    upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
     pinned = [
         Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
     ]
@@ -163,7 +163,7 @@ def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
     return row.conversion == "exact", True, -found.upper
 
 
-def _rivals(m: Node) -> list[Theorem]:
+def _others(m: Node) -> list[Theorem]:
     """The theorems about m's operations, where there is more than one to compare."""
     known = theorems()
     shared = {

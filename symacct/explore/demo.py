@@ -1,8 +1,4 @@
-"""The main job, on the settings of WBK19 and ZW19: ε(k) of their subsampled mechanisms.
-
-Run by `make demo`: a table of ε to 30 certified digits with the order and the theorem used, for
-k compositions at γ = 1/1000 and δ = 1e-8, and a picture of ε against k.
-"""
+"""`make demo`: ε(k) of WBK19's and ZW19's mechanisms to 30 digits, a table and a picture."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The adversary: a search for a finite mechanism that violates a claimed bound.
-
-Candidates are found in float64 by random search and hill climbing, then rounded to small fractions
-and decided in certified balls; what is called refuted is proved. The parts are in attacks/.
-"""
+"""The adversary: candidates climb in float64, become small fractions, are decided in balls."""
 
 from __future__ import annotations
 

@@ -118,10 +118,7 @@ class Malformed:
 
 
 def check(text: str) -> Iterator[Checked | Malformed]:
-    """Every entry of a paper file, checked in turn; what cannot be asked is Malformed.
-
-    Raises ParseError for a file that is no paper file, LimitError for one too large.
-    """
+    """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
     for place, entry in enumerate(entries(text), 1):
         try:
             yield entry if isinstance(entry, Malformed) else check_entry(entry)

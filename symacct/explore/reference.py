@@ -23,11 +23,7 @@ _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
 
 @dataclass(frozen=True)
 class ReferenceTable:
-    """Rows of exact parameters with `lower` <= the value <= `upper`, as decimal text.
-
-    `lower` is rounded down and `upper` up to `digits` significant digits. `kind` is that of the
-    bound: an `upper` row encloses what the theorem gives. A row without a value has an `error`.
-    """
+    """Rows of exact parameters, `lower` <= the value <= `upper` rounded outwards; or an `error`."""
 
     expression: str
     ask: str

@@ -38,6 +38,7 @@ _KINDS = {
     Kind.NEITHER: "This is refuted, and no bound.",
 }
 _DELTA_DIGITS = 17  # of the δ stated, which few need
+_LETTERS = {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}
 _RELATIONS = {
     Relation.ADD_REMOVE: "that differ in one record, added or removed",
     Relation.REPLACE_ONE: "that differ in one record, replaced by another",
@@ -66,7 +67,8 @@ def paper(
     """
     display = Display(as_node(m, "expression"), names=names, by=by)
     theorems = display.formulas[-1].theorems
-    sources = [*(theorem.source for theorem in theorems), *_leaf_sources(m)]
+    leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
+    sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
     parts = [
         _section("Mechanism", _mechanism(m, display)),
         _section("Formula", _formula(display, display.formulas[0].claim)),
@@ -109,20 +111,14 @@ def _section(title: str, lines: Iterable[str]) -> str:
 def _mechanism(m: Node, display: Display) -> Iterator[str]:
     """Every part of the expression, the whole first, each described once."""
     parts = list(reversed(list(m.walk())))
-    names = {part: _name(place) for place, part in enumerate(parts)}
+    names = {part: rf"\mathcal{{M}}_{{{place}}}" for place, part in enumerate(parts)}
+    names[parts[0]] = r"\mathcal{M}"
     yield r"\begin{description}"
     for part in parts:
         what = prose(_first_paragraph(type(part)))
-        yield rf"\item[${names[part]}$] {_kind_name(part)}{_fields(part, names, display)}. {what}"
+        kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
+        yield rf"\item[${names[part]}$] {kind}{_fields(part, names, display)}. {what}"
     yield r"\end{description}"
-
-
-def _name(place: int) -> str:
-    return r"\mathcal{M}" + (f"_{{{place}}}" if place else "")
-
-
-def _kind_name(part: Node) -> str:
-    return rf"\textsf{{{plain_tex(type(part).__name__)}}}"
 
 
 def _first_paragraph(kind: type[Node]) -> str:
@@ -143,13 +139,9 @@ def _fields(part: Node, names: Mapping[Node, str], display: Display) -> str:
         if isinstance(value, Node):
             said.append(f"${names[value]}$")
         elif (shown := _value(value, printer)) is not None:
-            letter = _letter(name)
+            letter = _LETTERS.get(name) or SymbolNames()(name)
             said.append(f"${shown}$" if shown == letter else f"${letter} = {shown}$")
     return f" of {', '.join(said)}" if said else ""
-
-
-def _letter(name: str) -> str:
-    return {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}.get(name) or SymbolNames()(name)
 
 
 def _value(value: object, printer: Printer) -> str | None:
@@ -224,12 +216,6 @@ def _guarantee(found: Guarantee, digits: int) -> str:
         rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
         rf"$\delta = \num{{{delta}}}$: order ${at}$, {conversion}."
     )
-
-
-def _leaf_sources(m: Node) -> list[Source]:
-    return [
-        source for node in m.walk() if isinstance(node, Mechanism) for source in node.claim.sources
-    ]
 
 
 def _bibliography(sources: Iterable[Source]) -> Iterator[str]:

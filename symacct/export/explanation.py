@@ -14,9 +14,10 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import claim_as_dict
-from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Numeric, Order, order
 from symacct.expr import Node
+from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, MissingPackageError, StorageError, echo
 from symacct.exact import INFINITY
 from symacct.export.tables import Table
@@ -35,7 +34,7 @@ def figure(table: Table) -> Figure:
         points = [
             (float(at), float(cell.value))
             for at, cell in zip(table.orders, column.cells, strict=True)
-            if at != INFINITY and cell is not None and _is_drawn(cell.value)
+            if at != INFINITY and cell is not None and 0 < float(cell.value) < INFINITY
         ]
         if not points:
             raise DomainError(
@@ -71,10 +70,6 @@ def save(figure: Figure, path: str | Path) -> Path:
         except OSError as error:
             raise StorageError(f"figure {path}: {error.strerror}; name another file") from None
     return path
-
-
-def _is_drawn(value: Enclosure) -> bool:
-    return 0 < float(value) < INFINITY
 
 
 def _literal(text: str) -> str:

@@ -31,14 +31,8 @@ def _closed(entry: dict[str, Any], digests: list[str]) -> dict[str, Any]:
     if entry["type"] == "Compose":
         terms = sorted([digests[place], count] for place, count in entry["terms"])
         return {"type": "Compose", "terms": terms}
-    return {
-        name: {"node": digests[value["node"]]} if _is_node(value) else value
-        for name, value in entry.items()
-    }
-
-
-def _is_node(value: object) -> bool:
-    return isinstance(value, dict) and set(value) == {"node"}
+    parts = {k: v["node"] for k, v in entry.items() if isinstance(v, dict) and set(v) == {"node"}}
+    return {**entry, **{name: {"node": digests[place]} for name, place in parts.items()}}
 
 
 def _digest(value: object) -> str:

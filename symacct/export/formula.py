@@ -1,9 +1,4 @@
-"""The formula of a curve: the evaluation itself, in the symbolic arithmetic.
-
-formula(m)         one SymPy expression
-expanded(formula)  the same with its sums written out
-named_formula(m)   the same with what repeats under a name: ε₁, ε₂, …, and B for differences
-"""
+"""The formula of a curve, by the symbolic arithmetic: as it is, written out, or with names."""
 
 from __future__ import annotations
 
@@ -104,10 +99,7 @@ class _Expansion:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a name stands for: `name` at an order, ε₁(α), and its `expression`.
-
-    `expression` is None for a curve that the user gave as a Python function, which has none.
-    """
+    """What a name such as ε₁(α) stands for; nothing for a user's Python function."""
 
     name: sympy.Expr
     expression: sympy.Expr | None
@@ -149,10 +141,7 @@ def named_formula(m: Node, alpha: Numeric | None = None, by: str | None = None) 
 def named_formulas(
     m: Node, alphas: Iterable[Numeric | None], by: str | None = None
 ) -> list[Formula]:
-    """The formulas at several orders, a name meaning the same in all of them.
-
-    An order at which there is none is left out; raises what `formula` does where none is left.
-    """
+    """The formulas at several orders, names shared; an order that has none is left out."""
     if by is not None:
         named_theorem(by)  # before it becomes the key of a cache
     long, in_cases = _lengths(m, by)
@@ -172,10 +161,7 @@ def named_formulas(
 
 
 def _lengths(m: Node, by: str | None) -> tuple[frozenset[Named], frozenset[Named]]:
-    """The curves whose formula is not short, what is long below them named; and those of which
-
-    a choice between formulas is a part: these are named even where they are read once.
-    """
+    """The curves whose formula is long, names put below; and those with a choice in them."""
     long: set[Named] = set()
     in_cases: set[Named] = set()
     for pinned in dict.fromkeys((by, None)):
@@ -270,10 +256,7 @@ class _Draft:
 
 
 def _finished(e: sympy.Expr, at: Order, taken: frozenset[str]) -> sympy.Expr:
-    """The formula with its indices named, if it can be written down.
-
-    An open order makes no numbers: those in it are the user's, of any length.
-    """
+    """The formula with its indices named, if it can be written down; of any length if open."""
     if not isinstance(at, sympy.Expr):
         check_numbers(e)
     return with_indices(e, taken)

@@ -1,8 +1,4 @@
-r"""Formulas in LaTeX, in the papers' own notation.
-
-latex(m)   a display, \begin{align*} … \end{align*}, to paste into a paper
-inline(m)  the same between dollar signs, for a notebook
-"""
+"""Formulas in LaTeX, in the papers' own notation: a display, or inline for a notebook."""
 
 from __future__ import annotations
 
@@ -28,12 +24,7 @@ NOTEBOOK_NODES = 24
 
 #: Whole orders, the real ones between, and ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
-_RELATIONS = {
-    Kind.EXACT: "=",
-    Kind.UPPER: r"\leq",
-    Kind.LOWER: r"\geq",
-    Kind.NEITHER: r"\approx",
-}
+_RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
 
 
 def latex(
@@ -72,10 +63,7 @@ def inline(m: Node) -> str | None:
 
 @dataclass(frozen=True)
 class Equation:
-    """A left side, a relation, and what stands on the right, each with the orders it is for.
-
-    Nothing on the right is a curve of the user's that has no formula.
-    """
+    """A left side, a relation, the right sides with their orders; none for a user's function."""
 
     left: sympy.Expr | str
     relation: str

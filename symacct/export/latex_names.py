@@ -1,8 +1,4 @@
-"""Names of symbols in LaTeX: Greek letters and subscripts as papers write them, nothing executed.
-
-A symbol may have any name; what LaTeX would take for a command is written out as plain signs. A
-name that the user maps to LaTeX is read by a closed grammar of letters, digits and known commands.
-"""
+"""Names of symbols in LaTeX as papers write them; a user's by a closed grammar."""
 
 from __future__ import annotations
 
@@ -86,12 +82,12 @@ def _spelled(name: str) -> str:
     if letter is not None:
         return letter
     signs = [_ESCAPED.get(sign) or greek(sign) or sign for sign in name]
-    unknown = next((sign for sign in signs if len(sign) == 1 and not _is_printable(sign)), None)
+    odd = (sign for sign in signs if len(sign) == 1 and not (" " <= sign <= "~"))
+    unknown = next(odd, None)
     if unknown is not None or not name:
         raise DomainError(
             f"the symbol {echo(name)} holds the sign {echo(unknown)}, which LaTeX's mathematics "
-            "has not; "
-            "give it a name: latex(names={" + repr(name) + r': r"\xi"})'
+            "has not; give it a name: latex(names={" + repr(name) + r': r"\xi"})'
         )
     return rf"\mathrm{{{''.join(signs)}}}"
 
@@ -106,10 +102,6 @@ def greek(sign: str) -> str | None:
     name = words[3].lower().replace("lamda", "lambda")
     name = name if words[1] == "SMALL" else name.capitalize()
     return f"\\{name}" if name in GREEK else None
-
-
-def _is_printable(sign: str) -> bool:
-    return sign.isascii() and sign.isprintable()
 
 
 class SymbolNames:
@@ -140,8 +132,7 @@ def checked(tex: object, what: str) -> str:
     if fault is not None:
         raise DomainError(
             f"names: found {echo(tex)} for {what}, needed {fault}; a name is made of letters, "
-            "digits, "
-            r"_, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
+            r"digits, _, ^, {} and commands such as \sigma, \hat{x}, \mathcal{M}"
         )
     return str(tex).strip()
 

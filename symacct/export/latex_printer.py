@@ -1,8 +1,4 @@
-"""SymPy expressions in LaTeX as papers on privacy print them, long ones over several lines.
-
-The order of terms, fractions before logarithms, slashes in exponents and the size of brackets are
-what differs from SymPy's own printer.
-"""
+"""SymPy expressions in LaTeX as papers on privacy print them, long ones over several lines."""
 
 from __future__ import annotations
 
@@ -223,10 +219,7 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     # --- several lines
 
     def lines(self, e: sympy.Expr, width: float = WIDTH, first: float | None = None) -> list[str]:
-        """The expression on lines no wider than `width`, the first no wider than `first`.
-
-        What cannot be broken stays on one line.
-        """
+        """The expression on lines no wider than `width`, the first no wider than `first`."""
         first = width if first is None else first
         text = self._print(e)
         if width_of(text) <= first:
@@ -297,10 +290,7 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         return lines
 
     def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
-        """What stands before the widest factor, then that factor over several lines.
-
-        Where that leaves it no room, the factors on lines of their own.
-        """
+        """What stands before the widest factor, and that over lines; or each on its own."""
         sign, small, tall, below = self.parts(e)
         if not tall:
             return [self._print(e)]
@@ -358,10 +348,7 @@ def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]:
-    """Factors or terms in the order of reading: the plain before the long.
-
-    Of terms, a positive number comes first if something long follows, a negative one last.
-    """
+    """Factors or terms as they are read: the plain first, in a sum a negative one last."""
     listed = sorted(es, key=sympy.default_sort_key)
     if not adding:
         return sorted(listed, key=_rank)

@@ -84,17 +84,14 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
 def _sentences(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
     yield form.words(f"The released results are the output of {describe(m)}.")
     yield form.words(
-        f"They are {_pair(guarantee)}-differentially private, where "
+        f"They are (ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
+        "-differentially private, where "
         f"{neighbours(guarantee.claim.adjacency)}."
     )
     yield _rounding(guarantee, form)
     yield _accounting(guarantee, form)
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
-
-
-def _pair(guarantee: Guarantee) -> str:
-    return f"(ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
 
 
 def _number(value: Enclosure | Exact) -> str:

@@ -1,8 +1,4 @@
-"""Tables of certified values for papers: LaTeX with booktabs and siunitx, and CSV.
-
-Every printed number is sound as printed: the last digit of an upper bound, and of an exact value,
-is rounded up, that of a lower bound down.
-"""
+"""Tables of certified values for papers, in LaTeX and CSV, each number sound as printed."""
 
 from __future__ import annotations
 
@@ -55,9 +51,7 @@ class Table:
     columns: tuple[Column, ...]
 
     def csv(self) -> str:
-        """A line for each order and bound: alpha, bound, epsilon, rounded, kind, theorems,
-        certified.
-        """
+        """A line for each order and bound, what each column holds in the first."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["alpha", "bound", "epsilon", "rounded", "kind", "theorems", "certified"])

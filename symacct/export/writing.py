@@ -22,12 +22,13 @@ from symacct.bounded import bits
 from symacct.claims import Claim, Kind
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError, OrderError, SymacctError
-from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve, Table
+from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import INFINITY, Order, expression
 from symacct.expr import Node
 from symacct.forking import cached_property
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.symbols import alpha as ALPHA
@@ -96,10 +97,7 @@ def _(ctx: WritingArithmetic, eps: NodeCurve, orders: Iterable[int]) -> Differen
 
 
 class Writing(Evaluation):
-    """An evaluation in formulas: the curves that `names` keeps are read by name.
-
-    `asked` is the open order that the formula is written for.
-    """
+    """An evaluation in formulas for the open order `asked`; curves in `names` by name."""
 
     def __init__(
         self, goal: Kind, by: str | None, names: Names, ctx: WritingArithmetic | None = None

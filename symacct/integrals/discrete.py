@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import sub
 
 import sympy
-from flint import acb, arb, ctx
+from flint import arb, ctx
 
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.signs import log_sign
 from symacct.errors import PrecisionError
-from symacct.integrals.jets import ComplexBalls, Jet, constants
-from symacct.integrals.stretch import Integrand, Logs
+from symacct.integrals.jets import constants
+from symacct.integrals.stretch import Bounds, Integrand, Logs
 from symacct.sums.refine import ball, within
 
 _MOST_TERMS = 200_000
+_FARTHEST = 2**64  # summit of the terms
 _ROUNDS = 8
 _MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
 _NO_SHIFTS = (arb(0), arb(0))
@@ -60,18 +64,31 @@ class Series:
 
     def tail(self, powers: tuple[Fraction, Fraction], start: int) -> arb:
         """A bound of Σ p^a q^b over k >= start; ∞ where the quotients are not below 1 yet."""
-        (first, second), (a, b) = self.logs, (ball(powers[0]), ball(powers[1]))
-        quotient = (a * ball(first.step).log() + b * ball(second.step).log()).exp()
-        if first.factorial:
+        quotient = self._rate(powers)
+        if self.logs[0].factorial:
             quotient /= start + 1
-        if not quotient < 1:
-            return arb("inf")
-        log_p, log_q = (self._log(one, start) for one in self.logs)
-        return (a * log_p + b * log_q).exp() / (1 - quotient)
+        return self._term(powers, start) / (1 - quotient) if quotient < 1 else arb("inf")
 
-    def _log(self, one: Progression, k: int) -> arb:
-        log = _start(one) + k * ball(one.step).log()
-        return log - arb(k + 1).lgamma() if one.factorial else log
+    def head(self, powers: tuple[Fraction, Fraction], end: int) -> arb:
+        """A bound of Σ p^a q^b over k < end; ∞ where the quotients are not above 1 there."""
+        quotient = self._rate(powers)
+        if self.logs[0].factorial:
+            quotient /= end
+        return self._term(powers, end) / (quotient - 1) if quotient > 1 else arb("inf")
+
+    def _rate(self, powers: tuple[Fraction, Fraction]) -> arb:
+        """The quotient of two terms of p^a q^b, times k + 1 with factorials."""
+        first, second = (_log_step(one, ctx.prec) for one in self.logs)
+        return (ball(powers[0]) * first + ball(powers[1]) * second).exp()
+
+    def _term(self, powers: tuple[Fraction, Fraction], k: int) -> arb:
+        log_p, log_q = self._logs(k)
+        return (ball(powers[0]) * log_p + ball(powers[1]) * log_q).exp()
+
+    def _logs(self, k: int) -> list[arb]:
+        """log p_k and log q_k."""
+        shared = arb(k + 1).lgamma() if self.logs[0].factorial else arb(0)
+        return [_start(one, ctx.prec) + k * _log_step(one, ctx.prec) - shared for one in self.logs]
 
     def expectation(self, integrand: Integrand, bits: int) -> arb:
         """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
@@ -92,22 +109,54 @@ class Series:
         )
 
     def _total(self, integrand: Integrand, bits: int) -> arb:
-        """Terms from k = 0 on, until the rest is proved to be small beside their sum."""
-        if self.logs[0].factorial and min(one.step for one in self.logs) > _MOST_TERMS:
-            raise _too_long()  # both laws still rise there
-        steps = [ball(one.step).log() for one in self.logs]
-        logs = [_start(one) for one in self.logs]
-        total = arb(0)
-        for k in range(_MOST_TERMS):
-            total += _term(integrand, *logs)
+        """Terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
+        steps = [_log_step(one, ctx.prec) for one in self.logs]
+        summits = self._summits(integrand)
+        highest = max((_at(integrand, self._logs(k)).abs_lower() for k in summits), default=arb(0))
+        starts = [_before(summit, bits) for summit in summits]
+        if sum(map(sub, summits, starts)) > _MOST_TERMS:
+            raise _too_long()
+        total, left_out, k, logs = arb(0), arb(0), 0, self._logs(0)
+        for taken in range(_MOST_TERMS):
+            if taken % 16 == 0:
+                small = max(abs(total).upper(), highest) * arb(2) ** -(bits + 6)
+                rest = self._between(integrand, k, None)
+                if rest <= small:
+                    return total + within(left_out + rest)
+                # Where the sum is lost in its own rounding, more terms add nothing.
+                for start in starts:
+                    if start > k and (gap := self._between(integrand, k, start)) <= small:
+                        left_out, k, logs = left_out + gap, start, self._logs(start)
+                        break
+            total += _at(integrand, logs)
             common = arb(k + 1).log() if self.logs[0].factorial else arb(0)
             logs = [log + step - common for log, step in zip(logs, steps, strict=True)]
-            if k % 16 == 0:
-                rest = integrand.tail(self, _NO_SHIFTS, k + 1)  # type: ignore[arg-type]
-                # Where the sum is lost in its own rounding, more terms add nothing.
-                if rest <= abs(total).upper() * arb(2) ** -(bits + 4):
-                    return total + within(rest)
+            k += 1
         raise _too_long()
+
+    def _summits(self, integrand: Integrand) -> list[int]:
+        """Where what bounds the integrand is largest, the farthest first."""
+        if not self.logs[0].factorial:
+            return []
+        rates = [self._rate((a, b)) for _, a, b in integrand.bounds(self)]  # type: ignore[arg-type]
+        if not all(rate < _FARTHEST for rate in rates):
+            raise _too_long()
+        return sorted({int(rate.mid().floor().fmpz()) for rate in rates}, reverse=True)
+
+    def _between(self, integrand: Integrand, start: int, end: int | None) -> arb:
+        """A bound of the integrand's sum over start <= k < end, to ∞ without an end."""
+
+        def power(a: Fraction, b: Fraction) -> arb:
+            after = self.tail((a, b), start)
+            return after if end is None else after.min(self.head((a, b), end))
+
+        def total(bounds: Bounds) -> arb:
+            return sum((c * power(a, b) for c, a, b in bounds), arb(0))
+
+        first, *others = map(total, integrand.covers(self))  # type: ignore[arg-type]
+        for other in others:
+            first = first.min(other)
+        return first.abs_upper()
 
     def plain(self, ctx: MpmathArithmetic, integrand: Integrand) -> Number:
         """The sum in mpmath's arithmetic, to the last term that counts there."""
@@ -134,12 +183,25 @@ def _too_long() -> PrecisionError:
     )
 
 
-def _start(one: Progression) -> arb:
+def _before(summit: int, bits: int) -> int:
+    """From where on a law of Poisson's kind with this mean has all but 2^−bits of its mass."""
+    return max(0, summit - 2 - math.isqrt(2 * (bits + 24) * (summit + 1)))
+
+
+@lru_cache(256)
+def _start(one: Progression, bits: int) -> arb:
+    """log p_0 at the current precision, which is `bits`."""
     return constants(one.start).real
 
 
-def _term(integrand: Integrand, log_p: arb, log_q: arb) -> arb:
-    a, b = integrand.powers or (Fraction(0), Fraction(0))
-    logs = (log_p, log_q, log_p - log_q, ball(a) * log_p + ball(b) * log_q)
-    jets = (Jet(ComplexBalls(), acb(log), acb(0)) for log in logs)
-    return integrand.combine([part.value for part in integrand.parts(Logs(*jets))]).real
+@lru_cache(256)
+def _log_step(one: Progression, bits: int) -> arb:
+    """The logarithm of its step, likewise."""
+    return ball(one.step).log()
+
+
+def _at(integrand: Integrand, logs: list[arb]) -> arb:
+    """The integrand where log p and log q are these."""
+    (log_p, log_q), (a, b) = logs, integrand.powers or (Fraction(0), Fraction(0))
+    blend = ball(a) * log_p + ball(b) * log_q
+    return integrand.real(Logs(log_p, log_q, log_p - log_q, blend))

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from typing import TypeVar
 
 import sympy
 from flint import acb, arb, ctx
@@ -29,8 +30,10 @@ from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Bounds, Integrand, Logs, Stretch
 from symacct.sums.refine import ball, steered_by_floats
 
+Value = TypeVar("Value", Jet, arb)  # of the functions: with a derivative, or alone
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _ROUNDS = 6
+_NEAR = 0.5  # the |u| up to which terms are summed as functions of u
 _TILTS = tuple(Fraction(1, 2**k) for k in (3, 8, 16, 32, 64))
 
 
@@ -65,30 +68,49 @@ class Mixed(Integrand):
         # Half of the digits are lost to the cancellation of the leading terms where u is small.
         with mp.workprec(2 * mp.prec + (max(0, -2 * mp.mag(u)) if u else 0)):
             log_m = mp.log1p(u) if u > -1 else -mp.inf
-            return mp.exp(log_q) * self.plain_function(mp, u, log_m)
+            return mp.exp(log_q) * self.function(u, log_m, mp.expm1, mp.mpf)
 
-    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
-        """The function of u = γ(p/q − 1) and log(1+u), over q."""
+    def real(self, logs: Logs) -> arb:
+        """Where m is next to q, from what the logarithms are apart: the terms cancel to u²."""
+        u: arb = ball(self.gamma) * logs.ratio.expm1()
+        if not abs(u) < _NEAR:
+            return super().real(logs)
+        value: arb = logs.q.exp() * self.function(u, u.log1p(), arb.expm1, arb)
+        return value
+
+    def function(
+        self,
+        u: Number,
+        log_m: Number,
+        expm1: Callable[[Number], Number],
+        whole: Callable[[int], Number],
+    ) -> Number:
+        """The function of u = γ(p/q − 1) and log(1+u), over q; `whole` makes a number of an int."""
         raise NotImplementedError
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
         """The same over p, where q is 0."""
         return mp.inf
 
-    def log_mixture(self, log_ratio: Jet) -> Jet:
+    def log_mixture(self, log_ratio: Value) -> Value:
         """log(m/q)"""
         leads, rest = self.apart(log_ratio)
         return log_ratio + rest if leads else rest
 
-    def apart(self, log_ratio: Jet) -> tuple[bool, Jet]:
+    def apart(self, log_ratio: Value) -> tuple[bool, Value]:
         """(does p lead?, log(m/p) if so, else log(m/q)); either continues the real function."""
         if self.gamma == 1:
             return True, constant(log_ratio, 0)
-        odds = log_ratio + constant(log_ratio, _log(self.gamma / (1 - self.gamma), ctx.prec))
-        leads = not odds.value.real.mid() < 0
+        logs = [_log(share, ctx.prec) for share in self._shares]
+        odds = log_ratio + constant(log_ratio, logs[0] - logs[1])
+        leads = not middle(odds) < 0
         smaller = (-odds if leads else odds).exp()
-        share = self.gamma if leads else 1 - self.gamma
-        return leads, constant(odds, _log(share, ctx.prec)) + (constant(odds, 1) + smaller).log()
+        return leads, constant(odds, logs[not leads]) + (constant(odds, 1) + smaller).log()
+
+    @cached_property
+    def _shares(self) -> tuple[Fraction, Fraction]:
+        """γ and 1 − γ"""
+        return self.gamma, 1 - self.gamma
 
 
 @lru_cache(256)
@@ -97,9 +119,15 @@ def _log(x: Fraction, bits: int) -> arb:
     return ball(x).log()
 
 
-def constant(like: Jet, value: int | arb) -> Jet:
-    """A constant among such jets."""
-    return Jet(like.sort, acb(value), acb(0))
+def constant(like: Value, value: int | arb) -> Value:
+    """A constant among such jets or balls."""
+    return Jet(like.sort, acb(value), acb(0)) if isinstance(like, Jet) else arb(value)
+
+
+def middle(one: Value) -> arb:
+    """The real middle of a jet's value, or of a ball."""
+    value: arb = one.value.real if isinstance(one, Jet) else one
+    return value.mid()
 
 
 @dataclass(frozen=True)
@@ -131,9 +159,15 @@ class Excess(Mixed):
             return -linear * values[0]
         return values[0] - (1 - linear) * values[1] - linear * values[2]
 
-    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
-        beta = mp.mpf(self.power.numerator) / self.power.denominator
-        return (mp.expm1(beta * log_m) if log_m > -mp.inf else -1) - beta * u
+    def function(
+        self,
+        u: Number,
+        log_m: Number,
+        expm1: Callable[[Number], Number],
+        whole: Callable[[int], Number],
+    ) -> Number:
+        beta = whole(self.power.numerator) / whole(self.power.denominator)
+        return (expm1(beta * log_m) if u > -1 else -1) - beta * u
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:
         return -gamma * mp.mpf(self.power.numerator) / self.power.denominator
@@ -146,10 +180,17 @@ class Excess(Mixed):
             return [(1 + linear + (0 if self.power > 0 else rest ** ball(self.power)), _ZERO, _ONE)]
         if self.power < 0:
             return [(rest ** ball(self.power), _ZERO, _ONE), (linear, _ONE, _ZERO)]
-        return [
-            (rest + linear, _ZERO, _ONE),
-            (ball(self.gamma), self.power, 1 - self.power),
-        ]
+        return [(rest + linear, _ZERO, _ONE), (ball(self.gamma), self.power, 1 - self.power)]
+
+    def covers(self, side: Side) -> list[Bounds]:
+        """Of β > 1 another too: (a + b)^β <= θ^{1−β} a^β + (1−θ)^{1−β} b^β for θ = 1/β."""
+        if self.power < 1 or self.gamma == 1 or None in side.logs:
+            return [self.bounds(side)]
+        beta, gamma = ball(self.power), ball(self.gamma)
+        rest = (beta * (1 - gamma)) ** beta / beta
+        lead = gamma**beta * (1 - 1 / beta) ** (1 - beta)
+        small = [(rest + beta * gamma, _ZERO, _ONE), (lead, self.power, 1 - self.power)]
+        return [self.bounds(side), small]
 
     def diverges(self, side: Side) -> bool:
         return (self.power > 0 and side.logs[1] is None) or super().diverges(side)
@@ -172,8 +213,8 @@ class Entropy(Mixed):
         p = parts[1].exp()
         return ((1 - gamma) * q + gamma * p) * parts[2] - gamma * (p - q)
 
-    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
-        return ((1 + u) * log_m if log_m > -mp.inf else 0) - u
+    def function(self, u: Number, log_m: Number, *_: Callable[..., Number]) -> Number:
+        return ((1 + u) * log_m if u > -1 else 0) - u
 
     def bounds(self, side: Side) -> Bounds:
         """γ p log⁺(p/q) + γq, log r <= r^η/(eη); without a proof of that, see `tail`."""
@@ -231,7 +272,7 @@ class ReverseEntropy(Mixed):
             return gamma * q
         return gamma * (parts[1].exp() - q) - q * parts[2]
 
-    def plain_function(self, mp: MPContext, u: Number, log_m: Number) -> Number:
+    def function(self, u: Number, log_m: Number, *_: Callable[..., Number]) -> Number:
         return u - log_m
 
     def plain_beyond(self, mp: MPContext, gamma: Number) -> Number:

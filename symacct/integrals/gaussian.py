@@ -54,10 +54,7 @@ def _series_length(guessed: Guess, bits: int) -> float:
 
 
 def _side_length(guessed: Guess, distance: float, log_weight: float) -> float:
-    """Terms until one is below 2^{i−α} of the tolerance, from the peak's distance to z₁.
-
-    They fall like α^i e^{(i² − 2·i·distance)/(2σ²)}; infinite where that is not fast enough.
-    """
+    """Terms until one is below 2^{i−α} of the tolerance; infinite where they fall too slowly."""
     alpha, variance = 1 + guessed.lam, guessed.sigma**2
     fall = log_weight + alpha * LOG2 - guessed.log_tolerance
     decay = distance / variance - math.log(alpha)
@@ -87,10 +84,7 @@ def excess_by_binomial(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: G
 
 
 def excess_by_series(alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess) -> arb:
-    """A_α − 1 by the two-sided erfc series, split at z₁ (Mironov–Talwar–Zhang 2019).
-
-    With x = q r/(1−q) before z₁ and its inverse after it, both parts are ∫(1+x)^α dμ on [0, 1].
-    """
+    """A_α − 1 by the two-sided erfc series split at z₁, ∫(1+x)^α dμ on [0, 1] (MTZ19)."""
     with ctx.workprec(_series_bits(guessed)):
         tolerance = arb(guessed.log_tolerance).exp()
         left, right = _left_moments(alpha, q, sigma), _right_moments(alpha, q, sigma)

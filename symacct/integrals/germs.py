@@ -8,6 +8,7 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.integrals.jets import Jet
+from symacct.sums.refine import ball
 
 _INFINITE = arb("inf")
 _ZERO = arb(0)
@@ -27,7 +28,7 @@ class Germ:
         """The ends as multiples of a higher power of y, whose ratio to this one lies in (0, t]."""
         if power == self.power:
             return self.low, self.high
-        t = self.start ** _ball(self.power - power)
+        t = self.start ** ball(self.power - power)
         return _times(self.low, t).min(_ZERO), _times(self.high, t).max(_ZERO)
 
     def __add__(self, other: Germ) -> Germ:
@@ -67,7 +68,7 @@ class Germ:
         """An upper bound for all y >= start."""
         if self.power == 0:
             return self.high
-        at_start = _times(self.high, self.start ** _ball(self.power))
+        at_start = _times(self.high, self.start ** ball(self.power))
         if self.high > 0:
             return _INFINITE if self.power > 0 else at_start
         return at_start if self.power > 0 else _ZERO
@@ -106,7 +107,7 @@ class Germs:
             return self.power(f.inverse(), -c)
         if not f.low >= 0:
             return Germ(self.start, f.power * c, -_INFINITE, _INFINITE)
-        return Germ(self.start, f.power * c, f.low ** _ball(c), f.high ** _ball(c))
+        return Germ(self.start, f.power * c, f.low ** ball(c), f.high ** ball(c))
 
     def exp(self, f: Germ) -> Germ:
         if f.power > 0 and f.low > 0:
@@ -114,7 +115,7 @@ class Germs:
         low, high = f.least().exp(), f.most().exp()
         if f.power > 0 and f.high < 0:
             # y^m e^{c y^p} falls once m <= −cp y^p.
-            fall = -f.high * _ball(f.power) * self.start ** _ball(f.power)
+            fall = -f.high * ball(f.power) * self.start ** ball(f.power)
             if fall >= _MANY:
                 return Germ(self.start, Fraction(-_MANY), _ZERO, high * self.start**_MANY)
         return Germ(self.start, Fraction(0), low, high)
@@ -128,7 +129,7 @@ class Germs:
         """log c + p log y, and log y >= log(start)."""
         low = f.low.log() if f.low > 0 else -_INFINITE
         high = f.high.log() if f.high.is_finite() and f.high > 0 else _INFINITE
-        rise = _ball(f.power) * self.start.log()
+        rise = ball(f.power) * self.start.log()
         if f.power > 0:
             low, high = low + rise, _INFINITE
         elif f.power < 0:
@@ -152,10 +153,6 @@ def _hull(one: Germ, other: Germ) -> Germ:
     power = max(one.power, other.power)
     (a, b), (c, d) = one._scaled(power), other._scaled(power)
     return Germ(one.start, power, a.min(c), b.max(d))
-
-
-def _ball(x: Fraction) -> arb:
-    return arb(x.numerator) / x.denominator
 
 
 def _times(a: arb, b: arb) -> arb:

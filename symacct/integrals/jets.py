@@ -112,10 +112,7 @@ class ComplexBalls:
 
 
 def evaluator(expression: sympy.Expr, symbol: sympy.Symbol = X) -> Evaluator:
-    """The function of a Jet of the symbol that the expression states.
-
-    Knows numbers, π, e, +, ×, constant powers, exp, log, Abs, Min, Max; DomainError otherwise.
-    """
+    """The function of a Jet that the expression states; DomainError for a head not known."""
     if not expression.has(symbol):
         return _constant(expression)
     if expression == symbol:

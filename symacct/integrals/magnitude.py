@@ -47,6 +47,11 @@ def crossing(rate: float, rest: float, sigma: float) -> float:
     return 0.5 + sigma * sigma * math.log(rest / rate)
 
 
+def reach_of(drop: float) -> float:
+    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
+    return math.sqrt(2 * max(drop, 0.5))
+
+
 def _upper_peak(alpha: float, middle: float, sigma: float) -> float:
     """Three steps down from α towards the largest z with z = α·logistic((z − z₁)/σ²)."""
     z = alpha
@@ -56,10 +61,7 @@ def _upper_peak(alpha: float, middle: float, sigma: float) -> float:
 
 
 def log_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> float:
-    """A value near and normally below log(A_α − 1): the best of F(u(z))·P(N(0,σ²) > z).
-
-    F(u) = (1+u)^α − 1 − αu rises for u > 0, so every z > 1/2 gives a lower bound.
-    """
+    """About, and normally below, log(A_α − 1): the best F(u(z))·P(N(0,σ²) > z), z > 1/2."""
     lam, rate, rest, scale = cgf_order(alpha), float(q), float(1 - q), float(sigma)
     middle = crossing(rate, rest, scale)
     peak = _upper_peak(1 + lam, middle, scale)

@@ -9,14 +9,11 @@ from flint import acb, arb, ctx
 
 from symacct.integrals.magnitude import LOG2
 from symacct.integrals.quadrature import ComplexFunction, integrate
-from symacct.sums.refine import ball, to_relative_accuracy
+from symacct.sums.refine import ball, normal_tail, to_relative_accuracy
 
 
 def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
-    """E[m log(m/n)] = E[(m−n) log(m/n); x > 0], as x ↦ −x swaps m and n; 0 < γ < 1.
-
-    Beyond R > 0 it is at most γ² E[X²; x > R]/κ: m − n <= γX and log(m/n) <= γX/κ.
-    """
+    """E[m log(m/n)] = E[(m−n) log(m/n); x > 0]; beyond R at most γ² E[X²; x > R]/κ."""
     rate, shift = float(gamma), float(delta)
     log_value = 2 * math.log(rate * -math.expm1(-shift)) - math.log(4)
 
@@ -49,5 +46,4 @@ def _integrand(gamma: Fraction, delta: Fraction) -> ComplexFunction:
 def _tail(gamma: Fraction, delta: Fraction, reach: arb) -> arb:
     """γ²/κ · E[X²; x > R] = γ²/κ · e^{δ²} Φ̄(R − 2δ)"""
     rate, shift = ball(gamma), ball(delta)
-    beyond = ((reach - 2 * shift) / arb(2).sqrt()).erfc() / 2
-    return rate**2 / (1 - rate) * (shift**2).exp() * beyond
+    return rate**2 / (1 - rate) * (shift**2).exp() * normal_tail(reach - 2 * shift)

@@ -80,10 +80,7 @@ class Quadrature:
         return total
 
     def adaptive(self, low: Number, high: Number, scale: Number) -> Number:
-        """∫ by Gauss–Legendre rules, halved until one of them agrees with its coarser ones.
-
-        PrecisionError where so many halves do not: of an integrand that is 0, or nearly so.
-        """
+        """∫ by Gauss–Legendre rules, halved until they agree; else PrecisionError."""
         total, pending = self.mp.mpf(0), [(low, high, 0)]
         for _ in range(_PIECES):
             if not pending:

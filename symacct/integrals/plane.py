@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.errors import LimitError
 from symacct.forking import cached_property
 from symacct.integrals.magnitude import LOG2
-from symacct.sums.refine import ball, to_relative_accuracy, within
+from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _MOST_NODES = 500_000
@@ -140,10 +140,7 @@ def _steps(low: float, high: float, step: float) -> np.ndarray:
 
 
 def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
-    """log( n (r^α − 1 − α(r−1)) ), r = m/n, m = 1−γ+γX and n = 1−γ+γY; at α = 1 of
-
-    n (r log r − r + 1): the integrands less their tangents, which are of mean 0, in float64.
-    """
+    """log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         log_m, log_n = (_log_mixture(gamma, x) for x in (log_x, log_y))
         u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
@@ -227,11 +224,7 @@ def discretisation(triple: Triple, rule: Rule) -> arb:
 
 
 def shifted_planes(places: tuple[arb, arb, arb], power: arb, rule: Rule) -> arb:
-    """ρ such that the sum over nodes errs by at most ρ times the integral of |f| at real places,
-
-    for f = φ m^s n^{−power} and what is at most that in modulus times real factors: Poisson's
-    summation formula over shifted planes.
-    """
+    """ρ such that sums over nodes err by at most ρ∫|f|: Poisson's summation over shifted planes."""
     a, b, r = places
     first, second = (arb(h) for h in rule.heights)
     angle = abs(b) * first + r * second
@@ -310,10 +303,7 @@ def _square(t: tuple[arb, arb]) -> arb:
 
 
 def rows_of(rule: Rule, bound: Majorant) -> Iterator[tuple[int, int, int]]:
-    """(i, first, last): the nodes (i h₁, j h₂), first <= j < last, that may count.
-
-    On a line, those within reach of a bell, and one node to a row.
-    """
+    """(i, first, last): nodes (i h₁, j h₂), first <= j < last, that may count; on a line one."""
     log_tolerance = rule.log_tolerance - 8
     step, across = rule.steps
     spans = [_span(bell, log_tolerance, step) for bell in bound.bells]
@@ -389,11 +379,8 @@ def _density(x: arb) -> arb:
 
 
 def _tail(x: arb, step: arb) -> arb:
-    """A bound on h Σ of the normal density over nodes from x + h on: an integral where it falls,
-
-    and 1 + h for all of them.
-    """
-    return (x / arb(2).sqrt()).erfc() / 2 if x > 0 else 1 + step
+    """A bound on h Σ of the normal density over nodes from x + h on, at most 1 + h."""
+    return normal_tail(x) if x > 0 else 1 + step
 
 
 def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:

@@ -9,12 +9,8 @@ from itertools import pairwise
 
 from flint import acb, arb, ctx
 
-from symacct.integrals.magnitude import (
-    LOG2,
-    log_gaussian_kl,
-    log_laplace_excess,
-)
-from symacct.sums.refine import ball, integral, steered_by_floats, to_relative_accuracy
+from symacct.integrals.magnitude import LOG2, log_gaussian_kl, log_laplace_excess, reach_of
+from symacct.sums.refine import ball, integral, normal_tail, steered_by_floats, to_relative_accuracy
 
 ComplexFunction = Callable[[acb, bool], acb]
 Direction = Callable[[acb, acb], acb]
@@ -52,7 +48,7 @@ def _kullback_leibler(
 
     def evaluate(bits: int) -> arb:
         log_tolerance = log_value - (bits + 4) * LOG2
-        reach = scale * _reach(4 - log_tolerance - min(0.0, math.log(scale)))
+        reach = scale * reach_of(4 - log_tolerance - min(0.0, math.log(scale)))
         with ctx.workprec(_bits(log_value, log_tolerance, 1 / scale**2 + 1)):
             integrand = _against_normal(density, q, sigma)
             points = [arb(-reach), *_inner_points(q, sigma, reach, 1 + reach), arb(1 + reach)]
@@ -61,11 +57,6 @@ def _kullback_leibler(
             return inside + _between(tails(q, sigma, arb(reach), arb(1 + reach)))
 
     return to_relative_accuracy(evaluate)
-
-
-def _reach(drop: float) -> float:
-    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
-    return math.sqrt(2 * max(drop, 0.5))
 
 
 def _bits(log_value: float, log_tolerance: float, exponent: float) -> int:
@@ -91,11 +82,7 @@ def _bell(z: acb, centre: arb, variance: arb) -> acb:
 
 
 def _smaller_part(z: acb, crossing: arb, variance: arb, analytic: bool) -> tuple[bool, acb]:
-    """(before the crossing z₁?, log(1 + smaller/larger part of the mixture)).
-
-    log m is log(1−q) plus this before z₁, and log q + (z−1/2)/σ² plus this after it: both continue
-    the real function, whatever side a ball is put on. The cut is reported as non-finite.
-    """
+    """(before the crossing z₁?, log(1 + smaller/larger part)); not finite on the cut."""
     log_odds = (z - crossing) / variance
     before = bool(z.real.mid() < crossing.mid())
     return before, (1 + (log_odds if before else -log_odds).exp()).log(analytic=analytic)
@@ -125,11 +112,6 @@ def _forward(log_m: acb, weight: acb, rise: acb) -> acb:
     return (weight + rise) * log_m - rise
 
 
-def _normal_tail(x: arb) -> arb:
-    """P(Z > x) for a standard normal Z."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
 def _tilt(q: Fraction, sigma: Fraction, right: arb) -> arb:
     """c with m(z) ≤ c·e^{(2z−1)/(2σ²)} for z ≥ right."""
     return ball(q) + ball(1 - q) * ((0.5 - right) / ball(sigma * sigma)).exp()
@@ -140,8 +122,8 @@ def _forward_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
     scale, tilt = ball(sigma), _tilt(q, sigma, right)
     x = (right - 1) / scale
     density = (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
-    mean = (tilt.log() + ball(1 / (2 * sigma * sigma))) * _normal_tail(x) + density / scale
-    return ball(q) * _normal_tail(left / scale) + tilt * mean
+    mean = (tilt.log() + ball(1 / (2 * sigma * sigma))) * normal_tail(x) + density / scale
+    return ball(q) * normal_tail(left / scale) + tilt * mean
 
 
 def sampled_laplace_excess_by_quadrature(alpha: Fraction, gamma: Fraction, b: Fraction) -> arb:

@@ -54,10 +54,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Side:
-    """One half of a piece, x = origin ± T: for 0 < T < extent, or from T = 0 to infinity.
-
-    `logs` are the exponents of the two densities in T; None where one is 0.
-    """
+    """One half of a piece, x = origin ± T; `logs` are the two densities' exponents, or None."""
 
     logs: tuple[sympy.Expr | None, sympy.Expr | None]
     extent: Cut
@@ -117,10 +114,7 @@ class Side:
         return collected(total)
 
     def slopes(self, exponent: sympy.Expr, start: arb) -> list[Germ]:
-        """y d/dy of the exponent of e^exponent dT as a density in y, for all y >= start.
-
-        Each of two ways of writing the exponent gives an enclosure; either may be the narrower.
-        """
+        """y d/dy of e^exponent dT's exponent as a density in y >= start, two ways."""
         y = Germs(start).variable()
         return [evaluate(y).slope for evaluate in at_end(exponent, self.is_infinite, density=True)]
 

@@ -19,10 +19,7 @@ _FARTHEST = 2**12  # 2^_FARTHEST is where a limit at an end is read off
 
 @steered_by_floats
 def largest_log_ratio(sides: list[Side], bits: int) -> arb:
-    """sup log(p/q), up to the constants of p and q, to `bits` bits absolutely; ∞ where proved.
-
-    PrecisionError where neither a bound nor growth without bound is proved.
-    """
+    """sup log(p/q) without constants to `bits` bits; ∞ where proved, else PrecisionError."""
     sides = [side for side in sides if side.logs[0] is not None]
     if any(side.logs[1] is None for side in sides):
         return arb("inf")

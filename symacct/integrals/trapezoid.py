@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture
+from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture, reach_of
 from symacct.sums.refine import ball, within
 
 _BOUND_BITS = 64
@@ -69,15 +69,10 @@ def plan(guessed: Guess) -> Grid:
     else:
         angle = angle_limit
         step = 2 * math.pi * angle * sigma**2 / (need + (angle * sigma) ** 2 / 2)
-    left = sigma * _reach(guessed.log_power(0.0) - guessed.log_tolerance)
+    left = sigma * reach_of(guessed.log_power(0.0) - guessed.log_tolerance)
     peak = 1 + guessed.lam
-    right = peak + sigma * _reach(guessed.log_weight(peak) - guessed.log_tolerance)
+    right = peak + sigma * reach_of(guessed.log_weight(peak) - guessed.log_tolerance)
     return Grid(step, angle, math.floor(-left / step), math.ceil(right / step) + 1)
-
-
-def _reach(drop: float) -> float:
-    """Where e^{−x²/2} has fallen by e^{−drop}, at least 1."""
-    return math.sqrt(2 * max(drop, 0.5))
 
 
 def _strip_need(guessed: Guess) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from symacct.integrals.plane import (
     triple_excess,
     widest,
 )
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, normal_tail
 
 _BITS = 24  # of the values that decide, and as many as their difference loses
 _SLOPE_BITS = 80
@@ -78,13 +78,8 @@ class Triangles:
     def steepest(self, square: Fraction) -> arb:
         """u(B) = ½α(α−1)γ²/κ · E[Y(Y−X)⁺]: at least dG/dB, and rising in B."""
         delta, b = ball(self.delta), ball(square)
-        root = arb(2).sqrt()
-
-        def below(x: arb) -> arb:
-            return (-x / root).erfc() / 2
-
-        exchange = b.exp() * below((b + delta**2) / (2 * delta))
-        exchange -= (b / 2).exp() * below((b - delta**2) / (2 * delta))
+        exchange = b.exp() * normal_tail(-(b + delta**2) / (2 * delta))
+        exchange -= (b / 2).exp() * normal_tail((delta**2 - b) / (2 * delta))
         return self.factor / ball((1 - self.gamma) ** 2) * exchange
 
 
@@ -192,10 +187,7 @@ class Looks:
 
 
 def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
-    """A ball that holds H(B) = E[Y(Y−X)g], g = m^{α−1} n^{−α−1}, for all these B.
-
-    H = e^B − e^{B/2} + E[Y(Y−X)(g − 1)], which is small where the triangles are.
-    """
+    """A ball that holds e^B − e^{B/2} + E[Y(Y−X)(g − 1)], g = m^{α−1} n^{−α−1}, for these B."""
     middle = triangles.at((low + high) / 2)
     small = max(0.0, -2 * math.log(middle.floats.a))
     rule = widest(replace(middle.floats, alpha=middle.floats.alpha + 2), 18.0 + small, 0.0)

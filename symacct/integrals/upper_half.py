@@ -1,7 +1,4 @@
-"""E_Q[ψ(1−γ+γL); L > 1], L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α}), certified, for noise on the line.
-
-At order 1 it is the limit of ψ over α − 1, which is (t−1) log t.
-"""
+"""E_Q[ψ(1−γ+γL); L > 1], ψ(t) = (t^α − 1)(1 − t^{1−α}) or (t−1) log t at order 1, certified."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from symacct import sizes
 from symacct.errors import PrecisionError
 from symacct.integrals.magnitude import LOG2, log_mixture
 from symacct.integrals.quadrature import integrate
-from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
+from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
 
 _FARTHEST_PEAK = 128.0  # beyond it an integral takes minutes, and other bounds are nearly as tight
 
@@ -135,5 +132,5 @@ def _bell_tail(power: float, gamma: Fraction, shift: Fraction, end: arb) -> arb:
     """(c e^{…})^α: c^α e^{α(α−1)δ²/2} Φ̄(R − αδ)"""
     order, delta, rate = arb(power), ball(shift), ball(gamma)
     log_c = (rate + (1 - rate) * (delta**2 / 2 - delta * end).exp()).log()
-    beyond = ((end - order * delta) / arb(2).sqrt()).erfc() / 2
+    beyond = normal_tail(end - order * delta)
     return (order * log_c + order * (order - 1) * delta**2 / 2).exp() * beyond

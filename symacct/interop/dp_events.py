@@ -187,12 +187,7 @@ def _field(event: object, name: str) -> Any:
 
 
 def to_dp_event(node: Node) -> DpEvent:
-    """dp_accounting's DpEvent for a node; its numbers are floats rounded to the sound side.
-
-    The noise multiplier is the noise over the sensitivity, as dp_accounting's RdpAccountant takes
-    it under every relation. Raises DomainError for what has no event, MissingPackageError where
-    dp_accounting is not installed.
-    """
+    """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
     try:
         events = importlib.import_module("dp_accounting.dp_event")
     except ImportError:

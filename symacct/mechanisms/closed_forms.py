@@ -1,8 +1,4 @@
-"""Closed forms of D_α(P‖Q) for two laws of one family (Gil, Alajaji, Linder 2013).
-
-Where an integral diverges is decided exactly, from the rational parameters and the exact order;
-a symbolic order is taken to lie where it converges.
-"""
+"""Closed forms of D_α(P‖Q) in a family (Gil, Alajaji, Linder 2013); ∞ is decided exactly."""
 
 from __future__ import annotations
 

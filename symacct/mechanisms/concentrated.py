@@ -10,7 +10,7 @@ from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import above_one, nonnegative
 from symacct.exact import INFINITY, Exact, Numeric, Order
-from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.sources import BDRS18, BS16
 
 
@@ -77,7 +77,7 @@ class TCDP(Mechanism):
         def rdp(alpha: Order) -> Any:
             return ctx.number(INFINITY) if self._beyond(alpha) else rho * ctx.number(alpha)
 
-        return one_by_one(ctx, rdp)
+        return order_by_order(ctx, rdp)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.rho)

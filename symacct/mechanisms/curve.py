@@ -99,10 +99,7 @@ class Curve(Mechanism):
 
     def _infer(self) -> Claim:
         return Claim(
-            self.kind,
-            self.adjacency,
-            sources=(self.source,),
-            certified=not self.is_mpmath_callable,
+            self.kind, self.adjacency, sources=(self.source,), certified=not self.is_mpmath_callable
         )
 
     @property
@@ -153,8 +150,7 @@ def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     if _arity(f) not in (1, 2):
         raise DomainError(
             f"Curve: found {echo(f)}, needed a SymPy expression in alpha, a function of (ctx, "
-            "alpha), "
-            "or an mpmath function of alpha"
+            "alpha), or an mpmath function of alpha"
         )
     return f
 
@@ -180,10 +176,7 @@ def _arity(f: Callable[..., Number]) -> int:
 
 
 def _trusted(ctx: Arithmetic, f: Callable[[Order], Number], alpha: Order) -> Number:
-    """The value of a plain mpmath callable, at the precision of `ctx` and without a certificate.
-
-    Such a function computes in mpmath's global context, so that one is set, and put back.
-    """
+    """The value of a plain mpmath callable: in mpmath's global context, set and put back."""
     if isinstance(ctx, SymbolicArithmetic):
         raise DomainError(
             "Curve: found a Python function, which has no formula; "

@@ -15,7 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
 from symacct.formulas import parse_formula
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.sources import WBK19
 from symacct.symbols import alpha as ALPHA
 
@@ -75,7 +75,7 @@ class ExponentialFamily(Mechanism):
                 return flat
             return ctx.minimum(ctx.number(alpha) * per_order, flat)
 
-        return one_by_one(ctx, rdp)
+        return order_by_order(ctx, rdp)
 
     def branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """LΔ²/2 and 2BΔ."""

@@ -33,8 +33,7 @@ class Laplace(Mechanism):
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:
         return cls._intern(
-            b=positive(b, "Laplace, b"),
-            sensitivity=positive(sensitivity, "Laplace, sensitivity"),
+            b=positive(b, "Laplace, b"), sensitivity=positive(sensitivity, "Laplace, sensitivity")
         )
 
     def shift(self, ctx: Arithmetic) -> Number:

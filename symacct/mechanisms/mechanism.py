@@ -24,11 +24,7 @@ _REMEDIES = {
 
 
 class Mechanism(Node):
-    """A leaf: its kind, its source and the three parts of its curve.
-
-    A class that gives a part of the curve states what that curve is, `one_pair` too unless it is
-    only an upper bound; what a base states is about the base's curve.
-    """
+    """A leaf: its kind, its source, the parts of its curve; a class states what they are."""
 
     kind: Kind
     source: Source
@@ -46,11 +42,7 @@ class Mechanism(Node):
         )
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """The function α ↦ ε(α) for 1 < α < ∞ in the arithmetic `ctx`, constants computed once.
-
-        It is given exact orders; `ctx.number(alpha)` brings one in. A subclass gives this, or
-        `excess` where the moment has a closed form.
-        """
+        """α ↦ ε(α) at exact 1 < α < ∞; a class gives this, or `excess` instead."""
         excess = self.excess_in(ctx)
         if excess is None:
             raise NotImplementedError(f"{type(self).__name__} has neither curve nor excess")
@@ -86,7 +78,7 @@ class Mechanism(Node):
         return Claim(kind, self.stated_adjacency(), sources=(self.source,))
 
 
-def one_by_one(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
+def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callable[[Order], Number]:
     """A curve that decides something exactly at each order, made to take arrays of orders too."""
 
     def each(alpha: Order) -> Any:

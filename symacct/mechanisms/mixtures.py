@@ -1,8 +1,4 @@
-"""What sampling makes of two laws: D_α of m = (1−γ)Q + γP from Q, and of Q from m.
-
-At γ = 1 this is the pair itself. Continuous laws are integrated, laws of whole numbers summed;
-each arithmetic in its own way: balls with proofs, mpmath by its quadrature, SymPy as a formula.
-"""
+"""What sampling makes of two laws: D_α of (1−γ)Q + γP from Q, and back, in each arithmetic."""
 
 from __future__ import annotations
 
@@ -30,14 +26,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
-from symacct.integrals.expectations import (
-    Chi,
-    Entropy,
-    Excess,
-    ReverseEntropy,
-    expectation,
-    mass,
-)
+from symacct.integrals.expectations import Chi, Entropy, Excess, ReverseEntropy, expectation, mass
 from symacct.integrals.jets import X
 from symacct.integrals.plain import plain_expectation, plain_mass
 from symacct.integrals.sides import Kernel, Side, sides
@@ -172,10 +161,7 @@ def noise(P: Any, Q: Any) -> Mechanism | None:  # noqa: N803
 
 
 def one_dimensional(P: Any, Q: Any) -> tuple[Any, Any]:  # noqa: N803
-    """Normal laws with the same likelihood ratios, for log-normal ones, and for normal ones in
-
-    several dimensions with one covariance Σ: the log-ratio is then N(±d/2, d), d = δᵀΣ⁻¹δ.
-    """
+    """Normal laws of the same ratios: for log-normal ones, and N(±d/2, d), d = δᵀΣ⁻¹δ."""
     if isinstance(P, LogNormal) and isinstance(Q, LogNormal):
         return Normal(P.mean, P.variance), Normal(Q.mean, Q.variance)
     if isinstance(P, MultivariateNormal) and P.is_swapped_with(Q):

@@ -44,25 +44,13 @@ class Normal(Law, mean=exact, variance=positive):
 
 
 @dataclass(frozen=True, repr=False)
-class LogNormal(Law, mean=exact, variance=positive):
+class LogNormal(Normal, mean=exact, variance=positive):
     """log X is N(mean, variance)."""
-
-    mean: Any
-    variance: Any
 
     @property
     def kernel(self) -> Kernel:
         mean, variance = self.expressions
         return kernel_of(-LOG_X - (LOG_X - mean) ** 2 / (2 * variance), 0)
-
-    def log_total(self, ctx: Arithmetic) -> Number:
-        return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
-
-    def is_swapped_with(self, other: Self) -> bool:
-        return bool(self.variance == other.variance)
-
-    def against(self, other: Self) -> Direction:
-        return _normal_direction(self.mean - other.mean, self.variance, other.variance)
 
 
 @dataclass(frozen=True, repr=False)

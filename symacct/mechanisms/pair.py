@@ -20,7 +20,7 @@ from symacct.exact import Numeric, Order, exact, order
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.mechanisms.law import Law
-from symacct.mechanisms.mechanism import Mechanism, one_by_one
+from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.mixtures import between, has_closed_form
 from symacct.sources import GAL13, VEH14
 
@@ -112,7 +112,7 @@ class DistributionPair(Mechanism):
             return _largest(ctx, (partial(curve, alpha) for curve in curves))
 
         # Whether the integral of two laws converges is decided exactly, order by order.
-        return one_by_one(ctx, rdp) if self.masses is None else rdp
+        return order_by_order(ctx, rdp) if self.masses is None else rdp
 
     def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         if self.masses is None:
@@ -170,8 +170,7 @@ class DistributionPair(Mechanism):
         if not isinstance(gamma, Fraction) or self.masses is None:
             raise DomainError(
                 f"DistributionPair.sampled: found {echo(self)} at the rate {gamma}, needed "
-                "finitely "
-                "many outcomes and a rational rate; PoissonSubsample bounds the others"
+                "finitely many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
         return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)

@@ -114,8 +114,7 @@ class PureDP(ResponsePair):
 
     def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PureDP:
         return cls._intern(
-            epsilon=nonnegative(epsilon, "PureDP, epsilon"),
-            adjacency=named_adjacency(adjacency),
+            epsilon=nonnegative(epsilon, "PureDP, epsilon"), adjacency=named_adjacency(adjacency)
         )
 
     def truth_probability(self, ctx: Arithmetic) -> Number:

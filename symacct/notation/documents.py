@@ -23,10 +23,7 @@ FORMAT = 1  # of the JSON documents
 
 
 def to_json(node: Node) -> str:
-    """The expression as JSON, each node once, children before parents.
-
-    Raises DomainError for a curve made of a Python function, which has no text.
-    """
+    """The expression as JSON, each node once, children first; DomainError for a Python function."""
     index: dict[Node, int] = {}
     written: list[dict[str, Any]] = []
     for one in node.walk():
@@ -74,10 +71,7 @@ def _field_json(node: Node | None, value: object, index: dict[Node, int]) -> Jso
 
 
 def from_json(text: str) -> Node:
-    """The expression that `to_json` wrote; the last node listed is the whole.
-
-    Raises ParseError for anything else, LimitError for absurd sizes.
-    """
+    """The expression that `to_json` wrote; ParseError and LimitError for anything else."""
     if not isinstance(text, str | bytes):
         raise ParseError(f"JSON: found {type(text).__name__}, needed text")
     sizes.check("text_bytes", len(text), "JSON, in bytes")

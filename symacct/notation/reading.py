@@ -1,8 +1,4 @@
-"""Text read back as an expression, by the grammar of formulas with mechanisms and laws in it.
-
-Names are the mechanisms and operations, the laws (`laws.Poisson`), and for parameters that are
-not rational a few of SymPy's.
-"""
+"""Text read back as an expression: formulas with mechanisms, operations and laws in them."""
 
 from __future__ import annotations
 

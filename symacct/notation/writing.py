@@ -15,11 +15,7 @@ from symacct.operations.compose import Compose, Count
 
 
 def to_text(node: Node) -> str:
-    """The expression as valid Python with the same meaning; `parse` reads it back.
-
-    A text that would pass the limit on bytes (shared nodes are written out each time) is cut
-    with "…"; to_json writes each node once.
-    """
+    """The expression as Python that `parse` reads back, cut with "…" past the limit on bytes."""
     budget = sizes.current().text_bytes // 64
 
     def write(node: Node) -> str:

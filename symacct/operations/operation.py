@@ -29,10 +29,7 @@ class Operation(Node):
         return True
 
     def carried(self, premises: Iterable[Claim], what: str) -> list[Claim]:
-        """The premises as claims about the relation of the result, once they are about that read.
-
-        Raises AdjacencyError where a premise is about another one.
-        """
+        """The premises as claims about the result's relation; or AdjacencyError."""
         if self.fixed_adjacency == self.read_adjacency:
             return list(premises)
         what = f"{what}, which reads the mechanism for {self.read_adjacency} neighbours"

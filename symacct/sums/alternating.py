@@ -33,11 +33,7 @@ def accelerated_sum(terms: list[arb]) -> arb:
 
 
 def alternating_sum(terms: Iterator[arb], tolerance: arb) -> arb:
-    """Σ_{k≥0} (−1)^k a_k, a_k = ∫₀¹ x^k dμ with μ ≥ 0, its radius about the tolerance > 0.
-
-    A term below the tolerance ends the plain series, whose error is below the first term left
-    out; otherwise as many terms are taken as the acceleration needs.
-    """
+    """Σ_{k≥0} (−1)^k a_k, a_k = ∫₀¹ x^k dμ, μ ≥ 0, to about the tolerance, plain or faster."""
     first = next(terms)
     needed = _terms_needed(first / tolerance)
     taken = [first]

@@ -104,10 +104,7 @@ class ExponentialSum:
             polynomial = arb_poly((weights * c if varies else weights).tolist())
             scale = 1 / arb(m) if varies else arb(c) / m
             rise = arb(line.a + line.d * int(line.orders[0])).exp()
-            values += [
-                scale * rise * polynomial(x * arb(line.d).exp()),
-                -scale * polynomial(x),
-            ]
+            values += [scale * rise * polynomial(x * arb(line.d).exp()), -scale * polynomial(x)]
         return values
 
 

@@ -48,6 +48,11 @@ def ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
+def normal_tail(x: arb) -> arb:
+    """P(Z > x) for a standard normal Z."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
 def within(error: arb) -> arb:
     """The ball [−error, error] for a bound error ≥ 0."""
     return arb(0, error.abs_upper())
@@ -56,11 +61,7 @@ def within(error: arb) -> arb:
 def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:
-    """flint's rigorous integral; what the integrand raises, Ctrl-C too, is raised as it was.
-
-    flint goes on calling after an exception that it does not know, and each later one has the one
-    before as its cause.
-    """
+    """flint's rigorous integral; what the integrand raises first is raised as it was."""
     try:
         return acb.integral(integrand, low, high, **options)
     except SystemError as error:

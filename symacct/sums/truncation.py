@@ -1,8 +1,4 @@
-"""Certified sums Σ C(α,l) u^l v^{α−l} T_l whose terms come from an oracle K_l = (l−1)ε(l).
-
-A few oracle calls find where the terms matter.  There every term is summed, in closed form where
-there is one; the rest is bounded by the lines of `majorant`.
-"""
+"""Certified sums Σ C(α,l) u^l v^{α−l} T_l: few terms, and lines that bound the rest."""
 
 from __future__ import annotations
 
@@ -28,11 +24,7 @@ CANCELLED = 8  # bits that the exponentials of a run may lose before its terms a
 
 
 def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) -> arb:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l.
-
-    The shape of the curve says what is known of K: "convex" (in l, with K_1 = 0), "nondecreasing"
-    (ε(l) = K_l/(l−1)), or None, and then every term is summed.
-    """
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l; every term where K has no known shape."""
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")

@@ -67,7 +67,7 @@ class Weights:
         return value - rest * math.log(rest) if rest else value
 
     def width(self, order: float) -> float:
-        """Return √(2π l(α−l)/α) or 1, the width of a peak of tilted weights at the order."""
+        """√(2π l(α−l)/α) or 1, the width of a peak of tilted weights at the order."""
         return math.sqrt(max(1.0, 2.0 * math.pi * order * (self.alpha - order) / self.alpha))
 
     def mode(self, slope: float) -> float:

@@ -19,10 +19,7 @@ _LARGE = Fraction(2**_EXPONENT)
 
 @dataclass(frozen=True)
 class Truth:
-    """lower <= what is true <= upper; `exact` where both ends enclose one known number.
-
-    `upper` is the least value that a theorem proves: what lies above it is loose.
-    """
+    """lower <= the truth <= upper, the least that is proved; `exact` for a known number."""
 
     lower: Bound
     upper: Bound

@@ -25,21 +25,9 @@ PARAMETERS = {
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
-    "1.5",
-    "2.5",
-    "1.00000001",
-    "10.5",
-    "1000.5",
-    "1.1",
-    "33.3",
-    "1.01",
-    "1.0001",
-    "1.999999",
-    "2.000001",
-    "3.7",
-    "100.1",
-    "4095.5",
-]
+    "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
+    "2.000001", "3.7", "100.1", "4095.5",
+]  # fmt: skip
 COUNTS = (1, 1, 2, 10, 1000, 600_000)
 DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
 EPSILONS = ["1", "0.1", "5"]
@@ -244,10 +232,7 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
-    """The question built in every other way that the peer knows, each with numbers of its own.
-
-    What a peer remembers from one way of asking would otherwise answer the next one.
-    """
+    """The question in every other way that the peer knows, with numbers not asked before."""
     for key, ways in hello.how.items():
         for way in ways:
             if way != HOW[key][0] and _makes_sense(ask, key, way):

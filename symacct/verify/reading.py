@@ -1,7 +1,4 @@
-"""What a peer's line says: the closed, strict reader of docs/protocol.md.
-
-Every field becomes a typed value of bounded size, or the whole line is a ProtocolError.
-"""
+"""What a peer's line says: bounded, typed values by docs/protocol.md, or a ProtocolError."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from typing import TypeVar
 
@@ -37,18 +35,8 @@ _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 _REPRODUCE = (60, 2000)  # lines, characters of one
 
 _ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
-_HELLO = {
-    "id",
-    "peer",
-    "version",
-    "supports",
-    "compose",
-    "conversion",
-    "default_orders",
-    "order_grid",
-    "how",
-}
-_SUPPORT = {"mechanism", "sampling", "adjacency", "orders", "asks", "min_order", "max_order"}
+_HELLO = {"id", *(field.name for field in fields(Hello))}
+_SUPPORT = {field.name for field in fields(Support)}
 
 
 class ProtocolError(SymacctError):
@@ -287,7 +275,7 @@ def printable(text: str, most: int = 300) -> str:
 
 
 def shown(value: object) -> str:
-    """object JSON value for a message."""
+    """Any JSON value for a message."""
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -27,12 +27,7 @@ def verify(
     timeout: Numeric = _TIMEOUT,
     progress: Callable[[str, int], None] = lambda stage, asked: None,
 ) -> Report:
-    """A Report on the program that `command` runs; it speaks docs/protocol.md.
-
-    `extent` is FULL (under five minutes) or QUICK (under thirty seconds), `timeout` the seconds
-    allowed for one answer. Raises PeerError where the program cannot be run, ProtocolError where
-    it does not speak the protocol.
-    """
+    """A Report on the program that `command` runs; or PeerError, ProtocolError."""
     if not isinstance(extent, Extent):
         raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
     if not callable(progress):

@@ -210,7 +210,8 @@ class Session:
         return {
             id(cluster): self._one(cluster.worst.ask)
             for cluster in clusters
-            if _confirmable(cluster.worst) and not self._late()
+            # One question alone can show it.
+            if cluster.worst.verdict not in ("jump", "inconsistent") and not self._late()
         }
 
     def _confirm(self) -> None:
@@ -325,11 +326,6 @@ class Session:
 def _nothing(ask: Ask) -> Finding | None:
     """The probe of a finding that is about more than one question."""
     return None
-
-
-def _confirmable(found: Finding) -> bool:
-    """Can the answer to one question alone show it?"""
-    return found.verdict not in ("jump", "inconsistent")
 
 
 def _agree(a: Answer, b: Answer) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.claims import Kind
+from symacct.enclosure import Enclosure
 from symacct.errors import OrderGridWarning, SymacctError
 from symacct.exact import Numeric, exact
 from symacct.expr import Node
@@ -71,11 +73,8 @@ class Oracle:
     def _least(self, ask: Ask) -> Bound:
         """What it is at least, whether a record is replaced or removed."""
         asked = {"epsilon": self.accountant.lower_epsilon, "delta": self.accountant.lower_delta}
-        try:
-            with sizes.limits(contour=_LEAST_SIZE):
-                return ends(asked[ask.kind](node(ask), ask.at, _LEAST_DIGITS))[0]
-        except SymacctError:
-            return Fraction(0)
+        with sizes.limits(contour=_LEAST_SIZE):
+            return _at_least(lambda: asked[ask.kind](node(ask), ask.at, _LEAST_DIGITS))
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile, where the laws of the composition are known under this relation."""
@@ -97,42 +96,26 @@ class Oracle:
         value = self.accountant.rdp(m, ask.at)
         if value.claim.kind is Kind.EXACT:
             return Truth(*ends(value), True)
-        low = max(self._lower(m, ask.at), self._removed(ask))
+        lower = _at_least(lambda: self.accountant.lower_bound(m, ask.at))
+        low = max(lower, self._removed(ask))
         return Truth(low, ends(value)[1], False)
 
     def _removed(self, ask: Ask) -> Bound:
-        """What removing a record costs at the same rate: a lower bound of replacing it.
-
-        The record may be replaced by one like all the others; the sampled laws are then
-        (1−γ)Q + γP and Q, those of Poisson sampling, at every real order.
-        """
+        """What removing a record costs at the same rate; it may be replaced by a dull one."""
         parts = tuple(
             replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
         )
-        try:
-            value = self.accountant.rdp(node(Ask("rdp", parts, ask.at)), ask.at)
-        except SymacctError:
-            return Fraction(0)
-        return ends(value)[0] if value.claim.kind is Kind.EXACT else Fraction(0)
+        removed = Ask("rdp", parts, ask.at)
+        return _at_least(lambda: self.accountant.rdp(node(removed), ask.at), (Kind.EXACT,))
 
     def _poisson_replaced(self, ask: Ask) -> Truth:
-        """Poisson sampling when a record is replaced: at least as when one is removed (sensitivity
-        is 1 under every relation), at most as without sampling."""
+        """Poisson sampling, a record replaced: between one removed and no sampling at all."""
         base = tuple(Part(p.mechanism, p.parameters, count=p.count) for p in ask.parts)
         upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
         return Truth(self._removed(ask), ends(upper)[1], False)
 
-    def _lower(self, m: Node, alpha: str) -> Bound:
-        try:
-            return ends(self.accountant.lower_bound(m, alpha))[0]
-        except SymacctError:
-            return Fraction(0)
-
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
-        """ε or δ by one conversion over the orders (None for all), as the text says the numbers.
-
-        Rounding the parameters moves it by far less than the allowance that it is compared with.
-        """
+        """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         asked = getattr(self.accountant, ask.kind)
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
@@ -142,13 +125,18 @@ class Oracle:
         return Truth(*ends(guarantee.asked), guarantee.optimal)
 
 
+def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
+    """The lower end, or 0 where there is none of these kinds."""
+    with contextlib.suppress(SymacctError):
+        found = value()
+        return ends(found)[0] if found.claim.kind in kinds else Fraction(0)
+    return Fraction(0)
+
+
 def readings(ask: Ask) -> list[Ask]:
     """The ask as its text says, and with every number replaced by the nearest float64."""
     as_floats = Ask(
-        ask.kind,
-        tuple(_as_floats(part) for part in ask.parts),
-        _nearest(ask.at),
-        ask.adjacency,
+        ask.kind, tuple(_as_floats(part) for part in ask.parts), _nearest(ask.at), ask.adjacency
     )
     exactly = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
     same = all(

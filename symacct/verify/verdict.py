@@ -15,18 +15,9 @@ from symacct.verify.truth import Oracle
 
 #: The worst first.
 VERDICTS = (
-    "unsound",
-    "negative",
-    "zero",
-    "nan",
-    "inf",
-    "exception",
-    "wrong-formula",
-    "inconsistent",
-    "jump",
-    "slow",
-    "loose",
-)
+    "unsound", "negative", "zero", "nan", "inf", "exception",
+    "wrong-formula", "inconsistent", "jump", "slow", "loose",
+)  # fmt: skip
 #: Relative distance from the truth up to which a float64 computation is taken to be right.
 ALLOWANCE = Fraction(1, 10**9)
 #: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
@@ -284,10 +275,7 @@ class Judge:
         return bool(value < least.lower * (1 - ALLOWANCE))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
-        """Is this proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?
-
-        δ(ε) is at most the total variation, and ε = 0 is right where that is at most δ.
-        """
+        """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
         divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
         if divergence is None or divergence.upper == float("inf"):
             return False

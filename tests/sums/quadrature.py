@@ -12,6 +12,7 @@ from symacct.integrals.magnitude import (
     log_gaussian_excess,
     log_laplace_kl,
     log_mixture,
+    reach_of,
 )
 from symacct.integrals.quadrature import (
     ComplexFunction,
@@ -22,13 +23,11 @@ from symacct.integrals.quadrature import (
     _inner_points,
     _kullback_leibler,
     _laplace_expectation,
-    _normal_tail,
-    _reach,
     _smaller_part,
     _tilt,
     integrate,
 )
-from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
+from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
 
 
 def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:
@@ -40,8 +39,8 @@ def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: F
     def evaluate(bits: int) -> arb:
         log_tolerance = log_value - (bits + 4) * LOG2
         top = order * log_mixture((order - 0.5) / scale**2, float(q), float(1 - q))
-        left = scale * _reach(math.log(order * float(q)) - log_tolerance)
-        right = order + scale * _reach(top - (order / scale) ** 2 / 2 - log_tolerance)
+        left = scale * reach_of(math.log(order * float(q)) - log_tolerance)
+        right = order + scale * reach_of(top - (order / scale) ** 2 / 2 - log_tolerance)
         with ctx.workprec(_bits(log_value, log_tolerance, exponent)):
             points = [arb(-left), *_inner_points(q, sigma, left, right), arb(right)]
             inside = integrate(gaussian_excess(alpha, q, sigma), points, log_tolerance)
@@ -86,15 +85,15 @@ def excess_tails(alpha: Fraction, q: Fraction, sigma: Fraction, left: arb, right
     scale, order = ball(sigma), ball(alpha)
     peak = ball(alpha * (alpha - 1) / (2 * sigma * sigma))
     beyond = (peak + order * _tilt(q, sigma, right).log()).exp()
-    beyond *= _normal_tail((right - order) / scale)
-    return ball(alpha * q) * _normal_tail(left / scale) + beyond
+    beyond *= normal_tail((right - order) / scale)
+    return ball(alpha * q) * normal_tail(left / scale) + beyond
 
 
 def reverse_tails(q: Fraction, sigma: Fraction, left: arb, right: arb) -> arb:
     """The same for u − log m: at most −log(1−q) on the left, and at most q r on the right."""
     scale = ball(sigma)
-    start = -ball(1 - q).log() * _normal_tail(left / scale)
-    return start + ball(q) * _normal_tail((right - 1) / scale)
+    start = -ball(1 - q).log() * normal_tail(left / scale)
+    return start + ball(q) * normal_tail((right - 1) / scale)
 
 
 def sampled_laplace_kl_by_quadrature(gamma: Fraction, b: Fraction) -> arb:

@@ -35,7 +35,7 @@ from symacct.sums.differences import GUARD_BITS
 from symacct.sums.refine import steered_by_floats
 from symacct.theory import theorem
 
-_STATED: dict[str, Any] = {
+_SHARED: dict[str, Any] = {
     "operation": SubsampleWithoutReplacement,
     "source": SYMACCT.at("docs/proofs.md, section 14, Gaussian noise"),
     "orders": Orders(1, above=True, infinite=False),
@@ -67,7 +67,7 @@ def in_numbers(node: Node) -> str | None:
     assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
     "a third record",
     applies=in_numbers,
-    **_STATED,
+    **_SHARED,
 )
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) >= log max{G(0), G(δ²)}/(α−1), G as for TRIPLE-GAUSSIAN"""
@@ -89,7 +89,7 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
     "is proved to be the maximum at this order, else it says nothing; 0 < γ < 1, two dimensions "
     "and a third record for it to be attained",
     applies=in_numbers,
-    **_STATED,
+    **_SHARED,
 )
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log max{G(0), G(δ²)}/(α−1), where no B between gives more; G(B) = E[m^α n^{1−α}],
@@ -104,7 +104,7 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     steer=steered,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers",
     applies=in_numbers,
-    **_STATED,
+    **_SHARED,
 )
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G as for TRIPLE-GAUSSIAN;
@@ -118,7 +118,7 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     default=False,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers",
     applies=in_numbers,
-    **_STATED,
+    **_SHARED,
 )
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),

@@ -16,7 +16,7 @@ from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
 
-_STATED: dict[str, Any] = {
+_SHARED: dict[str, Any] = {
     "operation": SubsampleWithoutReplacement,
     "kind": Kind.EXACT,
     "source": SYMACCT.at("docs/proofs.md, section 14, Theorem L"),
@@ -46,13 +46,13 @@ def has_a_curve(node: Node) -> str | None:
     return is_on_the_line(node) or has_rational_pair(node, (Laplace, ScalarGaussian), "")
 
 
-@theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=has_a_curve, takes_exact=True, **_STATED)
+@theorem("TRIPLE-LINE", orders=FINITE_ORDERS, applies=has_a_curve, takes_exact=True, **_SHARED)
 def on_the_line(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), Q the noise and P the noise moved by Δ"""
     return from_pair(ctx, eps, alpha, gamma)
 
 
-@theorem("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line, **_STATED)
+@theorem("TRIPLE-LINE-WHOLE", orders=INTEGER_ORDERS, applies=is_on_the_line, **_SHARED)
 def at_whole_orders(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
     """ε′(α) = log A(α)/(α−1),
     A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""

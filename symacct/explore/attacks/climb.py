@@ -53,11 +53,7 @@ class Task:
         return operation is None or self.theorem.why_not(operation, self.alpha) is None
 
     def balls(self, c: Candidates) -> tuple[arb, arb] | None:
-        """(truth, bound) of the exact candidate at the current precision.
-
-        None where the theorem does not apply to it, where its bound is not a number or not known at
-        all at this precision, and where both are 0.
-        """
+        """(truth, bound) of the exact candidate; None where there is nothing to compare."""
         if not self.applies(c):
             return None
         bound = self.bound(c)

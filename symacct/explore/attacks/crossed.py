@@ -1,7 +1,4 @@
-"""Samplings under their less usual relation: Poisson with a record replaced, fixed size with one
-
-added or removed; and the mechanisms that pure DP's worst triples come from.
-"""
+"""Samplings under their less usual relation, and the mechanisms of pure DP's worst triples."""
 
 from __future__ import annotations
 

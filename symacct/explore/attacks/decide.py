@@ -21,10 +21,7 @@ _DIGITS = 15
 
 
 def decide(task: Task, c: Candidates) -> Trial | None:
-    """The exact candidate decided in balls of growing precision.
-
-    None where the statement does not speak of it.
-    """
+    """The exact candidate decided in balls of growing precision; None where it is not spoken of."""
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None

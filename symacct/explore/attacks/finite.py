@@ -25,10 +25,7 @@ Weights: TypeAlias = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Candidates:
-    """Laws of shape (candidates, outcomes) and numbers of shape (candidates, 1).
-
-    The same formulas mix them in float64 and in Fractions (dtype object).
-    """
+    """Laws of shape (candidates, outcomes), numbers of (candidates, 1): floats or Fractions."""
 
     laws: tuple[Law, ...]
     numbers: Mapping[str, Law]
@@ -93,10 +90,7 @@ def divergence(p: Law, q: Law, alpha: Order) -> Number:
 
 
 class FiniteLaws(Mechanism):
-    """ε(α) = max D_α(P‖Q) over given pairs of finite laws, plus what is `raised` at some orders.
-
-    Without a raise the curve is exact: one of the pairs attains it.
-    """
+    """ε(α) = max D_α(P‖Q) over given pairs of finite laws, exact but for what is `raised`."""
 
     source = Source("falsify", "pairs of finite laws")
     pairs: tuple[tuple[Weights, Weights], ...]

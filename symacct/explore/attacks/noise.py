@@ -49,14 +49,14 @@ class Noise(Protocol):
     #: The smallest and the largest scale drawn.
     drawn: tuple[float, float]
 
-    def mechanism(self, scale: Fraction) -> Node:
+    def mechanism(self, scale: Fraction, /) -> Node:
         """The mechanism with this noise at sensitivity 1."""
 
-    def on_the_line(self, scale: Fraction) -> Node:
+    def on_the_line(self, scale: Fraction, /) -> Node:
         """The mechanism of a query that is known to be a real number."""
         return self.mechanism(scale)
 
-    def law(self, centre: int, scale: Fraction) -> Law:
+    def law(self, centre: int, scale: Fraction, /) -> Law:
         """The law of the noisy answer about this centre."""
 
     def curve(self, scale: Number, alpha: Order) -> Number:
@@ -83,11 +83,8 @@ class GaussianNoise(Noise):
 
     name, scale, drawn = "Gaussian noise", "sigma", (0.3, 20.0)
 
-    def mechanism(self, scale: Fraction) -> Node:
-        return Gaussian(scale)
-
-    def on_the_line(self, scale: Fraction) -> Node:
-        return ScalarGaussian(scale)
+    mechanism = staticmethod(Gaussian)
+    on_the_line = staticmethod(ScalarGaussian)
 
     def law(self, centre: int, scale: Fraction) -> Law:
         return laws.Normal(centre, scale**2)
@@ -130,11 +127,8 @@ class LaplaceNoise(Noise):
 
     name, scale, drawn = "Laplace noise", "b", (0.2, 20.0)
 
-    def mechanism(self, scale: Fraction) -> Node:
-        return Laplace(scale)
-
-    def law(self, centre: int, scale: Fraction) -> Law:
-        return laws.Laplace(centre, scale)
+    mechanism = staticmethod(Laplace)
+    law = staticmethod(laws.Laplace)
 
     def curve(self, scale: Number, alpha: Order) -> Number:
         s = 1 / scale

@@ -180,10 +180,7 @@ class FarNoise(Scheme):
 
 @dataclass(frozen=True)
 class Copies(Scheme):
-    """n runs of one mechanism, whose curve is n times its own: a scaled curve that is true.
-
-    For an upper bound the curve is that of both directions, for a lower one that of one pair.
-    """
+    """n runs of one mechanism, with n times its curve: of both directions, or of one pair."""
 
     n: int = 2
     side: Kind = Kind.UPPER

@@ -67,11 +67,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Attack:
-    """What a search found against a statement: a `witness`, or how near it came.
-
-    `closest` is the candidate with the bound nearest to the truth among those where both were told
-    apart; `tie` one where they were not, as for a bound that is attained.
-    """
+    """What a search found: a `witness`, the `closest` that was told apart, or a `tie`."""
 
     theorem: str
     kind: Kind

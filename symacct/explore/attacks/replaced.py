@@ -19,17 +19,11 @@ from symacct.mechanisms import TCDP
 from symacct.sums.refine import ball
 
 #: Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is.
-ALL_BUT_ONE = {
-    "about": "SubsampleWithoutReplacement",
-    "names": ("P, x' sampled", "R, x alone"),
-}
+ALL_BUT_ONE = {"about": "SubsampleWithoutReplacement", "names": ("P, x' sampled", "R, x alone")}
 
 
 class Replaced(Scheme):
-    """m of n = m/γ records, all but one alike: P has the old record in the sample, Q the new one,
-
-    R neither. They are mutually adjacent; D_α of (1−γ)R+γP and (1−γ)R+γQ.
-    """
+    """m of n = m/γ records, all but one alike: P has the old one, Q the new one, R neither."""
 
     name = "without replacement, all other records alike"
     names: tuple[str, ...] = ("P, old record sampled", "Q, new record sampled", "R, neither")

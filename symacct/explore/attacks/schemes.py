@@ -1,7 +1,4 @@
-"""The schemes there are, and which of them attack a statement.
-
-A new operation needs a scheme in this list: see `Scheme` for what one has to say.
-"""
+"""The schemes there are, one at least for each operation, and which of them attack a statement."""
 
 from __future__ import annotations
 
@@ -75,10 +72,7 @@ def attacking(theorem: Theorem) -> list[Scheme]:
 
 
 def _is_about(theorem: Theorem, scheme: Scheme) -> bool:
-    """Does the scheme sample as the theorem says, for neighbours of its relation?
-
-    A theorem that leaves the relation open is about that of the curve it reads.
-    """
+    """Does the scheme sample as the theorem says, for its relation or its curve's?"""
     if scheme.about not in theorem.operation:
         return False
     usual = USUAL_RELATION.get(scheme.about, EITHER)

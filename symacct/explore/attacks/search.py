@@ -40,10 +40,7 @@ def tasks(theorem: Theorem, chosen: tuple[Scheme, ...] | None) -> Iterator[Task]
 
 
 class Search:
-    """Climbs over all tasks in turn until the budget is used up or a violation is proved.
-
-    The schemes take turns, whatever the number of their orders; each has one climb at least.
-    """
+    """Climbs over all tasks in turn until the budget is spent or a violation is proved."""
 
     def __init__(self, tasks: list[Task], budget: int, rng: np.random.Generator) -> None:
         self.schemes = _in_turn(tasks[i] for i in rng.permutation(len(tasks)))

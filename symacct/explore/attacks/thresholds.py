@@ -59,10 +59,7 @@ class NoisyRecord(Scheme):
 
 @dataclass(frozen=True)
 class Threshold(NoisyRecord):
-    """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other,
-
-    so that the pair is a post-processing of the two laws of the noise.
-    """
+    """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other."""
 
     names = ("P, with the record", "Q, without")
 
@@ -98,10 +95,7 @@ class Threshold(NoisyRecord):
 
 @dataclass(frozen=True)
 class NoisyAnswer(NoisyRecord):
-    """The noisy answer itself: the pair that is said to attain the curve, in both directions.
-
-    The truth is E_Q of the definition by flint's rigorous integration; the larger direction counts.
-    """
+    """The noisy answer itself, the pair said to attain the curve, by flint's integration."""
 
     last_bits = 256
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.exact import Order
@@ -60,5 +60,4 @@ class TrueEpsilon(HockeyStick):
         return np.log(c.numbers["e^epsilon"][:, 0])
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
-        rational = c.number("e^epsilon")
-        return arb(fmpq(rational.numerator, rational.denominator)).log()
+        return ball(c.number("e^epsilon")).log()

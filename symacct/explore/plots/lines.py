@@ -29,10 +29,7 @@ _WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a picture: points (x, value), the value rounded in its sound direction.
-
-    A point without a finite value has the value nan: a gap, never a line across it.
-    """
+    """One curve of a picture: points (x, value), each on its sound side, or nan for a gap."""
 
     name: str
     kind: Kind
@@ -103,10 +100,7 @@ def known_below(m: Node, orders: Sequence[Order]) -> Line | None:
 
 
 def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
-    """The answers of a sweep over one of its parameters, with gaps where there is none.
-
-    DomainError where no point has an answer.
-    """
+    """The answers of a sweep over one parameter, gaps where there is none."""
     records = list(records)
     if any(axis not in record for record in records):
         raise DomainError(f"plot: found {name} without {axis}, needed that parameter left open")

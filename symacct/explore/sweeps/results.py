@@ -26,11 +26,7 @@ _DIGEST = b', "digest": "'
 
 
 class ResultsFile:
-    """Records by point, appended as they come and put in the order of the points at the end.
-
-    Raises StorageError for a file that belongs to another sweep, is corrupt, is in use, or cannot
-    be written; what stands in it is left as it is.
-    """
+    """Records by point as they come; a foreign, corrupt or busy file is left as it is."""
 
     def __init__(self, path: Path, header: Record) -> None:
         self.path = path

@@ -277,10 +277,7 @@ def _here(tasks: Iterator[Task]) -> Iterator[Result]:
 
 
 def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
-    """Results as they come; a bounded number of tasks is under way at a time.
-
-    After a failure nothing more is sent, and what is still answered comes before the error.
-    """
+    """Results as they come, few tasks under way; nothing more is sent after a failure."""
     pending: dict[Future[str], list[int]] = {}
     failure: ExecutorError | None = None
     try:

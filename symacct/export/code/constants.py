@@ -44,8 +44,8 @@ class _Rounder:
     def __call__(self, e: Expr) -> Expr:
         if is_constant(e):
             return self._constant(e)
-        if isinstance(e, Op) and e.name == "ratio" and _is_not_zero(e.args[1]):
-            e = Op("div", e.args)
+        if isinstance(e, Op) and e.name == "ratio" and is_constant(e.args[1]):
+            e = Op("div", e.args) if rounded(e.args[1]) else e
         changes: dict[str, Any] = {}
         for field in fields(e):  # type: ignore[arg-type]
             value = getattr(e, field.name)
@@ -77,10 +77,6 @@ def in_float64(program: Program) -> FloatProgram:
     tables = {name: tuple(map(rounded, entries)) for name, entries in program.tables.items()}
     settled = replace(program, functions=functions, conditions=conditions)
     return FloatProgram(settled, rounder.constants, tables)
-
-
-def _is_not_zero(e: Expr) -> bool:
-    return is_constant(e) and rounded(e) != 0
 
 
 @functools.lru_cache(maxsize=4096)
@@ -143,7 +139,7 @@ _BALLS: dict[str, Callable[..., arb]] = {
     "log_add": lambda a, b: _log(a.exp() + b.exp()),
     "log1p_exp": lambda x: x.exp().log1p(),
     "log_expm1": lambda x: _log(x.expm1()),
-    "log_expm2": lambda x: _log(BALL.exp_gap(x)),
+    "log_exp_gap": lambda x: _log(BALL.exp_gap(x)),
     "log_power_gap": lambda gamma, x, lam: _log(BALL.power_gap(gamma, x, lam)),
     "log_entropy_gap": lambda gamma, x: _log(BALL.entropy_gap(gamma, x)),
     "log_binomial": lambda n, k: _log(BALL.binomial(int(n.unique_fmpz()), int(k.unique_fmpz()))),

@@ -16,17 +16,7 @@ from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, exact
-from symacct.export.code.ir import (
-    Difference,
-    Entry,
-    Expr,
-    Num,
-    Op,
-    Quadrature,
-    Sum,
-    Var,
-    variables,
-)
+from symacct.export.code.ir import Difference, Entry, Expr, Num, Op, Quadrature, Sum, Var, variables
 from symacct.export.code.number import (
     Operand,
     Traced,
@@ -123,7 +113,7 @@ class CodeArithmetic:
         return apply("log1p", x, low=0.0 if x.low >= 0 else -INFINITY)
 
     def exp_gap(self, x: Operand) -> Traced:
-        return logged(Op("log_expm2", (Traced.of(x).as_plain(),)))
+        return logged(Op("log_exp_gap", (Traced.of(x).as_plain(),)))
 
     def power_gap(self, gamma: Operand, x: Operand, lam: Operand) -> Traced:
         parts = (Traced.of(part).as_plain() for part in (gamma, x, lam))

@@ -1,9 +1,4 @@
-"""A program run as it stands, without printing it: how generated code is measured.
-
-Nothing generated is executed in the library.  The interpreter calls the very functions whose text
-goes into the Python and mpmath targets, on the same constants in the same order, so that what it
-measures is what that code gives; the tests hold the two against each other, bit for bit.
-"""
+"""A program run as it stands, unprinted, by the very functions that go into its text."""
 
 from __future__ import annotations
 
@@ -233,9 +228,6 @@ class DigitsMachine(Machine):
 
         return loop
 
-    def _values_given(self) -> tuple[Number, ...]:
-        return tuple(self._given[name] for name in sorted(self._given))
-
     def special(self, e: Expr) -> Compiled:
         if isinstance(e, Difference):
             order = self.compiled(e.order)
@@ -243,9 +235,11 @@ class DigitsMachine(Machine):
             def curve(i: Number, *given: Number) -> Number:
                 return self.call(e.function, i)
 
-            return lambda names: self.runtime.log_difference(
-                curve, self._values_given(), order(names)
-            )
+            def difference(names: Names) -> Number:
+                given = tuple(value for _, value in sorted(self._given.items()))
+                return self.runtime.log_difference(curve, given, order(names))
+
+            return difference
         assert isinstance(e, Quadrature)  # noqa: S101  # there are only these two
         pieces, log_term = self.compiled(e.pieces), self.compiled(e.log_term)
         return lambda names: self.runtime.log_integral(

@@ -1,8 +1,4 @@
-"""What a theorem becomes on its way to code: small immutable expressions over real numbers.
-
-Every expression stands for a real number, ±∞ or "no answer" (NaN). Sums stand for the logarithm
-of what they sum, so that nothing overflows.
-"""
+"""What a theorem becomes on its way to code: expressions of real numbers, sums by logarithms."""
 
 from __future__ import annotations
 

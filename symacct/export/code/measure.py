@@ -70,11 +70,7 @@ class Measured:
 
 
 def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
-    """Orders in [1, max_order] and ∞, `count` of them beside whole ones up to `dense`.
-
-    Of the whole ones each up to a quarter of `dense`, every third further on; the others are ends
-    and orders evenly spread in log α − 1.
-    """
+    """Orders in [1, max_order] and ∞: whole ones up to `dense`, and `count` even in log α − 1."""
     whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
     fixed: list[Order] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
     fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
@@ -177,11 +173,7 @@ def measured(
     asked: list[Order],
     accuracy: Fraction,
 ) -> Measured:
-    """The error of `epsilon` at the orders asked, spread over the samples.
-
-    Raises PrecisionError where a value is further than `accuracy` from the certified one, or is
-    no finite number where that is one.
-    """
+    """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
     if not tried:
         raise DomainError(
             "code: found no values of the open parameters at which the expression is defined; "

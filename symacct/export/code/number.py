@@ -25,10 +25,7 @@ class UntraceableError(SymacctError):
 
 
 class Traced:
-    """A real number known as an expression of itself (`plain`) or of its logarithm (`log`).
-
-    `low` and `high` bound it, so far as that is seen: signs are decided by them, nothing else.
-    """
+    """A real number as an expression, plain or of its log; `low` and `high` tell its sign."""
 
     __slots__ = ("high", "log", "low", "plain")
 
@@ -150,7 +147,9 @@ class Traced:
             if one.is_number(INFINITE) and rest.low > 0:
                 return one
         positive = min(self.low, other.low) >= 0
-        low = _product(self.low, other.low) if positive else -INFINITE
+        low = -INFINITE
+        if positive:  # 0·∞ is 0 here
+            low = self.low * other.low if self.low and other.low else 0.0
         if (self.is_log or other.is_log) and positive:
             return Traced(log=_sum_of_logs(self.as_log(), other.as_log()), low=low)
         return Traced(Op("mul", (self.as_plain(), other.as_plain())), low=low)
@@ -298,10 +297,6 @@ def _sum_of_logs(a: Expr, b: Expr) -> Expr:
 
 def _times(factor: Expr, log: Expr) -> Expr:
     return log if log == ZERO or factor == ONE else Op("mul", (factor, log))
-
-
-def _product(a: float, b: float) -> float:
-    return 0.0 if 0.0 in (a, b) else a * b
 
 
 def nearest(value: Fraction | float) -> float:

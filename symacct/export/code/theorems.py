@@ -1,8 +1,4 @@
-"""Theorems and sums that code needs in another form than the text of the theorem has.
-
-The values are the same numbers: what would cancel in float64 is summed from terms that are not
-negative, and conditions on the order, which balls decide, are asked where the code runs.
-"""
+"""Theorems in the form that code needs: no terms that cancel, conditions where it runs."""
 
 from __future__ import annotations
 
@@ -97,10 +93,7 @@ def _(ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand) -> Tra
 def tau_terms(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
 ) -> Traced:
-    """Theorem 8's (5's) sum itself, with ε(l) between the first and last τ terms replaced by E.
-
-    The papers write the middle by the binomial theorem; the terms of the sum do not cancel.
-    """
+    """Theorem 8's (5's) sum itself, ε(l) but for τ terms at its ends replaced by E."""
     tau, sides = dict(theorem.options).values()
     gamma, excess = ctx.number(node.gamma), eps.excesses()
     top = eps(alpha - tau if sides == 2 else alpha)
@@ -220,10 +213,7 @@ def within(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
 
 
 def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
-    """`value` where left <= right; NaN elsewhere.
-
-    What is computed must hold with a little to spare, for it is rounded; what is given need not.
-    """
+    """`value` where left <= right, with a little to spare for what was computed; NaN elsewhere."""
     if right.is_number(INFINITY):
         return value
     if not all(isinstance(side.plain, Var | Num) for side in (left, right)):

@@ -83,7 +83,8 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Op
 
     if not isinstance(mechanism, Gaussian):
         inside = ctx.integral(
-            lambda y: value(s * _between_0_and_1(y)) * ctx.exp(-(s * (1 + y) / 2)),
+            # The sign of a node of the rule is known.
+            lambda y: value(s * Traced(y.as_plain(), low=0.0)) * ctx.exp(-(s * (1 + y) / 2)),
             s * (order + 1) // 3 + 1,
         )
         return s * inside / 4 + value(s) * ctx.exp(-s) / 2
@@ -101,11 +102,6 @@ def _to_infinity(share: Traced, scale: Traced) -> tuple[Traced, Traced]:
     """A place in [0, ∞) for one in [0, 1), and its derivative: no length that digits decide."""
     rest = Traced((1 - share).as_plain(), low=0.0, high=1.0)
     return Traced((scale * share / rest).as_plain(), low=0.0), scale / (rest * rest)
-
-
-def _between_0_and_1(share: Traced) -> Traced:
-    """A node of a rule, whose sign is known."""
-    return Traced(share.as_plain(), low=0.0, high=1.0)
 
 
 @opposite_log_moment.register

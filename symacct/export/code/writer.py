@@ -1,6 +1,4 @@
-"""What the printers share: expressions with as few brackets as keep their grouping, temporaries
-for what occurs twice, and the functions and tables that a program needs.
-"""
+"""What the printers share: few brackets, temporaries for what occurs twice, functions, tables."""
 
 from __future__ import annotations
 
@@ -34,10 +32,7 @@ INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/
 INDENT = "    "
 
 #: Groups of classes of orders that one formula may serve, with the name of their union.
-_UNIONS = {
-    ("whole", "below_two", "above_two"): "finite",
-    ("below_two", "above_two"): "fractional",
-}
+_UNIONS = {("whole", "below_two", "above_two"): "finite", ("below_two", "above_two"): "fractional"}
 
 #: Whether an order is of a class, by itself; and once the classes before it are dealt with.
 TESTS = {
@@ -61,10 +56,7 @@ class Scope:
 
 
 class Writer:
-    """A target: writes a program in one language, all that is known of which stands in its class.
-
-    The methods without a body are what languages differ in.
-    """
+    """A target: writes a program in the one language that its class knows."""
 
     #: What users call it, and what its header does.
     name: ClassVar[str]
@@ -294,11 +286,7 @@ class Loop:
 
 
 def branches(function: Function) -> list[tuple[str, Expr]]:
-    """The classes of orders that a function tells apart, with their formulas and a test on each.
-
-    Classes with one formula are put together. The last test is empty where all others have been
-    made before it; where some class has no formula, each test stands by itself.
-    """
+    """Classes of orders with their formulas, those alike together, and a test on each."""
     cases = function.cases
     found: list[tuple[str, Expr]] = []
     found += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]

@@ -11,7 +11,7 @@ from symacct.amplification.triples import dominated
 from symacct.arithmetic.ball import BALL, precision
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError
-from symacct.evaluation import Evaluation, LeafCurve, NodeCurve, OperationCurve
+from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import INFINITY, Order, expression
 from symacct.export.expansions.series import (
     NoSeriesError,
@@ -26,6 +26,7 @@ from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
+from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
 from symacct.symbols import alpha as ALPHA
@@ -36,11 +37,7 @@ _NEAR_BITS = 128
 
 
 class Expanding(Evaluation):
-    """An evaluation in series or in Taylor balls, that notes which theorem it expands where.
-
-    `typical` is the order whose theorems speak where the order is the variable itself; `chosen`
-    are the theorems that an earlier evaluation chose, by node and order.
-    """
+    """An evaluation in series or Taylor balls that notes which theorem it expands."""
 
     def __init__(
         self,

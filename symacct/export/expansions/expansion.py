@@ -17,12 +17,7 @@ from symacct.evaluation import goal_of
 from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
 from symacct.export.expansions.evaluating import Expanding
-from symacct.export.expansions.series import (
-    Series,
-    SeriesArithmetic,
-    TooFewTerms,
-    no_series,
-)
+from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
 from symacct.export.expansions.taylor import (
     Reciprocal,
     TaylorArithmetic,
@@ -47,10 +42,7 @@ _LARGEST_ORDER = 400  # at which a remainder is tried: its series cost α operat
 
 @dataclass(frozen=True)
 class Remainder:
-    """ε(α) − (the terms written out) = c·h^n, with c enclosed for all 0 <= h <= `until`.
-
-    h is the distance from the point (γ, say), or 1/σ where the point is σ = ∞; n the order.
-    """
+    """ε(α) − (the terms) = c·h^n, c enclosed for 0 <= h <= `until`; 1/h = σ where that is ∞."""
 
     coefficient: Enclosure
     until: Fraction
@@ -63,11 +55,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Expansion:
-    """ε(α) near a point: the terms and an O(·), its first term, and what is proved of the rest.
-
-    `remainder` is None where only O(·) is known: then nothing is said at any one value.
-    `claim` names the theorem that is expanded, and how its bound errs.
-    """
+    """ε(α) near a point: terms and an O(·), the first term, a remainder where one is proved."""
 
     variable: sympy.Symbol
     at: sympy.Expr
@@ -147,7 +135,7 @@ def expansion(
         at=point,
         alpha=asked,
         expression=_as_expression(series, symbol, point, order),
-        leading=_leading(series, symbol, point),
+        leading=_term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero,
         remainder=problem.remainder(chosen, until, order, claim),
         claim=claim,
     )
@@ -199,7 +187,7 @@ class _Problem:
             return None
         if self.variable == ALPHA or self.point not in (0, sympy.oo):
             return None
-        if self.by is None and self._has_rivals():
+        if self.by is None and self._has_other_bounds():
             return None  # beyond the point another theorem may give the smaller bound
 
         def value(ctx: TaylorArithmetic) -> Number:
@@ -219,7 +207,7 @@ class _Problem:
         enclosure = from_ball(ball, claim, _REMAINDER_DIGITS, claim.certified, signed=True)
         return Remainder(enclosure, until, order)
 
-    def _has_rivals(self) -> bool:
+    def _has_other_bounds(self) -> bool:
         """Is the default answer the smallest of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
@@ -331,10 +319,6 @@ def _as_expression(
         return sympy.S.Zero
     terms = [_term(series, k, symbol, point) for k in range(min(series.first, 0), order)]
     return sympy.Add(*terms) + sympy.Order(_power(symbol, point, order), (symbol, point))
-
-
-def _leading(series: Series, symbol: sympy.Symbol, point: sympy.Expr) -> sympy.Expr:
-    return _term(series, series.first, symbol, point) if series.coefficients else sympy.S.Zero
 
 
 def _power(symbol: sympy.Symbol, point: sympy.Expr, k: int) -> sympy.Expr:

@@ -25,10 +25,7 @@ _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)
 
 @dataclass(frozen=True)
 class Optimum:
-    """The (ε, δ) that the best order gives, as formulas; the one not asked is as given.
-
-    `claim` is the curve's: what a conversion makes of an exact one is an upper bound all the same.
-    """
+    """The (ε, δ) that the best order gives, as formulas; `claim` is the curve's."""
 
     alpha: sympy.Expr
     epsilon: sympy.Expr
@@ -69,8 +66,7 @@ def optimum(
     if named_conversion(conversion).name != "classic":
         raise DomainError(
             f"optimum: found the conversion {echo(conversion)}, whose best order solves an "
-            "equation "
-            "without a closed form; needed 'classic', or numbers: m.epsilon(delta)"
+            "equation without a closed form; needed 'classic', or numbers: m.epsilon(delta)"
         )
     if delta is not None and epsilon is not None:
         raise DomainError("optimum: found delta and epsilon, needed one of them")
@@ -130,8 +126,7 @@ def _for_epsilon(xi: sympy.Expr, rho: sympy.Expr, epsilon: sympy.Expr, claim: Cl
     if rho == 0 or (epsilon - xi - rho).is_negative:
         raise DomainError(
             f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for "
-            "an order "
-            "above 1 that gives δ < 1"
+            "an order above 1 that gives δ < 1"
         )
     best = (epsilon - xi + rho) / (2 * rho)
     delta = sympy.exp(-((epsilon - xi - rho) ** 2) / (4 * rho))

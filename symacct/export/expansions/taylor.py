@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from operator import methodcaller
 from typing import TypeAlias
 
 import flint
@@ -58,10 +59,7 @@ class Reciprocal:
 
 
 class TaylorArithmetic(PlainGaps):
-    """Balls, and Taylor series of balls for what depends on the variable.
-
-    The variable is [low, high] + x, or the reciprocal of that where the point is ∞.
-    """
+    """Balls, and Taylor series of balls in x, the variable being [low, high] + x, or its 1/x."""
 
     certified = True
 
@@ -81,31 +79,24 @@ class TaylorArithmetic(PlainGaps):
             return evaluate(self, value, {self.variable: self.value})
         return BALL.number(value)
 
-    def pi(self) -> Taylor:
-        return BALL.pi()
+    pi = staticmethod(arb.pi)
 
-    def exp(self, x: Taylor) -> Taylor:
-        return x.exp()
+    exp = staticmethod(methodcaller("exp"))
+    log = staticmethod(methodcaller("log"))
+    sqrt = staticmethod(methodcaller("sqrt"))
 
     def expm1(self, x: Taylor) -> Taylor:
         return x.exp() - 1 if isinstance(x, arb_series) else x.expm1()
 
-    def log(self, x: Taylor) -> Taylor:
-        return x.log()
-
     def log1p(self, x: Taylor) -> Taylor:
         return (1 + x).log() if isinstance(x, arb_series) else x.log1p()
-
-    def sqrt(self, x: Taylor) -> Taylor:
-        return x.sqrt()
 
     def power(self, x: Taylor, y: Taylor) -> Taylor:
         if isinstance(x, arb_series) or isinstance(y, arb_series):
             return (y * x.log()).exp()
         return BALL.power(x, y)
 
-    def binomial(self, n: int, k: int) -> Taylor:
-        return BALL.binomial(n, k)
+    binomial = staticmethod(BALL.binomial)
 
     def sum(self, term: Callable[[int], Taylor], first: int, last: int) -> Taylor:
         return sum((term(l) for l in range(first, last + 1)), arb(0))

@@ -2,11 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["autodp"]
 # ///
-"""autodp: the RDP of its mechanisms under sampling and composition; speaks docs/protocol.md.
-
-With its "improved" bounds, which hold for mechanisms with a worst-case pair. autodp_general.py asks
-for the general ones, its default.
-"""
+"""autodp with its "improved" bounds, for worst-case pairs (autodp_general.py: the others)."""
 
 from __future__ import annotations
 

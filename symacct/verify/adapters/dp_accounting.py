@@ -2,11 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["dp-accounting"]
 # ///
-"""Google's dp-accounting: its RdpAccountant over trees of DpEvents; speaks docs/protocol.md.
-
-The noise multiplier of an event is the noise over the sensitivity under the relation asked for,
-as the accountant's own functions define it.
-"""
+"""Google's dp-accounting: its RdpAccountant over DpEvents; the noise is over the sensitivity."""
 
 from __future__ import annotations
 
@@ -70,10 +66,7 @@ def base_event(part, how):
 
 
 def gaussian(part, how):
-    """Noise σ; where its type is asked about, inside a sample, the same as four of noise 2σ.
-
-    A sampled composition is where the accountant looks at the type of a multiplier.
-    """
+    """Noise σ; in a sample whose types are asked about, the same as four of noise 2σ."""
     from dp_accounting import dp_event as e
 
     sigma = number(part, "sigma", how)

@@ -2,9 +2,7 @@
 # requires-python = ">=3.9"
 # dependencies = ["prv-accountant"]
 # ///
-"""Microsoft's prv-accountant: the RDP of its privacy random variables, and the ε that its RDP class
-draws from them; speaks docs/protocol.md.
-"""
+"""Microsoft's prv-accountant: the RDP of its random variables, and its RDP class's ε."""
 
 from __future__ import annotations
 

@@ -5,9 +5,7 @@
 # [tool.symacct]
 # no-deps = true
 # ///
-"""TensorFlow Privacy: its last rdp_accountant (0.8.0), loaded by itself without TensorFlow; speaks
-docs/protocol.md. Later versions hand over to dp-accounting.
-"""
+"""TensorFlow Privacy: its last rdp_accountant (0.8.0), loaded by itself without TensorFlow."""
 
 from __future__ import annotations
 

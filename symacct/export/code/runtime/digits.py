@@ -1,8 +1,4 @@
-"""mpmath at the current precision: what generated mpmath code calls.
-
-Here `mp` is a context of our own, so that measuring code leaves the user's precision alone; in the
-code that goes out it is mpmath's.
-"""
+"""mpmath at the current precision: `mp` is ours here, and mpmath's in the code given out."""
 
 import threading
 from contextlib import contextmanager
@@ -102,7 +98,7 @@ def log_expm1(x):
     return log(mp.expm1(x)) if x < 1 else x + log1p(-mp.exp(-x))
 
 
-def log_expm2(x):
+def log_exp_gap(x):
     """log(e^x - 1 - x)"""
     if x == 0:
         return mp.ninf

@@ -27,7 +27,7 @@ static double log_expm1(double x) {
 }
 
 /* log(e^x - 1 - x) */
-static double log_expm2(double x) {
+static double log_exp_gap(double x) {
     if (-0.5 < x && x < 0.5) {
         double total = 1.0;
         for (int k = 16; k > 2; k--)

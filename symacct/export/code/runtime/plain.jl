@@ -44,7 +44,7 @@ function log_expm1(x)
 end
 
 # log(e^x - 1 - x)
-function log_expm2(x)
+function log_exp_gap(x)
     if -0.5 < x && x < 0.5
         total = 1.0
         for k in 16:-1:3

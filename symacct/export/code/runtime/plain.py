@@ -82,7 +82,7 @@ def log_expm1(x):
     return log(expm1(x)) if x < 1.0 else x + log1p(-exp(-x))
 
 
-def log_expm2(x):
+def log_exp_gap(x):
     """log(e^x - 1 - x)"""
     if -0.5 < x < 0.5:
         total = 1.0

@@ -60,7 +60,7 @@ def log_expm1(x):
     return np.where(x < 1.0, np.log(np.expm1(x)), x + np.log1p(-np.exp(-x)))
 
 
-def log_expm2(x):
+def log_exp_gap(x):
     """log(e^x - 1 - x)"""
     total = 1.0
     for k in range(16, 2, -1):

@@ -9,14 +9,7 @@ from symacct.export.code.constants import FloatProgram
 from symacct.export.code.ir import Expr
 from symacct.export.code.source import Facts, blocks, float_constants, float_tables, needed
 from symacct.export.code.trace import Function, Program
-from symacct.export.code.writer import (
-    INFIX,
-    Loop,
-    Scope,
-    Writer,
-    indented,
-    one_line,
-)
+from symacct.export.code.writer import INFIX, Loop, Scope, Writer, indented, one_line
 
 
 class CWriter(Writer):

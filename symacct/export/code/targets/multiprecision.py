@@ -7,14 +7,7 @@ from typing import Any
 
 from symacct.exact import text
 from symacct.export.code.ir import Difference, Quadrature
-from symacct.export.code.source import (
-    Facts,
-    comment,
-    conditions,
-    joined,
-    needed,
-    python_functions,
-)
+from symacct.export.code.source import Facts, comment, conditions, joined, needed, python_functions
 from symacct.export.code.targets.python import PythonWriter
 from symacct.export.code.writer import ATOM, PRODUCT, UNARY, Loop, Scope, indented
 

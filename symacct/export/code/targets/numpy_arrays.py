@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from symacct.export.code.source import (
-    conditions,
-)
+from symacct.export.code.source import conditions
 from symacct.export.code.targets.python import PythonWriter
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import branches, indented, one_line

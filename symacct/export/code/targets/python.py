@@ -17,11 +17,7 @@ from symacct.export.code.source import (
     python_functions,
 )
 from symacct.export.code.trace import Function
-from symacct.export.code.writer import (
-    Loop,
-    Writer,
-    one_line,
-)
+from symacct.export.code.writer import Loop, Writer, one_line
 
 
 class PythonWriter(Writer):

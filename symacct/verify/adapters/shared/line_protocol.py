@@ -1,7 +1,4 @@
-"""docs/protocol.md for the bundled adapters: what an ask names, and the loop that answers.
-
-An adapter puts the folder of this file on its path, and nothing else of symacct's.
-"""
+"""docs/protocol.md for the bundled adapters: what an ask names, and the loop of answers."""
 
 from __future__ import annotations
 

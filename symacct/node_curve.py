@@ -1,0 +1,180 @@
+"""α ↦ ε(α) of one node in one evaluation, its values remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic.float64 import LogNumber
+from symacct.claims import Claim, Kind
+from symacct.errors import DomainError, OrderError, SoundnessError
+from symacct.exact import INFINITY, Order
+from symacct.expr import Node
+from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
+
+if TYPE_CHECKING:  # which makes the curves
+    from symacct.evaluation import Evaluation
+
+Table = dict[Any, Any]
+
+
+class NodeCurve:
+    """α ↦ ε(α) of one node in one evaluation."""
+
+    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+        self.evaluation = evaluation
+        self.node = node
+        self.values = values
+
+    def __call__(self, alpha: Order) -> Number:
+        try:
+            return self.values[alpha]
+        except KeyError:
+            if type(alpha) is not int:
+                alpha = _normal(alpha)
+            value = self.values[alpha] = self.compute(alpha)
+            return value
+        except TypeError:  # arrays of orders have no hash, and are not remembered
+            return self._array(np.asarray(alpha))
+
+    @property
+    def shape(self) -> str | None:
+        """What is proved of its CGF at whole orders: "convex", or nothing."""
+        return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None
+
+    def using(self, ctx: Arithmetic) -> NodeCurve:
+        """The same curve in another arithmetic, or in balls at the precision now current."""
+        return self.evaluation.using(ctx).curve(self.node)
+
+    def remember(self, what: str) -> Table:
+        """A table for what else is computed from this curve, kept as long as its values."""
+        return self.evaluation.remember(self.node, what)
+
+    def excesses(self) -> Callable[[Order], Number]:
+        """l ↦ e^{(l−1)ε(l)} − 1 at whole orders, remembered; directly where there is a formula."""
+        ctx, values = self.evaluation.ctx, self.remember("excess")
+        mechanism = self.node
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
+
+        compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
+
+        def moment(l: Order) -> Number:
+            try:
+                return values[l]
+            except KeyError:
+                value = values[l] = compute(l)
+                return value
+            except TypeError:  # an array of orders
+                return compute(l)
+
+        return moment
+
+    def exponentials(self) -> Callable[[range], ExponentialSum | None] | None:
+        """The same over a run of orders in balls; None where the moment has no formula."""
+        mechanism = self.node
+        if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
+            return None
+
+        def over(orders: range) -> ExponentialSum | None:
+            asked = self.using(EXPONENTIALS).remember("excess")
+            asked.update(dict.fromkeys(orders))  # the formula is evaluated at each of them
+            return over_run(mechanism.excess, orders)
+
+        return over
+
+    def compute(self, alpha: Order) -> Number:
+        """ε(α), not looked up."""
+        raise NotImplementedError
+
+    def claim(self, alpha: Order) -> Claim:
+        """What is claimed of ε(α)."""
+        raise NotImplementedError
+
+    def claim_throughout(self, alpha: Order) -> Claim:
+        """What is claimed of ε at every order of the kind of α."""
+        return self.claim(alpha)
+
+    def _array(self, alpha: np.ndarray) -> LogNumber:
+        """A whole array of orders, group by group: whole, fractional, 1 and ∞ differ in theorem."""
+        whole = (alpha == np.floor(alpha)) & (alpha > 1) & np.isfinite(alpha)
+        between = ~whole & np.isfinite(alpha) & (alpha > 1)
+        parts = [(alpha == one, self(one)) for one in (1, INFINITY) if np.any(alpha == one)]
+        parts += [
+            (chosen, self.compute(alpha[chosen]))
+            for chosen in (whole, between & (alpha < 2), between & (alpha > 2))
+            if np.any(chosen)
+        ]
+        return LogNumber.from_parts(alpha.shape, parts)
+
+
+class LeafCurve(NodeCurve):
+    """The curve of a mechanism: its own formula."""
+
+    node: Mechanism
+
+    def __init__(self, evaluation: Evaluation, node: Mechanism, values: Table) -> None:
+        super().__init__(evaluation, node, values)
+        opposite = Kind.LOWER if evaluation.goal is Kind.UPPER else Kind.UPPER
+        if node.claim.kind is opposite:
+            raise SoundnessError(
+                f"{type(node).__name__}: found a curve of kind {opposite}, needed an exact or "
+                f"{evaluation.goal} one for a bound of kind {evaluation.goal}"
+            )
+        self._inner: Callable[[Order], Number] = self._start
+
+    def compute(self, alpha: Order) -> Number:
+        if type(alpha) is int and alpha > 1:
+            return self._inner(alpha)
+        if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+            ctx = self.evaluation.ctx
+            value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
+            return _possible(value, alpha) if isinstance(self.node, Curve) else value
+        return self._inner(alpha)
+
+    def _start(self, alpha: Order) -> Number:
+        """The first value at an order inside (1, ∞); the constants are computed only then."""
+        function = self.node.curve(self.evaluation.ctx)
+        if isinstance(self.node, Curve):
+            # What a user's function gives back is looked at each time.
+            self._inner = lambda alpha: _possible(function(alpha), alpha)
+        else:
+            self._inner = function
+        return self._inner(alpha)
+
+    def claim(self, alpha: Order) -> Claim:
+        return self.node.claim
+
+
+def _normal(alpha: Order) -> Order:
+    """Whole orders as int, so that 5/1 and 5 are one question."""
+    if isinstance(alpha, Fraction) and alpha.denominator == 1:
+        return int(alpha)
+    if isinstance(alpha, sympy.Integer):
+        return int(alpha)
+    return alpha
+
+
+def _possible(value: Number, alpha: Order) -> Number:
+    """The value of a user's curve, unless it is wrong: no Rényi divergence is negative or NaN."""
+    if isinstance(value, sympy.Expr | LogNumber):
+        return value
+    try:
+        undefined = value.is_nan() if hasattr(value, "is_nan") else value != value
+        negative = bool(value < 0)
+    except TypeError:
+        raise DomainError(
+            f"Curve: found a value of type {type(value).__name__} at order {alpha}, needed a "
+            "number of the arithmetic that was given; write the curve with ctx's functions"
+        ) from None
+    if undefined:
+        raise OrderError(f"Curve: undefined at order {alpha}; ask for another order")
+    if negative:
+        raise DomainError(f"Curve: found the value {value} at order {alpha}, needed >= 0")
+    return value
