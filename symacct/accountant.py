@@ -36,7 +36,14 @@ from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import AssumptionError, DomainError, SoundnessError, echo
+from symacct.errors import (
+    AssumptionError,
+    DomainError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    echo,
+)
 from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of
 from symacct.exact import INFINITY, Numeric, Order, OrderArray, exact, order
 from symacct.expr import Node, as_node
@@ -363,7 +370,12 @@ class Accountant:
         with precision(first_bits(digits)):
             known = self._profile(question.m)
             ask = known.epsilon if question.asks_epsilon else known.delta
-            return ask(question.value, digits)
+            if not known.is_glued:
+                return ask(question.value, digits)
+        improved = replace(question, conversion=proved_conversion("improved"))
+        return _smaller(
+            lambda: ask(question.value, digits), lambda: self._answer(improved, None, digits)
+        )
 
     def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""
@@ -373,6 +385,18 @@ class Accountant:
         except KeyError:
             found = table["profile"] = profile(m)
         return found
+
+
+def _smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
+    """The least of the upper bounds that have digits; the last one's error if none has."""
+    found: list[Guarantee] = []
+    for ask in asked:
+        try:
+            found.append(ask())
+        except (PrecisionError, LimitError):
+            if ask is asked[-1] and not found:
+                raise
+    return min(found, key=lambda guarantee: guarantee.asked.upper)
 
 
 def certified_number(

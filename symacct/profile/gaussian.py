@@ -10,6 +10,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
+from symacct.profile.glued import GluedGaussian
 from symacct.profile.part import Floats, Line
 from symacct.profile.sampled_frame import above
 from symacct.profile.sampled_gaussian import SampledGaussian
@@ -26,6 +27,10 @@ class GaussianLoss:
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""
         return SampledGaussian(1 / self.ratio, gamma)
+
+    def glued(self, gamma: Exact) -> GluedGaussian:
+        """What dominates a sample of fixed size both ways, a record replaced."""
+        return GluedGaussian(1 / self.ratio, gamma)
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)

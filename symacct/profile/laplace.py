@@ -210,7 +210,7 @@ class Sample:
 
     def _points(self, count: int) -> list[tuple[arb, arb]]:
         half = self.shift / 2
-        return [(half * (1 + u), half * w) for u, w in _legendre(count, ctx.prec)]
+        return [(half * (1 + u), half * w) for u, w in legendre(count, ctx.prec)]
 
     def _bound(self, ellipse: float, far: float) -> tuple[arb, arb]:
         """Upper bounds in the ellipse: of |log R|, and of |½e^{−x}R^{a+it}| for 0 <= t <= far.
@@ -252,7 +252,7 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
 
 
 @lru_cache(32)
-def _legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
+def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
     """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u."""
     with ctx.workprec(bits):
         half = [arb.legendre_p_root(count, k, weight=True) for k in range((count + 1) // 2)]
