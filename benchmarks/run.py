@@ -33,6 +33,10 @@ from rich.progress import Progress
 from rich.table import Table
 
 import symacct as sa
+from symacct.amplification.triples import gaussian as triangles
+from symacct.arithmetic.ball import precision
+from symacct.integrals.plane import triple_excess
+from symacct.integrals.triangles import Triangles
 from symacct.sums.differences import differences_at
 
 HERE = Path(__file__).parent
@@ -420,6 +424,96 @@ def profile_rows(peers: dict[str, Any]) -> Iterator[Row]:
         yield Row(f"{what}, a second δ", "processor time", 1e3 * warm, "ms", 0.2, False)
 
 
+def profile_cost_rows() -> Iterator[Row]:
+    """What an exact ε costs by digits, runs, kinds of parts."""
+
+    def cost(m: sa.Node, delta: str, digits: int = 30) -> float:
+        return seconds(lambda: sa.Accountant(digits).epsilon(m, delta, "exact"))
+
+    sampled, parts = sa.PoissonSubsample, range(1000, 2000)
+    step = sampled(sa.Gaussian(5), GAMMA)
+    distinct = sa.Compose(*(sampled(sa.Gaussian(Fraction(i, 200)), GAMMA) for i in parts))
+    for what, goal, m, delta, digits in (
+        ("600,000 × Poisson(Gaussian(5)), 100 digits", 100, 600_000 * step, "1e-8", 100),
+        (
+            "14,062 × Poisson(Gaussian(1.1)), 100 digits",
+            100,
+            14_062 * sampled(sa.Gaussian("1.1"), "256/60000"),
+            "1e-5",
+            100,
+        ),
+        (
+            "1,000 × Poisson(Gaussian(1.1), 1/100), 100 digits",
+            100,
+            1000 * sampled(sa.Gaussian("1.1"), "1/100"),
+            "1e-5",
+            100,
+        ),
+        ("10 × Poisson(Gaussian(1), 1/10)", 200, 10 * sampled(sa.Gaussian(1), "1/10"), "1e-5", 30),
+        ("2 × Poisson(Laplace(2), 1/10)", 1000, 2 * sampled(sa.Laplace(2), "1/10"), "1e-5", 30),
+        ("1,000 distinct Poisson(Gaussian)", 3000, distinct, "1e-8", 30),
+    ):
+        spent = 1e3 * cost(m, delta, digits)
+        yield Row(f"exact ε of {what}, cold", "processor time", spent, "ms", goal, False)
+    many = cost(10**8 * step, "1e-8") / cost(600_000 * step, "1e-8")
+    yield Row("exact ε of 10⁸ runs", "of 600,000", many, "× its time", 1.5, False)
+
+
+def cold_triangle(node: sa.Node, ask: Callable[[sa.Accountant], Any]) -> Any:
+    """An answer with nothing remembered of which triangle is the worst."""
+    triangles._worst_ends.cache_clear()
+    triangles._raised_end.cache_clear()
+    return ask(sa.Accountant(30))
+
+
+def triple_rows(peers: dict[str, Any]) -> Iterator[Row]:
+    """The exact curves of sampling: one triple, the proof that it is the worst, one ε."""
+    for sigma, rate, alpha in (
+        (5, GAMMA, Fraction(64)),
+        (5, GAMMA, Fraction(36)),
+        (1, GAMMA, Fraction(61, 10)),
+        (2, "1/10", Fraction(15, 2)),
+    ):
+        step = sa.SubsampleWithoutReplacement(sa.Gaussian(sigma), rate)
+        shape = Triangles(alpha, Fraction(rate), Fraction(1, sigma))
+        what = f"fixed size, Gaussian({sigma}), {rate}: ε({alpha}), 30 digits, cold"
+        with precision(120):
+            one = max(seconds(lambda t=t: triple_excess(t)) for t in shape.ends)
+        yield Row(f"{what}, one triple", "processor time", 1e3 * one, "ms", 50, False)
+        proved = seconds(
+            lambda m=step, a=alpha: cold_triangle(
+                m, lambda accountant: accountant.rdp(m, a, by="TRIPLE-GAUSSIAN")
+            )
+        )
+        yield Row(f"{what}, the worst, proved", "processor time", 1e3 * proved, "ms", 500, False)
+    run = 600_000 * sa.SubsampleWithoutReplacement(sa.Gaussian(5), GAMMA)
+
+    def epsilon(accountant: sa.Accountant) -> Any:
+        return accountant.epsilon(run, "1e-8", by="TRIPLE-GAUSSIAN")
+
+    what = "exact ε of 600,000 × fixed-size Gaussian(5), all real orders, 30 digits, cold"
+    true = float(cold_triangle(run, epsilon).epsilon)
+    ours = seconds(lambda: cold_triangle(run, epsilon), least=1)
+    yield Row(what, "processor time", 1e3 * ours, "ms", 2000, False, f"ε = {true:.9f}")
+    for name in ("fsrdp", "autodp"):
+        if "ms" in peers[name]:
+            off = f"its ε is {peers[name]['epsilon'] / true - 1:+.2%} off"
+            yield Row(what, name, peers[name]["ms"] / 1e3 / ours, "× faster", 1, True, off)
+    pure = sa.PureDP(1)
+    schemes = sa.SubsampleWithoutReplacement(pure, GAMMA), sa.PoissonSubsample(pure, GAMMA)
+    for alpha in (8, Fraction(15, 2), 64):
+        exact, poisson = (seconds(lambda m=m, a=alpha: cold_rdp(m, a, 30)) for m in schemes)
+        yield Row(
+            f"TRIPLE-PURE: ε({alpha}) of PureDP(1), 30 digits, cold",
+            "Poisson sampling of PureDP(1)",
+            exact / poisson,
+            "× its time",
+            1,
+            False,
+            f"{1e3 * exact:.3g} ms",
+        )
+
+
 def peers_answer() -> dict[str, Any]:
     """The peers' figures from their own environment, made on first use."""
     home = OUT / "peers"
@@ -495,7 +589,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     rows: list[Row] = []
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("the peers' own queries", total=11)
+        task = progress.add_task("the peers' own queries", total=13)
         peers = peers_answer()
         for name, group in (
             ("queries", query_rows(peers)),
@@ -506,6 +600,8 @@ def main() -> int:
             ("composition", composition_rows()),
             ("sweep", sweep_rows()),
             ("exact profile", profile_rows(peers)),
+            ("its cost", profile_cost_rows()),
+            ("exact sampling", triple_rows(peers)),
         ):
             progress.update(task, description=name, advance=1)
             rows.extend(group)

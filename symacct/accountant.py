@@ -36,9 +36,16 @@ from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, StoredTable
 from symacct.domains import nonnegative
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import DomainError, SoundnessError, echo
+from symacct.errors import (
+    AssumptionError,
+    DomainError,
+    LimitError,
+    PrecisionError,
+    SoundnessError,
+    echo,
+)
 from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of
-from symacct.exact import Numeric, Order, OrderArray, order
+from symacct.exact import INFINITY, Numeric, Order, OrderArray, exact, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.node_curve import NodeCurve
@@ -180,11 +187,24 @@ class Accountant:
     def cgf(
         self, m: Node, lam: Numeric, by: str | None = None, digits: int | None = None
     ) -> Enclosure:
-        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0."""
+        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
+        if exact(lam, "lam") == -1:
+            return self._at_minus_one(m, digits)
         factor = nonnegative(lam, "lam")
         if not isinstance(factor, Fraction):
             raise DomainError(f"lam: found {echo(lam)}, needed a rational number")
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
+
+    def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
+        """K(−1) = log Q(P > 0) = 0: a finite ε(1) says that P and Q have one support."""
+        found = self._enclose(m, 1, goal_of(m, None), None, digits)
+        if found.upper == INFINITY:
+            raise AssumptionError(
+                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite one: of a loss that may "
+                "be infinite K(-1) is not known to be 0"
+            )
+        zero = self._enclose(m, 1, goal_of(m, None), None, digits, 0)
+        return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
 
     def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
         """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
@@ -352,7 +372,12 @@ class Accountant:
         with precision(first_bits(digits)):
             known = self._profile(question.m)
             ask = known.epsilon if question.asks_epsilon else known.delta
-            return ask(question.value, digits)
+            if not known.is_glued:
+                return ask(question.value, digits)
+        improved = replace(question, conversion=proved_conversion("improved"))
+        return _smaller(
+            lambda: ask(question.value, digits), lambda: self._answer(improved, None, digits)
+        )
 
     def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""
@@ -362,6 +387,18 @@ class Accountant:
         except KeyError:
             found = table["profile"] = profile(m)
         return found
+
+
+def _smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
+    """The least of the upper bounds that have digits; the last one's error if none has."""
+    found: list[Guarantee] = []
+    for ask in asked:
+        try:
+            found.append(ask())
+        except (PrecisionError, LimitError):
+            if ask is asked[-1] and not found:
+                raise
+    return min(found, key=lambda guarantee: guarantee.asked.upper)
 
 
 def certified_number(

@@ -84,6 +84,12 @@ def order(value: Numeric) -> Order:
     return alpha
 
 
+def directed_order(value: Numeric) -> Order:
+    """An order α ∈ [0, ∞] of a divergence of two laws, of which one direction is asked."""
+    alpha = exact(value, "order alpha") if not is_infinite(value) else INFINITY
+    return alpha if isinstance(alpha, Fraction) and 0 <= alpha < 1 else order(value)
+
+
 def is_infinite(value: object) -> bool:
     """Is this +∞, in any of the forms a user writes it?"""
     if isinstance(value, int | Fraction):

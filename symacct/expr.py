@@ -220,7 +220,7 @@ class Node(Interned):
     def cgf(
         self, lam: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
     ) -> Enclosure:
-        """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0."""
+        """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, and K(−1) = 0 where ε(1) is finite."""
         from symacct.accountant import default_accountant
 
         return default_accountant(engine).cgf(self, lam, by=by, digits=digits)

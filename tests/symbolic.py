@@ -180,7 +180,8 @@ def _walked(e, table, definitions):
     if isinstance(e, sympy.Integral):
         ((variable, *ends),) = e.limits
         low, high = (_walked(end, table, definitions) for end in ends)
-        return _quad(lambda z: _walked(e.function, {**table, variable: z}, definitions), low, high)
+        integrand, known = _settled(e.function, variable, table, definitions)
+        return _quad(lambda z: _walked(integrand, {**known, variable: z}, definitions), low, high)
     if isinstance(e, AppliedUndef):
         return _defined(e, table, definitions)
     if isinstance(e, sympy.Piecewise):
@@ -189,6 +190,22 @@ def _walked(e, table, definitions):
                 return _walked(branch, table, definitions)
     head = next(HEADS[kind] for kind in type(e).__mro__ if kind in HEADS)
     return head(*(_walked(argument, table, definitions) for argument in e.args))
+
+
+def _settled(e, variable, table, definitions):
+    """e with a symbol for each part that has one value at every place, and the table with it."""
+    known = dict(table)
+
+    def settled(part):
+        if not part.args or part.has(sympy.Sum, sympy.Integral, sympy.Piecewise):
+            return part
+        if part.has(variable):
+            return part.func(*map(settled, part.args))
+        symbol = sympy.Dummy()
+        known[symbol] = _walked(part, table, definitions)
+        return symbol
+
+    return settled(e), known
 
 
 def _holds(condition, table, definitions):

@@ -87,7 +87,7 @@ PARAMETERS = {
         [-1]),
     "order": (lambda x: Accountant().rdp(M, x), "order alpha", "1 <= alpha <= ∞",
               [0, -5, "0.999999", Fraction(1, 2)]),
-    "lam": (lambda x: Accountant().cgf(M, x), "lam", ">= 0", [-1, "-1/2"]),
+    "lam": (lambda x: Accountant().cgf(M, x), "lam", ">= 0", [-2, "-1/2"]),
     "delta": (lambda x: M.epsilon(x), "delta", "0 <= delta < 1", [1, 2, "1.0001"]),
     "negative delta": (lambda x: M.epsilon(x), "delta", ">= 0", [-1, "-1e-9"]),
     "asked epsilon": (lambda x: M.delta(x), "epsilon", ">= 0", [-1, "-1e-9"]),

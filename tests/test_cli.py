@@ -1,6 +1,7 @@
 """The command line: each verb answers, in text or JSON; an input error is one line and status 2."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -222,3 +223,27 @@ def test_it_runs_as_a_module_and_digits_survive_a_pipe():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert NODE.rdp(8, digits=150).rounded_up() in result.stdout
+
+
+def test_the_true_number_stands_beside_the_answer():
+    sampled = "40*PoissonSubsample(Gaussian(3), 1/10)"
+    for question in (("epsilon", sampled, "--delta", "1e-5"), ("delta", sampled, "--epsilon", "1")):
+        text = run(*question).output
+        assert re.search(r"exact +│ [\d.e-]+; the answer is [\d.]+ times that", text)
+        assert "at least" not in text
+        alone = run(*question, "--conversion", "exact").output
+        assert "times that" not in alone
+
+
+def test_where_it_is_not_known_there_is_a_bracket():
+    """Of a curve alone nothing is known from below, of a part that has laws something is."""
+    text = run("epsilon", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5").output
+    assert re.search(r"at least +│ 4\.37717", text)
+    assert "│ exact" not in text
+    assert "times that" not in run("epsilon", "ZCDP(1/10)", "--delta", "1e-5").output
+    rows = json.loads(
+        run("compare", "Gaussian(1) + ZCDP(1/10)", "--delta", "1e-5", "--json").output
+    )
+    assert rows[-1]["conversion"] == "lower bound"
+    values = [float(row["epsilon"]["value"]) for row in rows if "value" in row["epsilon"]]
+    assert values == sorted(values, reverse=True)

@@ -258,6 +258,16 @@ def test_the_interpreter_and_the_python_code_agree_bit_for_bit(name, tmp_path):
     assert [machine.epsilon(x, {}).hex() for x in orders] == [x.hex() for x in values]
 
 
+@pytest.mark.parametrize("alpha", [1, Fraction(3, 2), 3])
+def test_an_integral_whose_length_the_digits_decide_keeps_it(alpha):
+    """mpmath integrates with more digits than it was asked for; a longer grid was 6 % off."""
+    node = PoissonSubsample(Gaussian(2), "1/10", "replace_one")
+    program = trace(node, None, {}, DigitsArithmetic, 4)
+    with digits.alone(), digits.mp.workdps(25):
+        value = DigitsMachine(program).epsilon(alpha, {})
+        assert abs(value / StatingAccountant(25).rdp(node, alpha).lower - 1) < 1e-20
+
+
 @pytest.mark.parametrize("name", ["sampled response", "subset Laplace", "sampled pair"])
 def test_the_interpreter_and_the_mpmath_code_agree_digit_for_digit(name, tmp_path):
     node, orders = SAMPLES[name], [1, 2, 5, Fraction(3, 2), Fraction(7, 2)]

@@ -13,7 +13,7 @@ from symacct.arithmetic.ball import precision
 from symacct.cli import main
 from symacct.conversion import of_one_order
 from symacct.explore.attacks.claims import CLAIMS
-from symacct.explore.attacks.climb import samples
+from symacct.explore.attacks.climb import Ruler, samples
 from symacct.explore.attacks.finite import Candidates
 from symacct.explore.attacks.noise import NOISES
 from symacct.explore.attacks.search import tasks
@@ -464,3 +464,11 @@ def test_the_command_prints_the_attack():
     unknown = CliRunner().invoke(main, ["falsify", "NO-SUCH"])
     assert unknown.exit_code == 2
     assert "needed one of" in unknown.output
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)
+def test_every_ruler_measures_in_floats_at_orders_that_are_fractions(theorem):
+    for task in tasks(theorem, None):
+        ruler = Ruler(task) if isinstance(task.alpha, Fraction) else None
+        if ruler is not None and ruler.vectorised:
+            assert ruler(samples(task.scheme, 3)).dtype == float, (task.scheme.name, task.alpha)

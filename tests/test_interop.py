@@ -167,13 +167,31 @@ def test_what_is_not_on_the_whitelist_is_refused(event):
         from_dp_event(e.ComposedDpEvent([e.GaussianDpEvent(1.0), event]))
 
 
+def test_sampling_is_read_under_the_other_relation_too():
+    """What is sampled has the sensitivity by which two samples differ: C if Poisson, else 2C."""
+    noise = e.ComposedDpEvent([e.GaussianDpEvent(2.0), e.LaplaceDpEvent(3.0)])
+    poisson = e.SelfComposedDpEvent(e.PoissonSampledDpEvent(0.25, noise), 3)
+    fixed = e.SelfComposedDpEvent(e.SampledWithoutReplacementDpEvent(8, 2, noise), 3)
+    plain, double = (Gaussian(2, s) + Laplace(3, s) for s in (1, 2))
+    for relation, one, other in (
+        ("add_remove", PoissonSubsample(plain, "1/4"),
+         SubsampleWithoutReplacement(double, "1/4", "add_remove")),
+        ("replace_one", PoissonSubsample(plain, "1/4", "replace_one"),
+         SubsampleWithoutReplacement(double, "1/4")),
+    ):  # fmt: skip
+        assert from_dp_event(poisson, relation) is 3 * one
+        assert from_dp_event(fixed, relation) is 3 * other
+        mixed = e.ComposedDpEvent([poisson, fixed, e.GaussianDpEvent(2.0)])
+        bare = Gaussian(2, 2 if relation == "replace_one" else 1)
+        assert from_dp_event(mixed, relation) is 3 * one + 3 * other + bare
+
+
 @pytest.mark.parametrize(
     ("event", "relation", "error"),
     [
-        (e.PoissonSampledDpEvent(0.1, e.GaussianDpEvent(1.0)), "replace_one", AdjacencyError),
         (
-            e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(1.0)),
-            "add_remove",
+            e.PoissonSampledDpEvent(0.1, e.RandomizedResponseDpEvent(0.5, 2)),
+            "replace_one",
             AdjacencyError,
         ),
         (

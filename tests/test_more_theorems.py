@@ -314,12 +314,13 @@ def test_every_numbered_result_is_in_the_table():
     places = {row.source for row in catalogue.rows()}
     expected = {
         "ZW19": "Theorem 5,Theorem 6,Theorem 8,Theorem 11,Theorem 20,Theorem 17,Theorem 18,Lemma 4,"
-        "Lemma 9,Lemma 13,Lemma 14,Lemma 15,Lemma 16,Proposition 10",
+        "Lemma 9,Lemma 13,Lemma 14,Lemma 15,Lemma 16,Proposition 10,Remark 7,Remark 19,footnote 2",
         "WBK19": "Theorem 9,Corollary 10,Proposition 11,Lemma 3,Lemma 5,Lemma 6,Lemmas 17 and 22,"
         "Lemma 18,Lemma 19,Lemma 30,Proposition 16,Theorem 12,Theorem 13,Theorem 27,Example 28,"
-        "Example 29,Proposition 35,Proposition 38,Remark 8,Remark 39,Appendix G,Appendix I,"
-        "Lemma 31,Lemma 31",
-        "MTZ19": "Theorem 4,Theorem 5,Theorem 11,Corollary 7",
+        "Example 29,Proposition 34,Proposition 35,Proposition 38,Remark 8,Remark 39,Appendix G,"
+        "Appendix I,Lemma 31,Lemma 31",
+        "MTZ19": "Theorem 4,Theorem 5,Theorem 11,Corollary 7,Lemma 8,Lemma 9,Lemma 10,"
+        "Definition 12",
         "BLOG": ",".join(f"Claim {n}" for n in range(20, 29)) + ",Conjecture 1",
     }
     for key, wanted in expected.items():

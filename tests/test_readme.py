@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
@@ -61,3 +62,22 @@ def test_the_commands_of_the_readme_print_what_it_says(arguments, epsilon):
 def test_every_file_that_the_readme_links_exists():
     for target in re.findall(r"\]\(([^)#:]+)\)", README.read_text()):
         assert (README.parent / target).exists(), target
+
+
+TRANSCRIPTS = re.findall(
+    r"\$ symacct (.*)\n((?:│.*\n)+)", (README.parent / "docs" / "explore.md").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize(("arguments", "printed"), TRANSCRIPTS)
+def test_the_transcripts_print_these_lines(arguments, printed):
+    words = re.findall(r'"[^"]*"|\S+', arguments)
+    answer = subprocess.run(
+        [sys.executable, "-m", "symacct.cli", *(word.strip('"') for word in words)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    shown = [line.rstrip() for line in answer.stdout.splitlines()]
+    assert all(any(row.startswith(line) for row in shown) for line in printed.splitlines())

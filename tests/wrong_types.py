@@ -282,7 +282,7 @@ def baseline_calls():
     """The papers' older routes."""
     good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
-            "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact",
+            "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
             "profile": baselines.gaussian_profile(5)}  # fmt: skip
     calls = {}
     for name in baselines.__all__:

@@ -1,5 +1,6 @@
 """What RDP is compared with: compositions of (ε, δ), the exact Gaussian, routes to DP-SGD."""
 
+from symacct.baselines.birrell24 import fixed_size_taylor, poisson_taylor
 from symacct.baselines.composition import (
     advanced,
     best_over_rounds,
@@ -28,6 +29,7 @@ __all__ = [
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
+    "fixed_size_taylor",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_profile",
@@ -36,6 +38,7 @@ __all__ = [
     "moment_constant",
     "naive",
     "optimal",
+    "poisson_taylor",
     "reverse_moment_bound",
     "route_one",
     "route_three",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.table import Table
 
 import symacct
 from symacct.accountant import ENGINES, Accountant
+from symacct.claims import Kind
 from symacct.cli.frame import (
     by_option,
     console,
@@ -70,10 +72,10 @@ def rdp(
 @click.option("--delta", required=True, help="δ in [0, 1).")
 @how_options
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
-    """The smallest ε of EXPR at this δ."""
+    """The smallest ε of EXPR at this δ, beside the true one."""
     m = symacct.parse(expr)
     guarantee = m.epsilon(delta, digits, **how)
-    truth = None if as_json or how["conversion"] == "exact" else exactly(m, delta)
+    truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
 
 
@@ -81,16 +83,38 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 @click.option("--epsilon", required=True, help="ε >= 0.")
 @how_options
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
-    """The smallest δ of EXPR at this ε."""
-    guarantee = symacct.parse(expr).delta(epsilon, digits, **how)
-    print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json)
+    """The smallest δ of EXPR at this ε, beside the true one."""
+    m = symacct.parse(expr)
+    guarantee = m.delta(epsilon, digits, **how)
+    truth = [] if as_json else beside_the_truth(m, guarantee, m.delta, m.lower_delta)
+    print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json, truth)
 
 
-def exactly(m: Node, delta: str) -> Enclosure | None:
-    """The true ε, where the laws of m are known."""
+def beside_the_truth(
+    m: Node, g: Guarantee, ask: Callable[..., Guarantee], ask_least: Callable[..., Enclosure]
+) -> list[tuple[str, str]]:
+    """The true number where the laws of m are known, else what it is at most and at least."""
+    rows: list[tuple[str, str]] = []
+    if g.kind is Kind.EXACT:
+        return rows
     with contextlib.suppress(SymacctError):
-        return m.epsilon(delta, _PROFILE_DIGITS, "exact").epsilon
-    return None
+        known = ask(g.given, _PROFILE_DIGITS, "exact")
+        if known.kind is Kind.EXACT:
+            return [("exact", _beside(g.asked, known.asked))]
+        if g.conversion != "exact" and known.asked.upper < g.asked.lower:
+            rows.append(("at most", _beside(g.asked, known.asked)))
+    with contextlib.suppress(SymacctError):
+        least = ask_least(g.given, _PROFILE_DIGITS)
+        if least.lower > 0:
+            rows.append(("at least", _beside(g.asked, least)))
+    return rows
+
+
+def _beside(asked: Enclosure, truth: Enclosure) -> str:
+    """A number and how many times that was answered."""
+    times = ratio(asked, truth)
+    loose = "" if times is None else f"; the answer is {times:.4g} times that"
+    return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 
 
 def print_guarantee(
@@ -98,18 +122,13 @@ def print_guarantee(
     letters: tuple[str, str],
     stated: Fraction,
     as_json: bool,
-    truth: Enclosure | None = None,
+    truth: list[tuple[str, str]],
 ) -> None:
-    exact = []
-    if truth is not None:
-        times = ratio(g.asked, truth)
-        loose = "" if times is None else f"; {letters[0]} is {times:.4g} times that"
-        exact = [("exact", f"{truth.rounded(_PROFILE_DIGITS)}{loose}")]
     print_facts(
         as_json,
         g.as_dict(),
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
-        *exact,
+        *truth,
         ("given", f"{letters[1]} = {given(stated)}"),
         ("order α", order_text(g.alpha, 12)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),

@@ -30,14 +30,14 @@ from symacct.theory import PROVED
 
 @expression_command("compare")
 @click.option("--alpha", multiple=True, help="Order in [1, inf]; repeatable.")
-@click.option("--delta", help="Compare ε at this δ instead, the exact one last.")
+@click.option("--delta", help="Compare ε at this δ instead, the true one last.")
 def compare_command(
     expr: str, alpha: tuple[str, ...], delta: str | None, digits: int, as_json: bool
 ) -> None:
     """Every theorem that speaks of EXPR, beside the best known.
 
     Lower bounds come first; each is followed by its ratio to the best known value. With --delta
-    every ε by a conversion or a theorem, from the largest to the true one.
+    every ε by a conversion or a theorem, from the largest to the true one or what it is at least.
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
@@ -66,11 +66,11 @@ def print_epsilons(rows: list[Answer], as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
-    truth = next((row.epsilon for row in rows if row.conversion == "exact"), "")
-    table = Table("conversion", "theorem", "ε, rounded up", "bound", "× exact")
+    known = rows[-1].epsilon if isinstance(rows[-1].epsilon, Enclosure) else None
+    last = "exact" if rows[-1].conversion == "exact" else "least"
+    table = Table("conversion", "theorem", "ε, rounded safely", "bound", f"× {last}")
     for row in rows:
         if isinstance(row.epsilon, Enclosure):
-            known = truth if isinstance(truth, Enclosure) else None
             said = (row.epsilon.rounded(), kind_label(row.epsilon.claim))
             times = _times(ratio(row.epsilon, known))
             table.add_row(row.conversion, row.theorem or "all", *said, times)

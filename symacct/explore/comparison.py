@@ -115,7 +115,9 @@ class Answer:
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> list[Answer]:
-    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth.
+    """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth,
+
+    or where only bounds of that are known to the best lower one.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> rows = compare_epsilon(100 * PoissonSubsample(Gaussian(5), "1/1000"), "1e-8", 5)
@@ -129,7 +131,19 @@ def compare_epsilon(
     pinned = [
         Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
     ]
-    return sorted([*known, *pinned], key=_largest_first)
+    return [*sorted([*known, *pinned], key=_largest_first), *_least(ask, m, delta, known)]
+
+
+def _least(accountant: Accountant, m: Node, delta: Any, known: list[Answer]) -> list[Answer]:
+    """What ε is at least, where no conversion knows it."""
+    kinds = [row.epsilon.claim.kind for row in known if isinstance(row.epsilon, Enclosure)]
+    if Kind.EXACT in kinds:
+        return []
+    with contextlib.suppress(SymacctError):
+        found = accountant.lower_epsilon(m, delta)
+        if found.lower > 0:
+            return [Answer("lower bound", None, found)]
+    return []
 
 
 def _epsilon(

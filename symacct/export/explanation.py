@@ -43,7 +43,7 @@ class Explanation:
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
         if self.rewritten:
-            yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 19')})"
+            yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
             yield "says", self.statement

@@ -2,7 +2,9 @@
 
 Nothing is imported by a name found in data (from_named_tuple does that; it is not used). An event's
 noise multiplier is its noise over the bound C on the norm of one record's contribution. Removing a
-record moves a sum by C, replacing one by up to 2C: under replace-one the sensitivity is 2.
+record moves a sum by C, replacing one by up to 2C: under replace-one the sensitivity is 2. What is
+sampled is read for the relation that the samples can differ in: add/remove for Poisson samples of
+either relation, replace-one for samples of a fixed size.
 """
 
 from __future__ import annotations
@@ -53,9 +55,10 @@ def relation_named(value: object) -> str:
 def from_dp_event(event: object, relation: object = "add_remove") -> Node:
     """The node that a dp_accounting DpEvent describes; floats keep their exact binary value.
 
-    `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation.
-    Raises DomainError for an event that is not on the whitelist, and AdjacencyError for sampling
-    that goes with another relation.
+    `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation: a sum
+    of records clipped to norm C has sensitivity C under the first and 2C under the second. Raises
+    DomainError for an event that is not on the whitelist, and AdjacencyError for sampling of a
+    fixed size under "replace_special".
 
     >>> from types import SimpleNamespace
     >>> class GaussianDpEvent(SimpleNamespace): "a stand-in for dp_accounting's"
@@ -86,6 +89,10 @@ class _Reading:
             # The event is kept, so that its id stays its own.
             known = self._read[id(event)] = (event, reader(self, event, depth))
         return known[1]
+
+    def reading(self, relation: str) -> _Reading:
+        """One for the relation that samples can differ in."""
+        return self if self.relation == relation else _Reading(relation)
 
     @property
     def sensitivity(self) -> int:
@@ -144,23 +151,24 @@ class _Reading:
 
     def poisson(self, event: object, depth: int) -> Node:
         """A record that adds zero is as good as one not in the sample."""
-        if self.relation == "replace_one":
-            raise AdjacencyError(
-                "PoissonSampledDpEvent: found replace_one, needed add_remove or replace_special"
-            )
-        inner = self.node(_field(event, "event"), depth + 1)
-        return PoissonSubsample(inner, _field(event, "sampling_probability"))
+        gamma, inner = _field(event, "sampling_probability"), _field(event, "event")
+        if self.relation == "replace_one":  # the samples differ in either record, or in both
+            sampled = self.reading("add_remove").node(inner, depth + 1)
+            return PoissonSubsample(sampled, gamma, "replace_one")
+        return PoissonSubsample(self.node(inner, depth + 1), gamma)
 
     def without_replacement(self, event: object, depth: int) -> Node:
-        if self.relation != "replace_one":
+        """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
+        if self.relation == "replace_special":
             raise AdjacencyError(
-                f"SampledWithoutReplacementDpEvent: found {self.relation}, needed replace_one"
+                "SampledWithoutReplacementDpEvent: found replace_special, needed replace_one or "
+                "add_remove"
             )
         name = "SampledWithoutReplacementDpEvent"
         size = whole(_field(event, "source_dataset_size"), f"{name}, source_dataset_size", least=1)
         sample = whole(_field(event, "sample_size"), f"{name}, sample_size")
-        inner = self.node(_field(event, "event"), depth + 1)
-        return SubsampleWithoutReplacement(inner, Fraction(sample, size))
+        inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
+        return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.relation)
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {

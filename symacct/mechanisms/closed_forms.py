@@ -13,7 +13,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.signs import log_sign
 from symacct.arithmetic.special import digamma, log_gamma
 from symacct.exact import INFINITY, Order
-from symacct.mechanisms.direction import Direction
+from symacct.mechanisms.direction import Direction, FamilyDirection
 
 
 def converges(value: Any) -> bool:
@@ -30,7 +30,7 @@ def blend(alpha: Order, first: Any, second: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class RateDirection(Direction):
+class RateDirection(FamilyDirection):
     """Exponential laws whose rates have the ratio ρ = base^power, Q's to P's:
 
     D_α = −log ρ − log(α + (1−α)ρ)/(α−1), ∞ where ρ >= α/(α−1).
@@ -54,7 +54,7 @@ class RateDirection(Direction):
         return rdp
 
     def _converges(self, alpha: Order) -> bool:
-        if isinstance(alpha, sympy.Expr):
+        if isinstance(alpha, sympy.Expr) or alpha < 1:
             return True
         edge = Fraction(alpha) / (Fraction(alpha) - 1)
         return log_sign(self.power, self.base, Fraction(-1), edge) < 0
@@ -77,7 +77,7 @@ class RateDirection(Direction):
 
 
 @dataclass(frozen=True)
-class NaturalDirection(Direction):
+class NaturalDirection(FamilyDirection):
     """Laws of density ∝ e^{η·T} with the log-normalizer Z, η* = αη₁ + (1−α)η₂:
 
     D_α = Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where η* is not a parameter: not positive.
@@ -196,7 +196,7 @@ class LaplaceDirection(Direction):
 
 
 @dataclass(frozen=True)
-class PoissonDirection(Direction):
+class PoissonDirection(FamilyDirection):
     """Poisson laws: D_α = ( λ₁^α λ₂^{1−α} − αλ₁ − (1−α)λ₂ )/(α−1), always finite."""
 
     first: Fraction
@@ -230,7 +230,7 @@ class PoissonDirection(Direction):
 
 
 @dataclass(frozen=True)
-class GeometricDirection(Direction):
+class GeometricDirection(FamilyDirection):
     """Geometric laws, x = 1−p: D_α = log(p₁/p₂) + ( log p₁ − log(1 − x₁^α x₂^{1−α}) )/(α−1),
 
     ∞ where x₁^α x₂^{1−α} >= 1.

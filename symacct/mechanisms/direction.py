@@ -9,6 +9,7 @@ from functools import singledispatch
 from typing import Any, cast
 
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
+from symacct.errors import OrderError, echo
 from symacct.exact import INFINITY, Exact, Order
 
 
@@ -27,15 +28,31 @@ class Direction:
         """The essential supremum of log(P/Q)."""
         raise NotImplementedError
 
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """D_α(P‖Q) for 0 <= α < 1, −log Q(P > 0) at 0: finite where the laws overlap."""
+        raise OrderError(
+            f"order alpha: found {echo(alpha)}, needed alpha >= 1; orders below are known of "
+            "finitely many outcomes and of normal and other exponential families"
+        )
+
     def moment(self, l: int) -> Fraction | None:
         """E_Q[(P/Q)^l] for whole l >= 2, where it is known to be a rational number."""
         return None
 
     def at(self, ctx: Arithmetic, alpha: Order) -> Number:
-        """D_α(P‖Q) at any order α ∈ [1, ∞]."""
+        """D_α(P‖Q) at any order α ∈ [0, ∞]."""
+        if isinstance(alpha, Fraction) and alpha < 1:
+            return self.below_one(ctx, alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return self.at_one(ctx) if alpha == 1 else self.at_infinity(ctx)
         return self.curve(ctx)(alpha)
+
+
+class FamilyDirection(Direction):
+    """Two laws of an exponential family, of one support: the closed form holds below 1 as well."""
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        return self.curve(ctx)(alpha) if alpha else ctx.number(0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,20 @@ class FiniteDirection(Direction):
             return expected(ctx, self)(lambda x: ctx.entropy_gap(ctx.number(1), x))
         logs = self._logs(ctx)
         return sum((ctx.number(p) * log for p, log in logs if p != 0), ctx.number(0))
+
+    def below_one(self, ctx: Arithmetic, alpha: Order) -> Number:
+        """log( Σ p^α q^{1−α} )/(α−1) over the outcomes of both"""
+        both = [(p, q) for p, q in self.masses if p != 0 and q != 0]
+        if not both:
+            return ctx.number(INFINITY)
+        # Σ p^α q^{1−α} − 1: what Q lacks of 1, and Σ q((p/q)^α − 1).
+        lacking = sum((q for _, q in both), Fraction(0)) - 1
+        order = ctx.number(alpha)
+        rise = sum(
+            (ctx.number(q) * ctx.expm1(order * log_ratio(ctx, p, q)) for p, q in both),
+            ctx.number(lacking),
+        )
+        return ctx.log1p(rise) / (order - 1)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         if not self._is_dominated():

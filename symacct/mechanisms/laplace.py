@@ -14,11 +14,14 @@ from symacct.sources import MIR17
 
 
 class Laplace(Mechanism):
-    """A query of sensitivity Δ plus Laplace noise of scale b; with s = Δ/b,
+    """A real-valued query of sensitivity Δ plus Laplace noise of scale b; with s = Δ/b,
 
     ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1).
 
-    `b` and `sensitivity` are positive, in the query's units; DomainError otherwise.
+    It is also the curve of a vector with noise on every coordinate and ℓ1 sensitivity Δ, under
+    Poisson sampling too (ZW19 Remark 19); of a vector in a fixed-size sample TRIPLE-LINE, the
+    default, is not true, by="TRIPLE-DOMINATED" is. `b` and `sensitivity` are positive, in the
+    query's units; DomainError otherwise.
 
     >>> print(Laplace(2).rdp("inf", digits=3))
     0.500

@@ -17,7 +17,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, exact
 from symacct.integrals.jets import X
 from symacct.integrals.sides import Kernel
-from symacct.mechanisms.direction import Direction
+from symacct.mechanisms.direction import Direction, FamilyDirection
 from symacct.mechanisms.law import LOG_X, Law, kernel_of
 
 
@@ -116,7 +116,7 @@ class MultivariateNormal(Law):
 
 
 @dataclass(frozen=True)
-class NormalDirection(Direction):
+class NormalDirection(FamilyDirection):
     """Normal laws of mean vectors μ and covariances Σ, Σ_α = αΣ₂ + (1−α)Σ₁, δ = μ₁ − μ₂:
 
     D_α = (α/2) δᵀΣ_α⁻¹δ − log( |Σ_α| / (|Σ₁|^{1−α}|Σ₂|^α) )/(2(α−1)), ∞ where Σ_α is not

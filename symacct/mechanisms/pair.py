@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
-from symacct.claims import Adjacency, Claim, Kind, Source
+from symacct.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.digits import to_digits
 from symacct.domains import rate
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import Numeric, Order, exact, order
+from symacct.exact import Numeric, Order, directed_order, exact
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
 from symacct.mechanisms.law import Law
@@ -136,16 +136,18 @@ class DistributionPair(Mechanism):
         return found
 
     def divergence(self, alpha: Order, digits: int = 30, reverse: bool = False) -> Enclosure:
-        """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [1, ∞].
+        """D_α(P‖Q) as an Enclosure, or D_α(Q‖P) if `reverse`, for one order α ∈ [0, ∞].
+
+        Below 1 for finitely many outcomes and within an exponential family (WBK19 Appendix I).
 
         >>> pair = DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
         0.28768 0.22314
         """
-        at, direction = order(alpha), self.direction(doors.flag(reverse, "reverse"))
+        at, direction = directed_order(alpha), self.direction(doors.flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
-        claim = Claim(self.kind, self.adjacency, sources=(self.source,))
+        claim = Claim(self.kind, self.adjacency, Orders(0), sources=(self.source,))
         asked = doors.digits(digits)
         ball, _, _ = to_digits(
             lambda: (direction.at(BALL, at), claim),

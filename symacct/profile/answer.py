@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,7 +16,7 @@ from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
-from symacct.profile.below import one_run_each, products_below
+from symacct.profile.below import one_run_each, products_below, triangles_below
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
 from symacct.sums.refine import ball, within_floats
@@ -37,14 +38,16 @@ def profile(node: Node) -> Profile:
     """The profile of a node; AssumptionError where its pairs are not known."""
     found = products(node)
     kind = combine((product.kind for product in found), "conversion='exact'")
-    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)))
+    is_glued = any(product.is_glued for product in found)
+    return Profile(found, Claim(kind, node.claim.adjacency, sources=(_EXACT.source,)), is_glued)
 
 
 @_steered
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """A lower bound of ε(δ) or δ(ε): the profile of what is left by post-processing.
 
-    Of all its runs, or where that takes too long the largest of one run of each part.
+    Of all its runs, or where that takes too long the largest of one run of each part; of samples
+    of fixed size also with three means equally far apart, where that is soon known.
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
 
@@ -56,16 +59,20 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
 
     found = products_below(node)
     try:
-        return ask(found)
+        least = [ask(found)]
     except (PrecisionError, LimitError):
-        return max((ask([one]) for one in one_run_each(found)), key=lambda x: x.lower)
+        least = [ask([one]) for one in one_run_each(found)]
+    if triangles := triangles_below(node):
+        with suppress(PrecisionError, LimitError):
+            least.append(ask(triangles))
+    return max(least, key=lambda x: x.lower)
 
 
 class Profile:
     """δ(ε) and ε(δ), the largest of some products."""
 
-    def __init__(self, found: list[Product], claim: Claim) -> None:
-        self.claim = claim
+    def __init__(self, found: list[Product], claim: Claim, is_glued: bool = False) -> None:
+        self.claim, self.is_glued = claim, is_glued
         self.directions = [
             Direction(product.runs, reverse)
             for product in found

@@ -132,7 +132,7 @@ class Atoms:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         weighed = self.weighed()
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [sum((q * (z * loss).exp() for q, loss in weighed), acb(0)) for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -203,16 +203,26 @@ def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
     function and j the least number of l₀ whose total loss is above y. Where y is on an atom either
     j is right, for D is continuous.
     """
-    (p0, q0), (p1, q1) = sorted(
-        part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
-    )
-    high, low = (p0 / q0).log(), (p1 / q1).log()
-    first = (y - count * low) / (high - low)
-    floor = _floor(first)
-    least = 1 + (math.floor(float(first.mid())) if floor is None else floor)
+    (p0, q0), (p1, q1) = losses(part, reverse)
+    least = crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
     if least > count:
         return arb(0)
     return _tail(p0, p1, count, least) - y.exp() * _tail(q0, q1, count, least)
+
+
+def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]]:
+    """(p, q) of a binary part's two losses, the larger loss first."""
+    first, second = sorted(
+        part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
+    )
+    return first, second
+
+
+def crossing(y: arb, count: int, high: arb, low: arb) -> int:
+    """The least number of the larger of two losses with which that of `count` runs is above y."""
+    first = (y - count * low) / (high - low)
+    floor = _floor(first)
+    return 1 + (math.floor(float(first.mid())) if floor is None else floor)
 
 
 def _floor(x: arb) -> int | None:

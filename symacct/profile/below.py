@@ -7,17 +7,22 @@ record may be replaced by one that contributes what all the others do, which is 
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from functools import singledispatch
 
-from symacct.claims import Kind
+from symacct.claims import REPLACE_ONE, Kind
 from symacct.errors import AssumptionError
 from symacct.expr import Node
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
-from symacct.operations.subsample import Sampling
+from symacct.operations.subsample import Sampling, SubsampleWithoutReplacement
+from symacct.profile.equilateral import Equilateral, below
+from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.pairs import Product, composed, products, sampled_once
+from symacct.profile.part import Part
 
+_MANY = 20  # runs, of which the moments of three means fall
 _NOTHING = Product((), Kind.EXACT)
 
 
@@ -33,6 +38,36 @@ def products_below(node: Node) -> list[Product]:
         return _below(node)
     except AssumptionError:  # several mechanisms run on one sample
         return [_NOTHING]
+
+
+def triangles_below(node: Node) -> list[Product]:
+    """The same with the two records and all others equally far apart, three means in a plane, in
+
+    every run of Gaussian noise on a sample of fixed size; [] where there are not several.
+    """
+    terms = list(node.terms.items()) if isinstance(node, Compose) else []
+    triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
+    if not any(triangles.values()):
+        return []
+    choices = [
+        [(product, count) for product in triangles.get(part) or products_below(part)]
+        for part, count in terms
+    ]
+    return [composed(choice) for choice in itertools.product(*choices)]
+
+
+def _triangle(node: Node) -> list[Product]:
+    if not isinstance(node, SubsampleWithoutReplacement) or node.adjacency != REPLACE_ONE:
+        return []
+    if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
+        return []
+    parts: list[Part] = [
+        Equilateral(below(part.ratio), node.gamma)
+        for product in products_below(node.mechanism)
+        for part, _ in product.runs
+        if isinstance(part, GaussianLoss) and len(product.runs) == 1
+    ]
+    return [Product(((part, 1),), Kind.EXACT) for part in parts]
 
 
 @singledispatch

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
-from flint import arb
+from flint import arb, ctx
 
 from symacct import sizes
-from symacct.profile.atoms import Atoms, binary_profile, counted
+from symacct.profile.atoms import Atoms, counted
+from symacct.profile.binomial import profile_for
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
+from symacct.profile.two_runs import two_runs
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
 
 Runs = Sequence[tuple[Part, int]]
+Finite = Sequence[tuple[Atoms, int]]
 
 
 def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
@@ -31,24 +34,33 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
     (part, count), *others = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
+    if isinstance(part, LaplaceLoss) and not others and count == 2:
+        return partial(two_runs, part, reverse)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
 
 
-def _finite(runs: Sequence[tuple[Atoms, int]], reverse: bool, y: arb) -> arb:
+def _finite(runs: Finite, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
     binary = max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
     if binary is None or math.prod(part.outcomes(k) for part, k in runs) <= _SUMMED:
-        outcomes = _outcomes(runs, reverse)
+        every = _outcomes(runs, reverse)
         grown, zero = y.exp(), arb(0)
-        return _lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in outcomes), zero)
-    rest = [run for run in runs if run is not binary]
-    profile = partial(binary_profile, *binary, reverse=reverse)
-    value = sum((p * profile(y - (p / q).log()) for p, q in _outcomes(rest, reverse)), arb(0))
+        return _lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
+    rest = tuple(run for run in runs if run is not binary)
+    outcomes = _weighed(rest, reverse, ctx.prec)
+    profile = profile_for(*binary, reverse, len(outcomes))
+    value = sum((p * profile(y - loss) for p, loss in outcomes), arb(0))
     return _lost(runs, reverse) + value
 
 
-def _outcomes(runs: Sequence[tuple[Atoms, int]], reverse: bool) -> list[tuple[arb, arb]]:
+@lru_cache(8)
+def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
+    """(p, log(p/q)) of every outcome of these, for every y at this precision."""
+    return [(p, (p / q).log()) for p, q in _outcomes(runs, reverse)]
+
+
+def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
     """(p, q) of every combination of counts that both laws have."""
     sizes.check(
         "outcomes",

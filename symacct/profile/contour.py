@@ -8,14 +8,18 @@ most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flint import acb, arb, ctx
+import numpy as np
+from flint import acb, acb_mat, arb, ctx
 
 from symacct.forking import cached_property
 from symacct.profile.part import Line, Part
-from symacct.profile.plan import Plan
+from symacct.profile.plan import Block, Plan
+from symacct.profile.power_sums import powers
+from symacct.profile.rough import Rough
+from symacct.profile.taper import Taper
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -38,16 +42,7 @@ class Contour:
         plan = self.plan
         with ctx.workprec(plan.bits):
             c, h = arb(plan.c), arb(plan.h)
-            turn = acb(0, -h * y).exp()
-            turns = powers(turn, plan.last + 1)
-            total = self.nodes[0].real / 2
-            if plan.taper:
-                with ctx.workprec(plan.bits + 3 * plan.taper.degree):
-                    weights = plan.taper.weights(y)
-                last = turns[plan.taper.first :]
-                turns[plan.taper.first :] = [x * w for x, w in zip(last, weights, strict=True)]
-            for node, factor in zip(self.nodes[1:], turns[1:], strict=True):
-                total += (node * factor).real
+            total = self._turned(acb(0, -h * y).exp(), y)
             value = total * h / arb.pi() * (-c * y).exp()
         with ctx.workprec(_BOUND_BITS):
             left_out = self._left_out(y)
@@ -56,6 +51,40 @@ class Contour:
         with ctx.workprec(plan.bits):
             return (value - below.upper()).union(value + above.upper())
 
+    def _turned(self, turn: acb, y: arb) -> arb:
+        """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
+        total, taper = _polynomial(self._untapered, turn), self.plan.taper
+        if taper is not None:
+            last = zip(self.nodes[taper.first :], self._tapering(taper, y), strict=True)
+            rows = _in_rows([node * weight for node, weight in last])
+            total += turn**taper.first * _polynomial(rows, turn)
+        return total.real
+
+    def _tapering(self, taper: Taper, y: arb) -> list[acb]:
+        with ctx.workprec(self.plan.bits + 3 * taper.degree):
+            return taper.weights(y)
+
+    @cached_property
+    def rough(self) -> Rough:
+        """The same sum in float64, tapered as at `at`."""
+        plan = self.plan
+        with ctx.workprec(_BOUND_BITS):
+            largest = abs(self.nodes[0])
+            terms = np.array([complex(node / largest) for node in self.nodes])
+            terms[0] /= 2
+            if plan.taper:
+                weights = self._tapering(plan.taper, arb(self.at))
+                terms[plan.taper.first :] *= [complex(weight) for weight in weights]
+            log_scale = float((largest * arb(plan.h) / arb.pi()).log())
+        shifts = plan.c + 1j * plan.h * np.arange(plan.last + 1)
+        return Rough(shifts, np.log(terms) + log_scale)
+
+    @cached_property
+    def _untapered(self) -> acb_mat:
+        taper = self.plan.taper
+        nodes = self.nodes if taper is None else self.nodes[: taper.first]
+        return _in_rows([nodes[0] / 2, *nodes[1:]])
+
     def order(self, shift: float) -> float:
         """Re z where Re s = `shift`."""
         return -shift if self.reverse else 1 + shift
@@ -63,22 +92,21 @@ class Contour:
     @cached_property
     def nodes(self) -> list[acb]:
         """M(s)/(s(s+1)) at s = c + inh."""
-        plan = self.plan
-        with ctx.workprec(plan.bits):
-            moments = self._moments()
-            c, h = arb(plan.c), arb(plan.h)
-            nodes = []
-            for n, moment in enumerate(moments):
-                s = acb(c, h * n)
-                nodes.append((moment.conjugate() if self.reverse else moment) / (s * (s + 1)))
-            return nodes
+        return [node for block in self.plan.blocks for node in self._block(block)]
 
-    def _moments(self) -> list[acb]:
+    def _block(self, block: Block) -> Iterator[acb]:
         plan = self.plan
-        line = Line(self.order(plan.c), plan.h, plan.last)
+        line = Line(self.order(plan.c), plan.h, block.last, block.first)
+        with ctx.workprec(block.bits):
+            c, h = arb(plan.c), arb(plan.h)
+            for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
+                s = acb(c, h * n)
+                yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
+
+    def _moments(self, line: Line, need: float) -> list[acb]:
         product: list[acb] = []
         for part, count in self.runs:
-            values = part.transform(line, plan.need)
+            values = part.transform(line, need)
             raised = values if count == 1 else [_power(value, count) for value in values]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
@@ -149,9 +177,16 @@ def _power(x: acb, count: int) -> acb:
     return acb(radius, radius)
 
 
-def powers(x: acb, count: int) -> list[acb]:
-    """x^0 … x^{count−1}, halving: rectangles would grow exponentially under repeated products."""
-    found = [acb(1), x]
-    for n in range(2, count):
-        found.append(found[n // 2] * found[n - n // 2])
-    return found[:count]
+def _in_rows(values: list[acb]) -> acb_mat:
+    """The values row by row of a square, zeros at the end."""
+    width = math.isqrt(len(values) - 1) + 1
+    padded = values + [acb(0)] * (-len(values) % width)
+    return acb_mat(len(padded) // width, width, padded)
+
+
+def _polynomial(rows: acb_mat, x: acb) -> acb:
+    """Σ a_n x^n, the coefficients row by row; Horner's rule would let rectangles grow."""
+    inner = powers(x, rows.ncols())
+    outer = powers(inner[-1] * x, rows.nrows())
+    found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
+    return found

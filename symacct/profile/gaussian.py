@@ -10,7 +10,9 @@ from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
+from symacct.profile.glued import GluedGaussian
 from symacct.profile.part import Floats, Line
+from symacct.profile.sampled_frame import above
 from symacct.profile.sampled_gaussian import SampledGaussian
 
 
@@ -25,6 +27,10 @@ class GaussianLoss:
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""
         return SampledGaussian(1 / self.ratio, gamma)
+
+    def glued(self, gamma: Exact) -> GluedGaussian:
+        """What dominates a sample of fixed size both ways, a record replaced."""
+        return GluedGaussian(1 / self.ratio, gamma)
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         ratio = float(self.ratio)
@@ -42,7 +48,7 @@ class GaussianLoss:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         half = BALL.number(self.ratio) / 2
-        orders = (acb(arb(line.a), arb(line.h) * n) for n in range(line.last + 1))
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
         return [((z * z - z) * half).exp() for z in orders]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -57,7 +63,7 @@ class GaussianLoss:
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
         s = BALL.number(self.ratio).sqrt()
-        return _above(y / s - s / 2) - y.exp() * _above(y / s + s / 2)
+        return above(y / s - s / 2) - y.exp() * above(y / s + s / 2)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")
@@ -67,8 +73,3 @@ class GaussianLoss:
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
-
-
-def _above(x: arb) -> arb:
-    """1 − Φ(x)."""
-    return (x / arb(2).sqrt()).erfc() / 2

@@ -20,7 +20,7 @@ from flint import acb, arb, arb_poly, ctx, fmpz_poly
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.part import Floats, Line, log_turning
-from symacct.profile.sampled_gaussian import power_sums
+from symacct.profile.power_sums import power_sums, real_power_sums
 
 _STEER_POINTS = 96
 _STEER_GRID = 4096
@@ -51,8 +51,7 @@ class LaplaceLoss:
 
     def floats(self) -> tuple[Floats, Floats]:
         """Weights and losses: the two atoms, and points between them."""
-        shift = float(self.shift)
-        nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
+        shift, (nodes, weights) = float(self.shift), _steer_points()
         x = np.concatenate([[0.0, shift], shift * (1 + nodes) / 2])
         ends = [0.5, 0.5 * math.exp(-shift)]
         weight = np.concatenate([ends, shift / 4 * weights * np.exp(-x[2:])])
@@ -86,9 +85,8 @@ class LaplaceLoss:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         sample = Sample(self, line.a, line.h * line.last, need)
-        turn = acb(0, arb(line.h))
-        turns = [(turn * loss).exp() for loss in sample.losses]
-        sums = power_sums([acb(w) for w in sample.weights], turns, line.last + 1)
+        angles = [arb(line.h) * loss for loss in sample.losses]
+        sums = real_power_sums(sample.weights, angles, line.first, line.last)
         radius = arb(0, sample.error.upper())
         return [value + acb(radius, radius) for value in sums]
 
@@ -162,6 +160,11 @@ class LaplaceLoss:
         return Fraction(0)
 
 
+@lru_cache(1)
+def _steer_points() -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(_STEER_POINTS)
+
+
 @lru_cache(64)
 def _far(part: LaplaceLoss, a: float) -> tuple[float, float, float, Floats, Floats]:
     """log F(a), the end of the near part, V; some t, and log sup |F/F(a)| from each on; float64."""
@@ -207,7 +210,7 @@ class Sample:
 
     def _points(self, count: int) -> list[tuple[arb, arb]]:
         half = self.shift / 2
-        return [(half * (1 + u), half * w) for u, w in _legendre(count, ctx.prec)]
+        return [(half * (1 + u), half * w) for u, w in legendre(count, ctx.prec)]
 
     def _bound(self, ellipse: float, far: float) -> tuple[arb, arb]:
         """Upper bounds in the ellipse: of |log R|, and of |½e^{−x}R^{a+it}| for 0 <= t <= far.
@@ -249,10 +252,11 @@ def _rule(part: LaplaceLoss, a: float, far: float, need: float) -> tuple[float, 
 
 
 @lru_cache(32)
-def _legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
-    """Nodes and weights of Gauss's rule on [−1, 1], at a precision."""
+def legendre(count: int, bits: int) -> list[tuple[arb, arb]]:
+    """Nodes and weights of Gauss's rule on [−1, 1], at a precision; they come in pairs ±u."""
     with ctx.workprec(bits):
-        return [arb.legendre_p_root(count, k, weight=True) for k in range(count)]
+        half = [arb.legendre_p_root(count, k, weight=True) for k in range((count + 1) // 2)]
+        return half + [(-u, w) for u, w in half[: count // 2]]
 
 
 class Frame:

@@ -34,12 +34,14 @@ from symacct.profile.part import Part
 class Product:
     """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
 
-    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism.
+    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `is_glued` for
+    several samples of fixed size, of which the Rényi curve may know less or more.
     """
 
     runs: tuple[tuple[Part, int], ...]
     kind: Kind
     one_way: bool = False
+    is_glued: bool = False
 
 
 @singledispatch
@@ -118,8 +120,9 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     if not found.runs or node.gamma in (0, 1):
         return [sampled_once(found, node.gamma)]
     part = _one_part(found)
-    if isinstance(part, Atoms):
-        return [Product(((part.glued(node.gamma), 1),), found.kind)]
+    if isinstance(part, Atoms | GaussianLoss):
+        glued: Part = part.glued(node.gamma)
+        return [Product(((glued, 1),), found.kind)]
     return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
 
 
@@ -208,10 +211,10 @@ def _replaced(product: Product, choice: Iterable[tuple[Product, int]]) -> Produc
     """Samples of fixed size dominate one by one, and so do all of them together."""
     if any(found.one_way for found, _ in choice):
         raise AssumptionError(
-            "conversion='exact': found several runs with samples of fixed size and continuous "
-            "noise, needed one run, or finite laws; use conversion='improved'"
+            "conversion='exact': found several runs with samples of fixed size and Laplace "
+            "noise, needed one run, or Gaussian noise or finite laws; use conversion='improved'"
         )
-    return replace(product, kind=Kind.UPPER)
+    return replace(product, kind=Kind.UPPER, is_glued=True)
 
 
 def _one_part(product: Product) -> Part:

@@ -17,11 +17,17 @@ Floats = np.ndarray
 
 @dataclass(frozen=True)
 class Line:
-    """The orders z = a + inh, 0 <= n <= last; a and h are exact binary numbers."""
+    """The orders z = a + inh, first <= n <= last; a and h are exact binary numbers."""
 
     a: float
     h: float
     last: int
+    first: int = 0
+
+    @property
+    def nodes(self) -> range:
+        """The n."""
+        return range(self.first, self.last + 1)
 
 
 def short(x: float) -> float:
@@ -67,7 +73,7 @@ class Part(Protocol):
         """How many are summed for each node of `transform`."""
 
     def log_values(self, line: Line) -> Floats:
-        """About log of `transform`; complex128."""
+        """About log of `transform`, on a line from 0 on; complex128."""
 
     def transform(self, line: Line, need: float) -> list[acb]:
         """F on a line, each to an absolute error of about e^{−need} F(a)."""

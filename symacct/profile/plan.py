@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from symacct import sizes
 from symacct.errors import PrecisionError
-from symacct.profile.part import Floats, Line, Part, short
+from symacct.profile.part import Line, short
+from symacct.profile.shape import Moments
 from symacct.profile.taper import Taper, tapered
 
-_SHIFTS = 56  # candidates for c and λ
+_SPARE = 28  # bits
+_WITHIN = 2  # nodes of the last one that is needed
+_LONG = 250  # nodes, above which they need not all be worked out to as much
 _MANY = 1000  # nodes, above which a taper may need fewer
 _NODE = 256  # terms that a node costs by itself
-Runs = Sequence[tuple[Part, int]]
-
 _BITS = 64  # that a contour has at least
+
+
+Fall = tuple[int, float]  # a node, and the logarithm of how much less is needed from it on
+
+
+@dataclass(frozen=True)
+class Block:
+    """The nodes first <= n <= last, to an absolute error of about e^{−need} of each F(a)."""
+
+    first: int
+    last: int
+    need: float
+    bits: int
 
 
 @dataclass(frozen=True)
@@ -36,145 +50,67 @@ class Plan:
     need: float
     bits: int
     taper: Taper | None = None
-
-
-@dataclass(frozen=True)
-class Shape:
-    """K(s) = Σ k_i log F_i and its second derivative at real shifts s, for one direction."""
-
-    runs: Runs
-    reverse: bool
-    shifts: Floats
-    log_moments: Floats
-    variances: Floats
-    largest: float
+    falls: tuple[Fall, ...] = ()
 
     @property
-    def count(self) -> int:
-        """How many runs there are."""
-        return sum(k for _, k in self.runs)
-
-    def log_left_out(self, c: float, t: float) -> float:
-        """log of the product of the decays from t on."""
-        order = self.order(c)
-        return sum(k * part.log_decay(order, t) for part, k in self.runs)
-
-    def order(self, shift: float) -> float:
-        """Re z where Re s = `shift`."""
-        return -shift if self.reverse else 1 + shift
+    def blocks(self) -> list[Block]:
+        """All the nodes, in runs that need as much."""
+        starts = [(0, 0.0), *self.falls]
+        lasts = [first - 1 for first, _ in self.falls] + [self.last]
+        return [
+            Block(first, last, self.need - fall, self.bits - math.floor(fall / math.log(2)))
+            for (first, fall), last in zip(starts, lasts, strict=True)
+        ]
 
 
-def shape(runs: Runs, reverse: bool, y: float) -> Shape:
-    """The moments around the saddle."""
-    middle = saddle(runs, reverse, y)
-    shifts = np.geomspace(middle / 12, middle * 12, _SHIFTS)
-    largest = sum(k * float(part.largest(reverse).mid()) for part, k in runs)
-    return Shape(runs, reverse, shifts, *_moments(runs, reverse, shifts), largest)
-
-
-def saddle(runs: Runs, reverse: bool, y: float) -> float:
-    """About where K(s) − sy − log s is least."""
-    return _least(lambda s, log_moment: log_moment - s * y - math.log(s), runs, reverse)[0]
-
-
-def renyi_epsilon(runs: Runs, reverse: bool, log_delta: float) -> float:
-    """About the least ε that the moments at real orders give for δ: never below the true one."""
-    return _least(
-        lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s, runs, reverse
-    )[1]
-
-
-def renyi_log_delta(runs: Runs, reverse: bool, y: float) -> tuple[float, float]:
-    """The shift of the order at which, and about what, the least log δ for ε is by a moment."""
-    return _least(lambda s, log_moment: log_moment - s * y + _log_kernel(s), runs, reverse)
-
-
-def _log_kernel(s: float) -> float:
-    """log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su}."""
-    return s * math.log(s) - (1 + s) * math.log1p(s)
-
-
-def _least(
-    objective: Callable[[float, float], float], runs: Runs, reverse: bool
-) -> tuple[float, float]:
-    """Where a function of (s, K(s)) with one valley is least, within a factor of 1.4; its value."""
-
-    def at(s: float) -> float:
-        log_moment = float(_moments(runs, reverse, np.array([s]))[0][0])
-        return objective(s, log_moment) if math.isfinite(log_moment) else math.inf
-
-    s, factor = 1.0, math.sqrt(2)
-    here, there = at(s), at(s * factor)
-    if not there < here:
-        factor = 1 / factor
-        there = at(s * factor)
-    while there < here and 2**-60 < s < 2**60:
-        s *= factor
-        here, there = there, at(s * factor)
-    return s, here
-
-
-def _moments(runs: Runs, reverse: bool, shifts: Floats) -> tuple[Floats, Floats]:
-    orders = -shifts if reverse else 1 + shifts
-    log_moments, variances = np.zeros_like(shifts), np.zeros_like(shifts)
-    for part, count in runs:
-        log_moment, variance = part.steer(orders)
-        log_moments = log_moments + count * log_moment
-        variances = variances + count * variance
-    return log_moments, variances
-
-
-def plan(found: Shape, y: float, log_delta: float, digits: float) -> Plan:
+def plan(found: Moments, y: float, log_delta: float, digits: float) -> Plan:
     """The cheapest contour that gives D(y), about e^{log_delta}, to so many digits."""
     drop = digits * math.log(10) + 5
-    best = min(_candidates(found, y, log_delta, drop), default=None)
-    if best is None:
-        raise PrecisionError("the profile's contour: no line to sum along was found")
-    _, c, h, lam, t = best
+    c, h, lam, t, gap = _cheapest(found, y, log_delta, drop)
     c, h = short(c), short(h)
     last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
-    index = int(np.searchsorted(found.shifts, c))
-    gap = float(np.interp(c, found.shifts, found.log_moments)) - c * y - log_delta
-    need = drop + math.log(found.count) + max(gap, 0.0) + 3 + (taper.log_weight(y) if taper else 0)
-    bits = math.ceil(need / math.log(2)) + 40 + found.count.bit_length() + index.bit_length()
-    chosen = Plan(c, h, last, lam, need, bits, taper)
+    count = sum(k for _, k in found.runs)
+    need = drop + math.log(count) + gap + 3 + (taper.log_weight(y) if taper else 0)
+    bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
+    falls = () if taper else tuple(_falls(found, c, h, last, need))
+    chosen = Plan(c, h, last, lam, need, bits, taper, falls)
     _refuse_large(found, chosen)
     return chosen
 
 
-def _candidates(
-    found: Shape, y: float, log_delta: float, drop: float
-) -> list[tuple[float, float, float, float, float]]:
-    """(cost, c, h, λ, t) for each line Re s = c, t about where the moment has fallen enough.
+def _cheapest(
+    found: Moments, y: float, log_delta: float, drop: float
+) -> tuple[float, float, float, float, float]:
+    """c, h, λ of the cheapest line Re s = c; about where the moment has fallen; log M(c)e^{−cy}/δ.
 
     Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
     e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
     """
-    shifts, goal = found.shifts, drop - log_delta
-    exponent = found.log_moments - shifts * y
-    candidates = []
-    for i, c in enumerate(shifts[:-1]):
-        gap = exponent[i] + goal
-        if not gap < 2 * goal or not found.variances[i] > 0:
-            continue
-        right = exponent[i + 1 :] + goal
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.where(right > 0, 2 * math.pi * (shifts[i + 1 :] - c) / right, np.inf)
-        steps[np.isnan(steps)] = 0.0
-        best = int(np.argmax(steps))
-        widest, lam = float(steps[best]), float(shifts[i + 1 + best])
-        if widest < (bounded := 2 * math.pi / (found.largest - y) * (1 - 1e-6)):
-            widest, lam = bounded, math.inf
-        h = min(2 * math.pi * c / (goal + 1), widest)
-        t = math.sqrt(2 * max(gap, 1.0) / found.variances[i])
-        if h > 0:
-            # The last t hardly depends on c; a node costs terms by the digits it needs.
-            candidates.append((max(gap, drop) / h, float(c), h, lam, t))
-    return candidates
+    shifts, log_moments, variances = found.around(found.saddle(y))
+    goal = drop - log_delta
+    over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
+    away = shifts[None, :] - shifts[:, None]
+    steps = np.where(over > 0, 2 * math.pi * away / over, np.inf)
+    steps[~(away > 0)] = 0.0
+    best = steps.argmax(axis=1)
+    widest, lams = steps.max(axis=1), shifts[best]
+    bounded = 2 * math.pi / (found.largest - y) * (1 - 1e-6)
+    lams, widest = np.where(widest < bounded, math.inf, lams), np.maximum(widest, bounded)
+    h = np.minimum(2 * math.pi * shifts / (goal + 1), widest)
+    # The last t hardly depends on c; a node costs terms by the digits it needs.
+    with np.errstate(divide="ignore"):
+        cost = np.maximum(over, drop) / h
+    cost[~((over < 2 * goal) & (variances > 0) & (h > 0))] = math.inf
+    i = int(cost[:-1].argmin())
+    if not cost[i] < math.inf:
+        raise PrecisionError("the profile's contour: no line to sum along was found")
+    t = math.sqrt(2 * max(over[i], 1.0) / variances[i])
+    gap = max(float(over[i]) - goal - log_delta, 0.0)
+    return float(shifts[i]), float(h[i]), float(lams[i]), t, gap
 
 
 def _last_nodes(
-    found: Shape, y: float, goal: float, c: float, h: float, t: float
+    found: Moments, y: float, goal: float, c: float, h: float, t: float
 ) -> tuple[int, float, Taper | None]:
     """The last node, the step, the taper if that needs fewer."""
     last = _last_node(found, y, goal, c, h, t)
@@ -187,36 +123,52 @@ def _last_nodes(
     return taper.last, taper.h, taper
 
 
-def _last_node(found: Shape, y: float, goal: float, c: float, h: float, t: float) -> int:
+def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: float) -> int:
     """The last node, so that the rest is below e^goal: (Π B_i^{k_i}) e^{−cy}/(πt).
 
     One beyond the limit where none below it will do.
     """
-    most = sizes.current().contour / (_NODE * _BITS)
+    most, order = sizes.current().contour / (_NODE * _BITS), found.order(c)
 
     def too_much(t: float) -> bool:
-        return found.log_left_out(c, t) - c * y - math.log(math.pi * t) > goal
+        fallen = sum(k * part.log_decay(order, t) for part, k in found.alike)
+        return fallen - c * y - math.log(math.pi * t) > goal
 
     low = t / 2
     while too_much(t):
         if t > most * h:
             return math.ceil(min(t / h, 2.0**40))
         low, t = t, 1.5 * t
-    while t > 1.04 * low:
+    while t - low > max(0.04 * t, _WITHIN * h):
         middle = math.sqrt(low * t)
         low, t = (middle, t) if too_much(middle) else (low, middle)
     return max(8, math.ceil(t / h))
 
 
-def _refuse_large(found: Shape, chosen: Plan) -> None:
+def _falls(found: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
+    """From which nodes on the product of the moments is how much smaller, less the most of one."""
+    order = found.order(c)
+    start = [part.log_decay(order, 0.0) for part, _ in found.alike]
+    for first in (last // 2, 3 * last // 4) if last > _LONG else ():
+        fallen = [part.log_decay(order, first * h) for part, _ in found.alike]
+        one = [before - after for before, after in zip(start, fallen, strict=True)]
+        total = sum(k * fall for fall, (_, k) in zip(one, found.alike, strict=True)) - max(one)
+        yield first, min(max(total, 0.0), need - 1)
+
+
+def _refuse_large(found: Moments, chosen: Plan) -> None:
     """LimitError for a contour of too many bits in all: nodes, the terms of each, their precision.
 
     They bound the time and the memory before either is taken.
     """
-    line = Line(found.order(chosen.c), chosen.h, chosen.last)
-    terms = sum(part.terms(line, chosen.need) for part, _ in found.runs)
+    kinds = len(found.runs) / len(found.alike)
+    bits = 0
+    for block in chosen.blocks:
+        line = Line(found.order(chosen.c), chosen.h, block.last, block.first)
+        terms = sum(part.terms(line, block.need) for part, _ in found.alike)
+        bits += len(line.nodes) * (_NODE + int(terms * kinds)) * block.bits
     sizes.check(
         "contour",
-        (chosen.last + 1) * (_NODE + terms) * chosen.bits,
+        bits,
         "bits of all terms of the exact profile (fewer digits and conversion='improved' need less)",
     )

@@ -18,7 +18,9 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.closed import closed_form
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.part import Line, Part
-from symacct.profile.plan import plan, renyi_epsilon, renyi_log_delta, saddle, shape
+from symacct.profile.plan import plan
+from symacct.profile.rough import Rough
+from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
 
 _ATTEMPTS = 8
@@ -41,7 +43,12 @@ class Direction:
     runs: Runs
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
-    moments: dict[float, arb] = field(default_factory=dict)
+    bounds: dict[float, arb] = field(default_factory=dict)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """At real orders, in float64."""
+        return Moments(self.runs, self.reverse)
 
     @cached_property
     def closed(self) -> Value | None:
@@ -91,7 +98,7 @@ class Direction:
         if self.contours:
             return 1 + self.contours[0].plan.c
         middle = _middle(y)
-        return 1 + saddle(self.runs, self.reverse, middle) if self._is_inside(middle) else math.inf
+        return 1 + shift(self.moments.saddle(middle)) if self._is_inside(middle) else math.inf
 
     def _is_inside(self, y: float) -> bool:
         """Is y below the largest loss, as far as float64 tells?"""
@@ -131,7 +138,7 @@ class Direction:
             value = self._summed(known, y)
             if _digits(value) >= digits:
                 return value
-        log_delta, wanted = renyi_log_delta(self.runs, self.reverse, at)[1], digits
+        log_delta, wanted = self.moments.renyi_log_delta(at)[1], digits
         for _ in range(_ATTEMPTS):
             value = self._summed(self._contour(at, log_delta, wanted), y)
             if _digits(value) >= digits:
@@ -151,8 +158,7 @@ class Direction:
             return self.lost + contour.delta(y())
 
     def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
-        found = shape(self.runs, self.reverse, at)
-        made = Contour(self.runs, plan(found, at, log_delta, digits), self.reverse, at)
+        made = Contour(self.runs, plan(self.moments, at, log_delta, digits), self.reverse, at)
         self.contours.insert(0, made)
         while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
             del self.contours[-1]
@@ -225,15 +231,17 @@ class Direction:
             if value <= bound() or value > bound():
                 return value
         if not digits:
-            return self._by_one_moment(y)
+            return self._by_one_moment(y, bound)
         return self._summed(self._contour(_middle(y), _log(bound), digits), y)
 
-    def _by_one_moment(self, y: Callable[[], arb]) -> arb:
-        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small."""
-        lam = renyi_log_delta(self.runs, self.reverse, _middle(y))[0]
-        if lam not in self.moments:
-            self.moments = {lam: log_chernoff(self.runs, lam, self.reverse)}
-        return arb(0).union(self.lost + (self.moments[lam] - arb(lam) * y()).exp())
+    def _by_one_moment(self, y: Callable[[], arb], bound: Callable[[], arb]) -> arb:
+        """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
+        lam, log_value = self.moments.renyi_log_delta(_middle(y))
+        if log_value > _log(bound):
+            return arb.nan()
+        if lam not in self.bounds:
+            self.bounds = {lam: log_chernoff(self.runs, lam, self.reverse)}
+        return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
 
     def _largest_to(self, digits: float) -> arb:
         for bits in _precisions(digits):
@@ -275,18 +283,18 @@ class Direction:
     def _root(self, delta: Fraction, digits: float) -> arb | None:
         """By contours: one that is known, or a new one next to about where the root is."""
         for known in self._known(digits):
-            found = self._on(known, delta, arb(known.at))
+            found = self._on(known, delta)
             if found is not None and _digits(found) >= digits:
                 return found
         log_delta, at = _log(lambda: ball(delta)), self.steer_epsilon(delta)
         for extra in range(0, 4 * _ATTEMPTS, 4):
-            contour = self._contour(at, log_delta, digits + 2 + extra)
-            found = self._on(contour, delta, arb(at))
+            contour = self._contour(at, log_delta, digits + 1 + extra)
+            found = self._on(contour, delta)
             if found is not None and _digits(found) >= digits:
                 return found
         return None
 
-    def _on(self, contour: Contour, delta: Fraction, start: arb) -> arb | None:
+    def _on(self, contour: Contour, delta: Fraction) -> arb | None:
         """An enclosure of the root by one contour, or None."""
         with ctx.workprec(contour.plan.bits):
             lost, goal = self.lost, ball(delta)
@@ -294,16 +302,18 @@ class Direction:
             def value(y: arb) -> arb:
                 return lost + contour.delta(y)
 
-            y, width = _near_root(value, goal, start)
-            if not width < y / 8:
-                return None
+            start, slope = contour.rough.root(contour.at, float(goal.log()), float(lost))
+            if slope < 0:
+                y, width = _near_root(value, goal, arb(start), arb(slope))
+            else:  # too much cancels for float64
+                y, width = _near_root(value, goal, arb(contour.at))
             for _ in range(_WIDENINGS):
+                if not width < y / 8:
+                    break
                 low, high = y - width, y + width
                 if value(low) > goal and value(high) < goal:
                     return low.max(arb(0)).union(high)
                 width *= 8
-                if not width < y / 8:
-                    break
         return None
 
     # --- about where the root is, in float64
@@ -311,7 +321,7 @@ class Direction:
     def steer_epsilon(self, delta: Fraction) -> float:
         """About the ε with D(ε) = δ > D(largest)."""
         log_delta = _log(lambda: ball(delta))
-        y = renyi_epsilon(self.runs, self.reverse, log_delta)
+        y = self.moments.renyi_epsilon(log_delta)
         for _ in range(_ATTEMPTS):
             old, y = y, self._newton(y, log_delta)
             if abs(y - old) <= 1e-4 * abs(old):
@@ -320,32 +330,24 @@ class Direction:
 
     def _newton(self, y: float, log_delta: float) -> float:
         """Newton steps for log D(y) = log δ on one set of nodes, while they are any good."""
-        lost = float(self.lost.mid())
-        guess = renyi_log_delta(self.runs, self.reverse, y)[1]
-        chosen = plan(shape(self.runs, self.reverse, y), y, guess, _STEER_DIGITS)
+        guess = self.moments.renyi_log_delta(y)[1]
+        chosen = plan(self.moments, y, guess, _STEER_DIGITS)
         order = -chosen.c if self.reverse else 1 + chosen.c
         line = Line(order, chosen.h, chosen.last)
         log_moment = np.zeros(chosen.last + 1, dtype=complex)
         for part, k in self.runs:
             log_moment += k * part.log_values(line)
         s = chosen.c + 1j * chosen.h * np.arange(chosen.last + 1)
-        log_term = (log_moment.conj() if self.reverse else log_moment) - np.log(s * (s + 1))
+        log_terms = (log_moment.conj() if self.reverse else log_moment) - np.log(s * (s + 1))
         share = np.full(chosen.last + 1, chosen.h / math.pi, dtype=complex)
         share[0] /= 2
         if chosen.taper:
             weights = chosen.taper.weights(arb(y))
             share[chosen.taper.first :] *= np.array([complex(w.mid()) for w in weights])
-        for _ in range(_NEWTON_STEPS):
-            terms = np.exp(log_term - s * y) * share
-            value, slope = lost + terms.real.sum(), -(terms * s).real.sum()
-            if not value > 0 or not slope < 0:
-                return y * 0.9
-            step = (math.log(value) - log_delta) * value / slope
-            step = max(-0.3 * y, min(0.3 * y, step))
-            y -= step
-            if abs(step) <= 1e-9 * y:
-                break
-        return y
+        found, slope = Rough(s, log_terms + np.log(share)).root(
+            y, log_delta, float(self.lost.mid())
+        )
+        return found if slope < 0 else found * 0.9
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
@@ -376,27 +378,28 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
     return low.union(high)
 
 
-def _near_root(value: Value, goal: arb, start: arb) -> tuple[arb, arb]:
+def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:
     """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
 
     def height(y: arb) -> arb:
         return (value(y) / goal).log()
 
-    before, y = start.mid(), (start * (1 + arb(2) ** -20)).mid()
-    old, new = height(before), height(y)
-    slope = arb(-1)
+    y, new = start.mid(), height(start.mid())
+    step = abs(y) * arb(2) ** -20 if slope is None else -(new / slope).mid()
     for _ in range(_NEWTON_STEPS):
+        before, y, old = y, (y + step).mid(), new
+        new = height(y)
         if (new - old).mid() == 0 or y == before:
             break
-        slope = ((new - old) / (y - before)).mid()
-        step = (new / slope).mid()
+        slope, last = ((new - old) / (y - before)).mid(), step
+        step = -(new / slope).mid()
+        blur = abs(new.rad() / slope) * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
+        left = abs(step * last / y)  # about what the step after this one is
         if not step.is_finite():
             break
-        before, y, old = y, (y - step).mid(), new
-        new = height(y)
-        small = abs(y) * arb(2) ** (8 - ctx.prec)
-        if not abs(step) > abs(new.rad() / slope) * 2 or abs(step) <= small:
-            break
+        if left <= blur:
+            return (y + step).mid(), (blur + left).upper()
+    slope = arb(-1) if slope is None else slope
     return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
 
 

@@ -154,7 +154,7 @@ def tapered(
     low, high = 1, _MOST_FIRST
     if found.best(high, y, log_rest) is None:
         return None
-    while high > 1.05 * low + 1:
+    while high > 1.15 * low + 1:
         middle = math.isqrt(low * high) + 1
         low, high = (middle, high) if found.best(middle, y, log_rest) is None else (low, middle)
     return found.best(high, y, log_rest)

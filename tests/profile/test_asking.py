@@ -1,10 +1,13 @@
 """The exact profile asked like any other conversion: laws over the nodes, and what is refused."""
 
+import os
+import signal
 import threading
 from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 
+import flint
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +40,8 @@ from symacct import (
 from symacct.enclosure import to_fraction
 from symacct.interop import EventAccountant
 from symacct.profile.contour import Contour
+from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 
@@ -127,7 +132,7 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         Curve(line_for_any_arithmetic(1), kind="upper", adjacency="either"),
         Gaussian(1) + ZCDP("1/10"),
         PoissonSubsample(Gaussian(1) + Laplace(1), "1/2"),
-        2 * SubsampleWithoutReplacement(Gaussian(1), "1/2"),
+        2 * SubsampleWithoutReplacement(Laplace(1), "1/2"),
         2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
         SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),
@@ -318,6 +323,75 @@ def test_threads_get_the_same_answers():
         alone = Accountant(digits=15).epsilon(m, delta, "exact").epsilon
         assert epsilon.lower <= alone.upper
         assert alone.lower <= epsilon.upper
+
+
+INTERRUPTED = {
+    "a contour": (3000 * PoissonSubsample(Gaussian(3), "1/50"), SampledGaussian, "transform"),
+    "what bounds it": (3000 * PoissonSubsample(Gaussian(3), "1/50"), SampledGaussian, "decay"),
+    "a closed form": (2 * PoissonSubsample(Laplace(2), "1/10"), LaplaceLoss, "hockey_stick"),
+}
+
+
+@pytest.mark.parametrize(("m", "part", "name"), INTERRUPTED.values(), ids=INTERRUPTED)
+def test_ctrl_c_leaves_nothing_behind(m, part, name, monkeypatch):
+    """The signal comes at the first calls in turn; the same accountant is asked again."""
+    expected, bits = Accountant(digits=15).epsilon(m, "1e-5", "exact"), flint.ctx.prec
+    accountant, ask, calls = Accountant(digits=15), getattr(part, name), 0
+
+    def watched(*args):
+        nonlocal calls
+        calls += 1
+        if calls == stop:
+            os.kill(os.getpid(), signal.SIGINT)
+        return ask(*args)
+
+    monkeypatch.setattr(part, name, watched)
+    for stop in (1, 2):  # noqa: B007  # `watched` reads it
+        calls = 0
+        with pytest.raises(KeyboardInterrupt):
+            accountant.epsilon(m, "1e-5", "exact")
+        assert flint.ctx.prec == bits
+    stop = -1
+    found = accountant.epsilon(m, "1e-5", "exact")
+    assert found.epsilon == expected.epsilon
+    assert found.alpha == expected.alpha
+
+
+def test_with_a_memo_on_disk_the_answers_are_the_same(tmp_path):
+    """It holds values of curves, of which the exact profile reads none."""
+    m, file = 3000 * PoissonSubsample(Gaussian(3), "1/50"), tmp_path / "memo.sqlite"
+    bare = Accountant(digits=15)
+    for _ in range(2):
+        stored = Accountant(digits=15, memo=file)
+        assert stored.epsilon(m, "1e-5", "exact") == bare.epsilon(m, "1e-5", "exact")
+        assert stored.delta(m, 1, "exact") == bare.delta(m, 1, "exact")
+        assert stored.epsilon(m, "1e-5") == bare.epsilon(m, "1e-5")
+
+
+def test_many_kinds_of_parts_lie_between_the_widest_and_the_narrowest():
+    """Steered by some of them, answered by all."""
+    scales = [Fraction(300 + i, 100) for i in range(60)]
+    steps = [PoissonSubsample(Gaussian(scale), "1/50") for scale in scales]
+    mixed = parse("0*Gaussian(1)")
+    for step in steps:
+        mixed = mixed + 20 * step
+    asked = [1200 * steps[-1], mixed, 1200 * steps[0]]
+    found = [m.epsilon("1e-6", digits=10, conversion="exact").epsilon for m in asked]
+    assert found[0].upper < found[1].lower
+    assert found[1].upper < found[2].lower
+    groups = [600 * steps[i] for i in (0, 59)]
+    two = (groups[0] + groups[1]).epsilon("1e-6", digits=10, conversion="exact").epsilon
+    assert abs(float(two) - float(found[1])) < 0.05 * float(two)
+
+
+def test_a_second_question_sums_five_times(monkeypatch):
+    """Three sums find the root and two prove it; one of the other direction."""
+    m, accountant, calls = 3000 * PoissonSubsample(Gaussian(3), "1/50"), Accountant(30), []
+    accountant.epsilon(m, "1e-5", "exact")
+    delta = Contour.delta
+    monkeypatch.setattr(Contour, "delta", lambda self, y: calls.append(y) or delta(self, y))
+    accountant.epsilon(m, "1.01e-5", "exact")
+    assert len(calls) <= 6
 
 
 def test_an_accountant_that_answers_one_percent_too_little_is_caught():

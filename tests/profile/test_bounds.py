@@ -1,5 +1,6 @@
 """Each bound against what it bounds, with plans so bad that the bounds are what matters."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -16,7 +17,10 @@ from symacct.profile.laplace import Frame as LaplaceFrame
 from symacct.profile.laplace import LaplaceLoss, Sample
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
-from symacct.profile.sampled_gaussian import Frame, Rule, SampledGaussian
+from symacct.profile.power_sums import power_sums, real_power_sums
+from symacct.profile.real_line import Strip, error, log_edge, nodes, strip, transform
+from symacct.profile.sampled_frame import Frame, Rule
+from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
@@ -68,10 +72,18 @@ def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
 
 
 @settings(max_examples=40)
-@given(st.floats(0.5, 5), st.floats(1, 30), st.integers(4, 40), st.floats(0.2, 6), st.booleans())
-def test_any_contour_holds_the_profile_of_a_sampled_gaussian(c, h, last, beyond, reverse):
+@given(
+    st.floats(0.5, 5),
+    st.floats(1, 30),
+    st.integers(4, 40),
+    st.floats(0.2, 6),
+    st.floats(0, 39),
+    st.booleans(),
+)
+def test_any_contour_holds_the_profile_of_a_sampled_gaussian(c, h, last, beyond, fall, reverse):
+    """However few digits the last nodes are worked out to."""
     part, law = SampledGaussian(Fraction(1), Fraction(1, 3)), Normal(1, Fraction(1, 3))
-    plan = Plan(c, h, last, c + beyond, 40.0, BITS)
+    plan = Plan(c, h, last, c + beyond, 40.0, BITS, falls=((last // 2, fall),))
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
         assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 25)
@@ -203,6 +215,120 @@ def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
                         assert off <= mp(error.upper()) * 1.000001 if error.is_finite() else True
                         rules += error.is_finite()
     assert rules > 3
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
+@pytest.mark.parametrize("a", [1.5, 0.5, 4.0, -0.75, -3.0])
+def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
+    part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
+    law, t = Normal(sigma, Fraction(gamma)), 6.0
+    wanted = {u: law.moment(MP.mpc(a, u)) for u in (0.0, 2.0, t)}
+    rules = 0
+    for angle, coarse, reach in itertools.product((0.4, 1.5, 2.9), (0.1, 0.3, 0.6), (2, 4, 9)):
+        step = coarse * min(sigma, sigma**2)
+        first = math.floor(-reach * sigma / step)
+        last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
+        rule = Strip(0.0, step, first, last, angle, 0.1)
+        with ctx.workprec(BITS):
+            frame = Frame(part, a)
+            weights, losses = nodes(frame, rule)
+            bound = error(frame, rule, t)
+            rules += bool(bound < 1)
+            for u, known in wanted.items():
+                total = sum(
+                    w * (arb(u) * x * I).exp() for w, x in zip(weights, losses, strict=True)
+                )
+                off = abs(MP.mpc(mp(total.real.mid()), mp(total.imag.mid())) - known)
+                assert not bound.is_finite() or off <= mp(bound.upper()) * MP.mpf("1.000001")
+    assert rules > 3
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from([*GAUSSIANS, (Fraction(25), "1/1000")]),
+    st.floats(-6, 12).filter(lambda a: abs(a) > 0.01),
+    st.one_of(st.floats(0, 60), st.floats(60, 3000)),
+    st.floats(0.05, 3.1),
+    st.floats(0.001, 0.99),
+)
+def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, tilt):
+    """Against a plain sum of e^{θ²σ²/2} Q|R_θ|^a e^{t arg R_θ}."""
+    variance, gamma = float(case[0]), float(Fraction(case[1]))
+    x = np.linspace(-12 - 6 * variance, 40 + 12 * variance, 20_001)
+    w = (2 * x - 1) / (2 * variance) + np.log(gamma)
+    log_r = np.log((1 - gamma) * np.exp(-np.maximum(w, 0)) + np.exp(np.minimum(w, 0) + 1j * angle))
+    exponent = a * (log_r.real + np.maximum(w, 0)) + t * log_r.imag - x * x / (2 * variance)
+    top = exponent.max()
+    known = top + math.log(np.exp(exponent - top).sum() * (x[1] - x[0]))
+    known += angle**2 * variance / 2 - math.log(2 * math.pi * variance) / 2
+    with ctx.workprec(64):
+        frame = Frame(SampledGaussian(case[0], Fraction(case[1])), a)
+        assert known <= float(log_edge(frame, Strip(0.0, 1.0, 0, 0, angle, tilt), t)) + 1e-9
+
+
+@settings(max_examples=25)
+@given(
+    st.fractions(Fraction(1, 4), 30, max_denominator=9),
+    st.fractions(Fraction(1, 1000), Fraction(9, 10)),
+    st.one_of(st.floats(1, 60), st.floats(-12, -0.5)),
+    st.floats(0.1, 3),
+    st.integers(0, 25),
+    st.integers(0, 40),
+    st.floats(2, 60),
+)
+def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, more, need):
+    """And neither is much wider than was asked for."""
+    part, line = SampledGaussian(variance, gamma), Line(a, h, first + more, first)
+    with ctx.workprec(BITS + 60):
+        on = transform(part, line, strip(part, a, h * line.last, need))
+        off = part.off_the_line(line, part.rule(a, need))
+        [moment] = part.transform(Line(a, h, 0), 20.0)
+        for one, other in zip(on, off, strict=True):
+            assert one.overlaps(other)
+            assert one.rad() < 40 * math.exp(-need) * abs(moment)
+
+
+@pytest.mark.parametrize("a", [8.0, 30.0, 166.0])
+def test_what_lies_beyond_a_node_far_below_a(a):
+    """The chord's tail, and beyond a the tilted one, against a plain sum."""
+    part = SampledGaussian(Fraction(25), Fraction(1, 1000))
+    tight = 0
+    for right in (6, 20, 60, 100, 105, 110):
+        for step in (0.5, 2.0):
+            rule = Rule(0.0, step, math.floor(-110 / step), math.ceil(right / step))
+            x = step * (rule.last + 1 + np.arange(int(2000 / step)))
+            log_r = np.logaddexp(math.log(0.999), math.log(0.001) + (2 * x - 1) / 50)
+            exponent = a * log_r - x * x / 50
+            known = math.log(
+                step / math.sqrt(50 * math.pi) * np.exp(exponent - exponent.max()).sum()
+            )
+            known += exponent.max()
+            with ctx.workprec(64):
+                found = Frame(part, a).outside(rule).log()
+            assert not found.is_finite() or known <= float(found) + 1e-9
+            tight += found.is_finite() and float(found) < known + 6
+    assert tight >= 3
+
+
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(-3, 3)), min_size=1, max_size=5),
+    st.integers(0, 30),
+    st.integers(0, 40),
+)
+def test_sums_of_powers(terms, first, more):
+    with ctx.workprec(BITS):
+        weights, angles = [arb(w) for w, _ in terms], [arb(x) for _, x in terms]
+        turns = [acb(0, x).exp() for x in angles]
+        found = real_power_sums(weights, angles, first, first + more)
+        again = power_sums([acb(w) for w in weights], turns, first + more + 1)[first:]
+        assert len(found) == len(again) == more + 1
+        for n, (one, other) in enumerate(zip(found, again, strict=True), start=first):
+            known = sum(
+                (w * (x * n * I).exp() for w, x in zip(weights, angles, strict=True)), acb(0)
+            )
+            assert one.overlaps(known)
+            assert other.overlaps(known)
+            assert max(one.rad(), other.rad()) < 1e-20
 
 
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import parse
@@ -16,6 +16,7 @@ from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
+from symacct.profile.two_runs import two_runs
 from tests.profile.laws import (
     MP,
     SampledLaplace,
@@ -108,12 +109,54 @@ def test_one_run_is_an_integral(name, reverse):
     ],
 )
 def test_two_runs_are_an_integral(name, y, reverse):
+    """Of Laplace noise by its own integral too."""
     part, law = PARTS[name]
+    known = law.two_runs(MP.mpf(y), reverse)
     direction = Direction(((part, 2),), reverse)
+    direction.closed = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(Fraction(y)), 24)
     assert name == "gaussian" or direction.contours[0].plan.taper is not None
-    assert contains(found, law.two_runs(MP.mpf(y), reverse), 15)
+    assert contains(found, known, 15)
+    if name in ("laplace", "much"):
+        with ctx.workprec(150):
+            alone = two_runs(part, reverse, BALL.number(Fraction(y)))
+            assert alone.rad() < 1e-35
+            assert contains(alone, known, 15)
+            assert alone.overlaps(found)
+
+
+@settings(max_examples=40)
+@given(
+    st.fractions(Fraction(1, 20), 6, max_denominator=20),
+    st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50),
+    st.floats(-3, 3),
+)
+def test_two_runs_of_laplace_noise_exchanged_are_reversal(shift, gamma, y):
+    """H_a(Q‖P) = 1 − a + a H_{1/a}(P‖Q), on either side of every end; 0 from 2L₁ on."""
+    part = LaplaceLoss(shift, gamma)
+    with ctx.workprec(150):
+        straight, exchanged = two_runs(part, False, arb(-y)), two_runs(part, True, arb(y))
+        assert exchanged.overlaps(arb(y).exp() * straight - arb(y).expm1())
+        assert max(straight.rad(), exchanged.rad()) < 1e-30
+        for reverse in (False, True):
+            end = 2 * part.largest(reverse)
+            assert two_runs(part, reverse, end).contains(0)
+            assert abs(two_runs(part, reverse, end.lower())) < 1e-35
+            assert two_runs(part, reverse, end * arb("0.99")) > 0
+
+
+def test_the_epsilon_of_two_runs_of_laplace_noise():
+    """So near the largest loss D is that of the largest atom: p²(1 − e^{y−2L₁})."""
+    m, delta = 2 * parse("PoissonSubsample(Laplace(2), 1/10)"), Fraction(1, 10**25)
+    found = m.epsilon(delta, conversion="exact").epsilon
+    assert found.digits >= 30
+    with MP.workdps(70):
+        loss = MP.log(MP.mpf(9) / 10 + MP.exp(MP.mpf(1) / 2) / 10)
+        mass = MP.exp(2 * loss - 1) / 4
+        known = 2 * loss + MP.log(1 - mp(delta) / mass)
+        assert MP.mpf(found.lower) - MP.mpf(10) ** -45 <= known
+        assert known <= MP.mpf(found.upper) + MP.mpf(10) ** -45
 
 
 @pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 2), Fraction(3)])

@@ -15,6 +15,7 @@ from symacct import (
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
+    SubsampleWithoutReplacement,
 )
 from symacct.enclosure import to_fraction
 from symacct.errors import LimitError, PrecisionError
@@ -69,4 +70,38 @@ def test_every_law_of_the_profile(block, record_property):
     for _ in range(CASES):
         counts[check(drawn(chance), chance, accountant)] += 1
     record_property("progress", f"exact profile: {dict(counts)}")
+    assert counts["held"] > CASES / 2
+
+
+def drawn_of_fixed_size(chance):
+    """Gaussian noise on samples of fixed size, often, beside Gaussian noise on all records."""
+    gamma = Fraction(1, chance.choice([2, 5, 10, 100, 1000]))
+    sampled = SubsampleWithoutReplacement(Gaussian(Fraction(chance.randint(5, 100), 10)), gamma)
+    m = chance.choice([20, 100, 1000, 10**4, 10**5]) * sampled
+    return m + Gaussian(chance.randint(2, 9)) if chance.random() < 0.3 else m
+
+
+def check_bracket(m, chance, accountant):
+    """The lower bounds, the glued profile and the curve's answer in their order."""
+    delta = Fraction(1, 10 ** chance.choice([3, 5, 8]))
+    try:
+        with limits(contour=2**28):
+            least = ends(accountant.lower_epsilon(m, delta, 5))
+            found = accountant.epsilon(m, delta, "exact", digits=6)
+            glued = ends(accountant._profile(m).epsilon(delta, 6).epsilon)
+    except (PrecisionError, LimitError):
+        return "vacuous"
+    assert found.kind is Kind.UPPER
+    assert least[0] <= ends(found.epsilon)[1], "the lower bound above the upper one"
+    assert least[0] <= glued[1], "the lower bound above the glued profile"
+    assert ends(found.epsilon)[1] <= glued[1] * (1 + TINY) + TINY, "more than the glued profile"
+    return "held"
+
+
+@pytest.mark.parametrize("block", range(BLOCKS // 4))
+def test_brackets_of_samples_of_fixed_size(block, record_property):
+    chance, accountant, counts = random.Random(f"fixed {block}"), Accountant(6), Counter()
+    for _ in range(CASES):
+        counts[check_bracket(drawn_of_fixed_size(chance), chance, accountant)] += 1
+    record_property("progress", f"brackets: {dict(counts)}")
     assert counts["held"] > CASES / 2

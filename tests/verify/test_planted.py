@@ -22,12 +22,17 @@ SMALL = Extent(
 )
 
 
-ORACLE = Oracle()  # the same questions are asked of every one: their truths are found once
+#: The same questions are asked of every one: their truths are found once, to what floats can show.
+ORACLE = Oracle(digits=14)
+
+
+@pytest.fixture(autouse=True)
+def _one_oracle(monkeypatch):
+    monkeypatch.setattr(session, "Oracle", lambda: ORACLE)
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_a_planted_defect_is_caught(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(session, "Oracle", lambda: ORACLE)
+def test_a_planted_defect_is_caught(name, tmp_path):
     program = tmp_path / "accountant.py"
     program.write_text(planted(name), encoding="utf-8")
     report = verify([sys.executable, str(program)], SMALL)

@@ -168,7 +168,8 @@ class Ruler:
         bound = self.theorem.bound(
             ARRAYS, self.scheme.array_curves(c), self.alpha, **parameters, **options
         )
-        return self.scheme.array_truth(c, self.alpha), np.asarray(bound, dtype=float)
+        truth = self.scheme.array_truth(c, self.alpha)  # objects where a fraction is the order
+        return np.asarray(truth, dtype=float), np.asarray(bound, dtype=float)
 
     def _compared(self, truth: Number, bound: Number) -> Number:
         """sign · (log g(truth) − log g(bound)), g(x) = e^{(α−1)x} − 1 where that is finite."""

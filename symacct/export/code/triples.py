@@ -130,7 +130,8 @@ def _at_opposite_ends(
         )
         log_r = log_m - log_n
         gap = ctx.entropy_gap(one, log_r) if alpha is None else ctx.power_gap(one, log_r, alpha - 1)
-        return ctx.exp(log_n - x * x / 2) * gap
+        # The length stands inside: mpmath integrates with more digits, which decide it.
+        return ctx.exp(log_n - x * x / 2) * gap * length
 
     pieces = length * (1 + delta) // 2 + 1
-    return length * ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())
+    return ctx.integral(bell, pieces) / ctx.sqrt(2 * ctx.pi())

@@ -1,0 +1,169 @@
+"""Birrell, Ebrahimi, Behnia, Pacheco 2024: sampled Gaussian noise by Taylor's formula in γ.
+
+E[(1+γx)^α (1+γy)^{1−α}] up to γ^{m−1}, and what is left in Lagrange's form, x + 1 and y + 1 being
+log-normal of variance s = (Δ/σ)². Every mixed moment is at most B_k, of x alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.baselines.result import enclose
+from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.domains import nonnegative, positive, rate, whole
+from symacct.enclosure import Bound
+from symacct.errors import DomainError, OrderError, echo
+from symacct.exact import INFINITY, Numeric, order
+from symacct.sources import BEBP24
+from symacct.sums.refine import ball
+
+_LAST = 1000  # orders and terms together: the moments take their square of steps
+
+#: k ↦ B_k >= |E[x^j y^{k−j}]| for all j <= k
+Moments = Callable[[int], arb]
+
+
+def fixed_size_taylor(
+    alpha: Numeric,
+    gamma: Numeric,
+    sigma: Numeric,
+    terms: int = 4,
+    sensitivity: Numeric = 1,
+    digits: int = 30,
+) -> Bound:
+    """ε′(α) of a fixed-size sample of Gaussian noise, a record replaced, by m = `terms` >= 3.
+
+    Their σ is 2σ/Δ here: a clipped sum changes by 2C where a record is replaced.
+
+    >>> print(fixed_size_taylor(8, "1/1000", 5, digits=7))
+    1.655117e-7
+    """
+    return _bound("Theorem 3.4", Fraction(1, 2), alpha, gamma, sigma, terms, sensitivity, digits)
+
+
+def poisson_taylor(
+    alpha: Numeric,
+    gamma: Numeric,
+    sigma: Numeric,
+    terms: int = 4,
+    sensitivity: Numeric = 1,
+    digits: int = 30,
+) -> Bound:
+    """The same for Poisson sampling, `sensitivity` being that of adding or removing a record.
+
+    >>> print(poisson_taylor(8, "1/1000", 5, digits=7))
+    6.408055e-7
+    """
+    return _bound("Theorem C.9", Fraction(-1), alpha, gamma, sigma, terms, sensitivity, digits)
+
+
+def _bound(
+    place: str,
+    correlation: Fraction,
+    alpha: Numeric,
+    gamma: Numeric,
+    sigma: Numeric,
+    terms: int,
+    sensitivity: Numeric,
+    digits: int,
+) -> Bound:
+    exact, g, square = _setting(alpha, gamma, sigma, sensitivity)
+    m = whole(terms, "terms", least=3)
+    if exact + m > _LAST:
+        raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha <= {_LAST - m}")
+
+    def value() -> arb:
+        moments = _moments(square)
+        second = exact * (exact - 1) * g**2
+        total = BALL.number(second) * (_growth(square) - _growth(correlation * square))
+        for k in range(3, m):
+            total += BALL.number(_derivative(exact, k) * g**k / math.factorial(k)) * moments(k)
+        return (total + _rest(exact, g, m, moments)).log1p() / BALL.number(exact - 1)
+
+    what = f"Taylor's formula of {m} terms"
+    return enclose(value, BEBP24.at(place), digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)
+
+
+def _setting(
+    alpha: Numeric, gamma: Numeric, sigma: Numeric, sensitivity: Numeric
+) -> tuple[Fraction, Fraction, Fraction]:
+    """α, γ and (Δ/σ)², exact."""
+    a, g = order(alpha), rate(gamma, "gamma")
+    square = (nonnegative(sensitivity, "sensitivity") / positive(sigma, "sigma")) ** 2
+    if a in (1, INFINITY):
+        raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha < ∞")
+    for name, given, found in (("alpha", alpha, a), ("gamma", gamma, g), ("sigma", sigma, square)):
+        if not isinstance(found, int | Fraction):
+            raise DomainError(f"{name}: found {echo(given)}, needed a rational number")
+    if g in (0, 1):
+        raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number in (0, 1)")
+    return Fraction(a), Fraction(g), Fraction(square)
+
+
+def _growth(exponent: Fraction) -> arb:
+    return ball(exponent).exp()
+
+
+def _moments(square: Fraction) -> Moments:
+    """E[x^k] for even k, their geometric mean on both sides for odd k."""
+    step = _growth(square)
+    raw = [arb(1), arb(1)]  # E[(1+x)^l] = e^{l(l−1)s/2}
+
+    @cache
+    def central(k: int) -> arb:
+        while len(raw) <= k:
+            raw.append(raw[-1] * step ** (len(raw) - 1))
+        terms = ((-1) ** (k - l) * math.comb(k, l) * raw[l] for l in range(k + 1))
+        return sum(terms, arb(0))
+
+    def moment(k: int) -> arb:
+        return central(k) if k % 2 == 0 else (central(k - 1) * central(k + 1)).sqrt()
+
+    return moment
+
+
+def _derivative(alpha: Fraction, k: int) -> Fraction:
+    """c with |E[∂ᵏ/∂γᵏ]| <= c B_k at γ = 0, from |E[(x−y)^k]| <= 4 B_k, or 3 B_k for odd k."""
+    middle = (alpha - 1) * alpha ** (k - 1)
+    around = (
+        math.comb(k, j) * abs(_falling(alpha, j) * _rising(alpha - 1, k - j) - middle)
+        for j in range(k + 1)
+    )
+    return middle * (3 if k % 2 else 4) + sum(around, Fraction(0))
+
+
+def _rest(alpha: Fraction, gamma: Fraction, m: int, moments: Moments) -> arb:
+    """γ^m/m! times the largest that the m-th derivative can be between 0 and γ."""
+    kept = ball(1 - gamma)
+    total = arb(0)
+    for j in range(m + 1):
+        factor = math.comb(m, j) * abs(_falling(alpha, j)) * _rising(alpha - 1, m - j)
+        power = BALL.number(alpha + m - j - 1)
+        total += BALL.number(factor) / kept**power * _weight(alpha - j, gamma, m, moments)
+    return total * BALL.number(gamma**m / math.factorial(m))
+
+
+def _weight(power: Fraction, gamma: Fraction, m: int, moments: Moments) -> arb:
+    """m∫₀¹(1−u)^{m−1} E[(1+uγx)^power |x|^m] du at most; a positive power rounded up, and 1."""
+    if power <= 0:
+        return ball(1 - gamma) ** BALL.number(power) * moments(m)
+    whole_power = math.ceil(power)
+    shares = (
+        gamma**l * Fraction(math.comb(whole_power, l), math.comb(m + l, l))
+        for l in range(whole_power + 1)
+    )
+    return sum((BALL.number(s) * moments(m + l) for l, s in enumerate(shares)), moments(m))
+
+
+def _falling(x: Fraction, count: int) -> Fraction:
+    return math.prod((x - i for i in range(count)), start=Fraction(1))
+
+
+def _rising(x: Fraction, count: int) -> Fraction:
+    return math.prod((x + i for i in range(count)), start=Fraction(1))

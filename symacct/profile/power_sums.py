@@ -1,0 +1,101 @@
+"""Sums of powers Σ_j w_j r_j^n for many n at once, as products of matrices of powers.
+
+Powers are formed by halving: rectangles would grow exponentially under repeated products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from flint import acb, acb_mat, arb, arb_mat
+
+_ROWS = 256  # of a matrix product at once
+_COLUMNS = 2048
+
+
+def powers(x: acb, count: int) -> list[acb]:
+    """x^0 … x^{count−1}."""
+    found = [acb(1), x]
+    for n in range(2, count):
+        found.append(found[n // 2] * found[n - n // 2])
+    return found[:count]
+
+
+def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+    """Σ_j w_j r_j^n for 0 <= n < count; so many j at once."""
+    return _by_columns(_power_sums, weights, ratios, count)
+
+
+def real_power_sums(weights: list[arb], angles: list[arb], first: int, last: int) -> list[acb]:
+    """Σ_j w_j e^{inθ_j} for first <= n <= last, all w_j and θ_j real; so many j at once."""
+    small = math.isqrt((last - first) // 2)
+    middle = first + small
+    turns = [acb(0, angle).exp() for angle in angles]
+    weighed = [w * acb(0, angle * middle).exp() for w, angle in zip(weights, angles, strict=True)]
+    return _by_columns(_real_power_sums, weighed, turns, last - first + 1)
+
+
+def _by_columns(
+    sums: Callable[[list[acb], list[acb], int], list[acb]],
+    weights: list[acb],
+    ratios: list[acb],
+    count: int,
+) -> list[acb]:
+    total = sums(weights[:_COLUMNS], ratios[:_COLUMNS], count)
+    for first in range(_COLUMNS, len(ratios), _COLUMNS):
+        part = slice(first, first + _COLUMNS)
+        found = sums(weights[part], ratios[part], count)
+        total = [x + y for x, y in zip(total, found, strict=True)]
+    return total
+
+
+def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
+    small = max(1, math.isqrt(count))
+    steps = _columns(ratios, small + 1)
+    giants = _columns(steps[small], -(-count // small))
+    inner = acb_mat([list(row) for row in zip(*steps[:small], strict=True)])
+    sums: list[acb] = []
+    for first in range(0, len(giants), _ROWS):
+        rows = [_times(weights, giant) for giant in giants[first : first + _ROWS]]
+        sums.extend((acb_mat(rows) * inner).entries())
+    return sums[:count]
+
+
+def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[acb]:
+    """The n-th at n − m, n = gs + m ± i, 0 <= i <= m, s = 2m+1: real products give both signs."""
+    small = math.isqrt((count - 1) // 2)
+    steps = _columns(turns, small + 2)
+    stride = _times(steps[small], steps[small + 1])
+    giants = _columns(stride, -(-count // (2 * small + 1)))
+    inner = [[x.real for x in step] for step in steps[: small + 1]]
+    inner += [[x.imag for x in step] for step in steps[: small + 1]]
+    columns = arb_mat([list(row) for row in zip(*inner, strict=True)])
+    sums: list[acb] = []
+    for first in range(0, len(giants), _ROWS):
+        rows = [_times(weights, giant) for giant in giants[first : first + _ROWS]]
+        sums.extend(_both_signs(rows, columns))
+    return sums[:count]
+
+
+def _both_signs(rows: list[list[acb]], columns: arb_mat) -> Iterator[acb]:
+    """Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by products of real and imaginary parts."""
+    found = [[x.real for x in row] for row in rows] + [[x.imag for x in row] for row in rows]
+    products = (arb_mat(found) * columns).tolist()
+    half = columns.ncols() // 2
+    for real, imag in zip(products[: len(rows)], products[len(rows) :], strict=True):
+        parts = list(zip(real[:half], imag[half:], imag[:half], real[half:], strict=True))
+        yield from (acb(p + q, r - s) for p, q, r, s in parts[:0:-1])
+        yield from (acb(p - q, r + s) for p, q, r, s in parts)
+
+
+def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
+    return [x * y for x, y in zip(xs, ys, strict=True)]
+
+
+def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
+    """The n-th powers of all the ratios, for 0 <= n < count."""
+    found = [[acb(1)] * len(ratios), ratios]
+    for n in range(2, count):
+        found.append(_times(found[n // 2], found[n - n // 2]))
+    return found[:count]

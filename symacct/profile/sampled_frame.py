@@ -1,0 +1,211 @@
+"""The sampled Gaussian's parameters in balls, its trapezoidal sums over a line of x, their errors.
+
+R has zeros only at Im w = π mod 2π, so the line of integration may be moved to any Im x = η,
+0 <= η < πσ² (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flint import acb, arb, arb_poly
+
+from symacct.arithmetic import BALL
+from symacct.profile.part import short
+
+if TYPE_CHECKING:
+    from symacct.profile.sampled_gaussian import SampledGaussian
+
+_SLOW_ANGLE = 1.45
+_FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Nodes x = jκ + iη, first <= j <= last, of a trapezoidal sum in x; exact binary numbers."""
+
+    eta: float
+    step: float
+    first: int
+    last: int
+
+    @property
+    def terms(self) -> int:
+        """How many there are."""
+        return self.last - self.first + 1
+
+
+class Frame:
+    """The parameters in balls, at flint's current precision, for one real part a of the order."""
+
+    def __init__(self, part: SampledGaussian, a: float) -> None:
+        self.a = arb(a)
+        self.gamma, self.rest = BALL.number(part.gamma), BALL.number(1 - part.gamma)
+        self.variance = BALL.number(part.variance)
+        self.sigma = self.variance.sqrt()
+        self.half = 1 / (2 * self.variance)
+        self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
+        self.negative = a < 0
+
+    def nodes(self, rule: Rule) -> tuple[list[acb], list[acb]]:
+        """log R and κ Q R^a at each node."""
+        step, angle = arb(rule.step), arb(rule.eta) / self.variance
+        weighed = acb(0, angle).exp() * (
+            self.gamma * ((2 * step * rule.first - 1) * self.half).exp()
+        )
+        growth = (2 * step * self.half).exp()
+        log_ratios, weights = [], []
+        scale = self.density * step
+        for j in range(rule.first, rule.last + 1):
+            x = acb(step * j, arb(rule.eta))
+            log_ratio = (weighed + self.rest).log()
+            log_ratios.append(log_ratio)
+            weights.append((self.a * log_ratio - x * x * self.half).exp() * scale)
+            weighed *= growth
+        return log_ratios, weights
+
+    def error(self, rule: Rule, weights: list[acb]) -> arb:
+        """A bound, at every t >= 0, of what the trapezoidal sum over the nodes is off by.
+
+        Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
+        e^{(2η)²/(2σ²)} Q R^a, times cos(η/σ²)^a for a < 0.
+        """
+        step, eta = arb(rule.step), arb(rule.eta)
+        angle = eta / self.variance
+        left_out = (eta * eta * self.half).exp() * self.shrink(angle) * self.outside(rule)
+        edges = 1 + (4 * eta * eta * self.half).exp() * self.shrink(2 * angle)
+        share = edges / (2 * arb.pi() * eta / step).expm1()
+        moment = sum(weights, acb(0)).abs_upper()
+        if not share < 1:
+            return arb.pos_inf()
+        return left_out + share * (moment + left_out) / (1 - share)
+
+    def shrink(self, angle: arb) -> arb:
+        """sup |R_θ|^a/R^a: 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2)."""
+        return (self.a * (angle / 2).cos().log()).exp() if self.negative else arb(1)
+
+    def outside(self, rule: Rule) -> arb:
+        """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
+        step = arb(rule.step)
+        left, right = step * rule.first, step * rule.last
+        if not left < 0 or not right > arb(0.5):
+            return arb.pos_inf()
+        if self.negative:
+            below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
+            return below * above(-left / self.sigma) + above(right / self.sigma)
+        if right >= self.a:
+            return above(-left / self.sigma) + self._beyond(right)
+        far = self.a - left
+        if not far > self.a.max(arb(0.5)):
+            return arb.pos_inf()
+        between = self._under_chord(right, far + step)
+        return above(-left / self.sigma) + between + self._beyond(far)
+
+    def _beyond(self, right: arb) -> arb:
+        """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
+        w = (2 * right - 1) * self.half
+        log_tilt = (self.a**2 - self.a) * self.half
+        log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
+        return log_tilt.exp() * above((right - self.a) / self.sigma)
+
+    def _under_chord(self, right: arb, far: arb) -> arb:
+        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chord.
+
+        Its slope s tilts Q to N(asσ², σ²); the integrand is to fall from the first point on.
+        """
+        start, end = (
+            (self.rest + self.gamma * ((2 * x - 1) * self.half).exp()).log() for x in (right, far)
+        )
+        slope = self.a * (end - start) / (far - right)
+        mean = slope * self.variance
+        if not right >= mean:
+            return arb.pos_inf()
+        log_tilt = self.a * start + slope * (mean / 2 - right)
+        return log_tilt.exp() * above((right - mean) / self.sigma)
+
+    def decay(self, angle: float, t: float, need: float) -> arb:
+        """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
+
+        With φ = y/σ² and θ+φ <= π/2 the integrand on Im x = ±y is at most e^{y²/(2σ²)} Q R^a,
+        times cos((θ+φ)/2)^a for a < 0: arg R grows with the angle, up to π/2.
+        """
+        sigma = math.sqrt(float(self.variance.mid()))
+        height = min((1.57 - angle) * sigma**2, sigma * math.sqrt(2 * need))
+        grown = log_shrink(float(self.a), angle + height / sigma**2)
+        step = short(2 * math.pi * height / ((height / sigma) ** 2 / 2 + need + 1 + grown))
+        reach = sigma * math.sqrt(2 * (need + 3 + grown))
+        rule = Rule(
+            0.0,
+            step,
+            math.floor(-reach / step),
+            math.ceil((max(float(self.a), 0.5) + reach) / step),
+        )
+        theta, total, moment = arb(angle), arb(0), arb(0)
+        cosine, sine = theta.cos(), theta.sin()
+        for j in range(rule.first, rule.last + 1):
+            x = arb(step) * j
+            weighed = self.gamma * ((2 * x - 1) * self.half).exp()
+            log_ratio = acb(self.rest + weighed * cosine, weighed * sine).log()
+            log_weight = -x * x * self.half
+            total += (log_weight + self.a * log_ratio.real - t * log_ratio.imag).exp()
+            moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
+        scale, y = self.density * arb(step), arb(height)
+        outside = self.outside(rule)
+        edge = (y * y * self.half).exp() * self.shrink(theta + y / self.variance)
+        share = 2 * edge / (2 * arb.pi() * y / arb(step)).expm1()
+        if not share < 1:
+            return arb.pos_inf()
+        most = (moment * scale + outside) / (1 - share)
+        bound = total * scale + self.shrink(theta) * outside + share * most
+        return bound.log() + theta * theta * self.variance / 2
+
+    def slow(self, t: float, length: int) -> arb_poly:
+        """Bounds of e^{η²/(2σ²)} E_Q[|log(R_θ/(1−γ))|^j |R_θ|^a e^{−t arg R_θ}]/j!, θ = η/σ² < π/2.
+
+        |R_θ|, arg R_θ and |log(R_θ/(1−γ))| grow with x: cells of x take the first and the last at
+        their right ends, arg at the left ones, |R_θ|^a at the right for a >= 0. Beyond them all
+        |log(R_θ/(1−γ))|^j/j! <= e^{π/2}R/(1−γ).
+        """
+        sigma = math.sqrt(float(self.variance.mid()))
+        theta = arb(min(_SLOW_ANGLE, 4 / sigma))
+        low = -math.log(t) - _FLAT
+        cells = math.ceil((_STEEP - low) / _CELL)
+        ratio, before, total = acb(self.rest), arb(0), arb_poly([0])
+        for i in range(cells + 1):
+            p = self.rest * arb(low + i * _CELL).exp()  # γe^w
+            x = self.variance * (p / self.gamma).log() + arb(0.5)
+            below, left = above(-x / self.sigma), ratio
+            ratio = acb(self.rest + p * theta.cos(), p * theta.sin())
+            most = left if self.negative else ratio
+            weight = (self.a * abs(most).log() - t * left.arg()).exp() * (below - before)
+            total += weight * arb_poly(_exponential(abs((ratio / self.rest).log()).upper(), length))
+            before = below
+        tail = (arb.pi() / 2 - t * ratio.arg()).exp() / self.rest * self._grown()
+        total += arb_poly([tail] * length)
+        return total * (theta * theta * self.variance / 2).exp()
+
+    def _grown(self) -> arb:
+        """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
+        if self.negative:
+            return (self.a * self.rest.log()).exp()
+        return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
+
+
+def _exponential(x: arb, length: int) -> list[arb]:
+    """x^j/j! for 0 <= j < length."""
+    found = [arb(1)]
+    for j in range(1, length):
+        found.append(found[-1] * x / j)
+    return found
+
+
+def log_shrink(a: float, angle: float) -> float:
+    """log of sup |R_θ|^a/R^a, which is 0 for a >= 0."""
+    return min(a, 0.0) * math.log(math.cos(angle / 2))
+
+
+def above(x: arb) -> arb:
+    """1 − Φ(x)."""
+    return (x / arb(2).sqrt()).erfc() / 2

@@ -1,0 +1,179 @@
+"""Summed: a pair whose moments are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.errors import AssumptionError
+from symacct.exact import Exact
+from symacct.profile.beyond import Curve, bent_by_moments
+from symacct.profile.part import Floats, Line, Part, log_turning
+from symacct.profile.power_sums import power_sums
+
+_NEARLY = 1.1  # times the variance that three moments may tell
+_HALVINGS = 20
+_SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Σ w e^{itℓ} is F(a+it) up to `error`, for |t| up to what it was made for."""
+
+    losses: list[arb]
+    weights: list[arb]
+    error: arb
+
+
+class Summed:
+    """What pairs share that are swapped by an involution and summed over nodes.
+
+    A subclass says `floats`, `sample` and `far`, and how little it may be asked at: `least_order`.
+    """
+
+    symmetric = True
+    least_order = -math.inf
+
+    def floats(self, reach: float) -> tuple[Floats, Floats]:
+        """log of Q's masses, and the losses, for orders up to `reach`; float64."""
+        raise NotImplementedError
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
+        raise NotImplementedError
+
+    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
+        """(A, C) with |F(a+it)| <= A + C/t; F(a) is given."""
+        raise NotImplementedError
+
+    def sampled(self, gamma: Exact) -> Part:
+        """No pair is known."""
+        return self.glued(gamma)
+
+    def glued(self, gamma: Exact) -> Part:
+        """No pair is known."""
+        raise AssumptionError(
+            "conversion='exact': found a sample of fixed size sampled again, needed a sample of "
+            "the mechanism itself; use conversion='improved'"
+        )
+
+    # --- float64: where to look
+
+    def _grid(self, order: float) -> tuple[Floats, Floats]:
+        return _grid(self, _reach(order))
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Orders of about one size share a grid."""
+        reaches = np.array([_reach(float(order)) for order in orders])
+        log_moments, variances = np.empty(len(orders)), np.empty(len(orders))
+        for reach in np.unique(reaches):
+            own = reaches == reach
+            log_moments[own], variances[own] = _steered(orders[own], *_grid(self, float(reach)))
+        return log_moments, variances
+
+    def log_decay(self, a: float, t: float) -> float:
+        return float(_steering_curve(self, a).largest_beyond(t).log())
+
+    def log_values(self, line: Line) -> Floats:
+        log_weights, losses = self._grid(line.a)
+        return log_turning(log_weights + line.a * losses, losses, line)
+
+    # --- balls: what is proved
+
+    def terms(self, line: Line, need: float) -> int:
+        return len(self.sample(line.a, line.h * line.last, need).losses)
+
+    def transform(self, line: Line, need: float) -> list[acb]:
+        found = self.sample(line.a, line.h * line.last, need)
+        turn = acb(0, arb(line.h))
+        turns = [(turn * loss).exp() for loss in found.losses]
+        radius = arb(0, found.error.upper())
+        sums = power_sums([acb(w) for w in found.weights], turns, line.last + 1)
+        return [value + acb(radius, radius) for value in sums]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
+        steering = _steering_curve(self, a)
+
+        def at(s: float) -> arb:
+            far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
+            fallen = 1 - float(steering.at(s) / steering.moment)
+            spare = _SPARE if s == t else _ROUGH
+            need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
+            found = self.sample(a, far, need)
+            turn = acb(0, arb(s))
+            total = sum(
+                (w * (turn * x).exp() for w, x in zip(found.weights, found.losses, strict=True)),
+                acb(0),
+            )
+            return arb((total.abs_upper() + found.error).upper())
+
+        bend, moment = self._bend(a, _SPARE - math.log(slack))
+        return Curve(at, moment, bend, *self.far(a, moment)).largest_beyond(t).log()
+
+    def _bend(self, a: float, need: float) -> tuple[arb, arb]:
+        """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
+        apart, mean, share = self._apart(a)
+        moments = [
+            self.transform(Line(order, 1.0, 0), 8 + max(need, -math.log(share)))[0].real
+            for order in (a - apart, a, a + apart)
+        ]
+        return bent_by_moments(moments, mean, apart), moments[1]
+
+    def _apart(self, a: float) -> tuple[float, float, float]:
+        """The widest h at which three moments tell the variance V, μ, h²V."""
+        variance = float(self.steer(np.array([a]))[1][0])
+        apart = min(0.5 / math.sqrt(variance), (a - self.least_order) / 2)
+        for _ in range(_HALVINGS):
+            below, middle, above = self.steer(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
+            if below + above - 2 * middle < _NEARLY * apart**2 * variance:
+                break
+            apart /= 2
+        return apart, (above - below) / (2 * apart), apart**2 * variance
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+
+def _reach(order: float) -> float:
+    """A power of 2 above the order and its mirror image."""
+    return 2.0 ** math.ceil(math.log2(max(abs(order), abs(1 - order), 2.0)))
+
+
+def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
+    exponent = orders[:, None] * losses + log_weights
+    top = exponent.max(axis=1)
+    share = np.exp(exponent - top[:, None])
+    total = share.sum(axis=1)
+    mean = share @ losses / total
+    return np.log(total) + top, share @ losses**2 / total - mean**2
+
+
+@lru_cache(32)
+def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
+    return part.floats(reach)
+
+
+@lru_cache(64)
+def _steering_curve(part: Summed, a: float) -> Curve:
+    """The same in float64, so that what is planned is what will be proved."""
+    log_weights, losses = part._grid(a)
+    weights = np.exp(log_weights + a * losses)
+    moment = float(weights.sum())
+    mean = float(weights @ losses) / moment
+    bend = float(weights @ (losses - mean) ** 2)
+
+    def at(s: float) -> arb:
+        return arb(abs(complex(np.exp(1j * s * losses) @ weights)))
+
+    return Curve(at, arb(moment), arb(bend), *part.far(a, arb(moment)))

@@ -1,0 +1,340 @@
+"""Samples of fixed size, a record replaced: what dominates them, and what they have at least."""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import Accountant, Gaussian, Kind, PureDP, SubsampleWithoutReplacement
+from symacct.enclosure import to_fraction
+from symacct.integrals.plane import Majorant
+from symacct.profile.beyond import Curve, bent_by_moments
+from symacct.profile.contour import Contour
+from symacct.profile.equilateral import Equilateral, _turned, below
+from symacct.profile.glued import GluedGaussian
+from symacct.profile.part import Line
+from symacct.profile.plan import Plan
+from tests.profile.laws import MP, contains, contains_complex, mp
+
+W = SubsampleWithoutReplacement
+BITS = 100
+
+# --- the values of the sheet: by mpmath's sums below, and by an independent prototype to 5 digits
+LARGE = 600_000 * W(Gaussian(5), "1/1000")
+
+
+def test_the_bracket_of_the_sheet():
+    glued = LARGE.epsilon("1e-8", digits=8, conversion="exact")
+    assert glued.kind is Kind.UPPER
+    assert glued.epsilon.upper < 0.8520861
+    curve = LARGE.epsilon("1e-8", digits=8, by="TRIPLE-GAUSSIAN").epsilon
+    assert curve.rounded_up(6) == "0.840837"
+    lower = LARGE.lower_epsilon("1e-8", digits=8)
+    assert lower.lower > 0.7927099
+    assert lower.claim.kind is Kind.LOWER
+
+
+def test_the_answer_is_the_smaller_of_two():
+    """14,062 steps: 3.0685 glued, 2.7844 by the exact curve; whichever of them is known."""
+    m = 14_062 * W(Gaussian("11/10"), "256/60000")
+    found = m.epsilon("1e-5", digits=8, conversion="exact").epsilon.upper
+    assert 2.7844 < found < 3.068506
+    assert found <= m.epsilon("1e-5", digits=8).epsilon.upper
+
+
+@pytest.mark.parametrize(
+    "m", [W(Gaussian(1), "1/10"), W(Gaussian(3), "1/2"), W(PureDP(1), "1/3")], ids=repr
+)
+def test_one_run_is_exact(m):
+    """The collinear pair attains the glued one: the bracket is a point."""
+    for epsilon in ("0", "1/10", "1/2"):
+        upper = m.delta(epsilon, digits=12, conversion="exact")
+        assert upper.kind is Kind.EXACT
+        lower = m.lower_delta(epsilon, digits=12)
+        assert lower.lower <= upper.delta.upper
+        assert upper.delta.lower <= lower.upper
+
+
+@settings(max_examples=6)
+@given(
+    st.sampled_from([2, 3, 5]),
+    st.sampled_from(["1/100", "1/10", "1/3"]),
+    st.sampled_from([60, 300, 2000]),
+)
+def test_lower_is_below_upper(sigma, gamma, k):
+    m, accountant = k * W(Gaussian(sigma), gamma), Accountant(6)
+    upper = accountant.epsilon(m, "1e-5", "exact").epsilon.upper
+    assert accountant.lower_epsilon(m, "1e-5").lower <= upper
+
+
+# --- the glued pair
+
+
+class Glued:
+    """E[(P/Q)^z] of the pair as it is defined: three kinds of outcome, integrated in x."""
+
+    def __init__(self, sigma, gamma):
+        self.sigma, self.gamma = mp(sigma), mp(gamma)
+
+    def moment(self, z):
+        rest = 1 - self.gamma
+        half = MP.mpf(1) / 2
+
+        def laws(x):
+            q, p = MP.npdf(x, 0, self.sigma), MP.npdf(x, 1, self.sigma)
+            mixed = rest * q + self.gamma * p, rest * p + self.gamma * q
+            return (mixed[0], q) if x > half else (p, mixed[1])
+
+        def term(x):
+            p, q = laws(x)
+            return q * MP.exp(z * MP.log(p / q))
+
+        edge = (14 + abs(z.real if hasattr(z, "real") else z)) * self.sigma + 2
+        cuts = [half - edge, *(half + i * edge / 16 for i in range(-15, 16)), half + edge]
+        untold = rest * (MP.ncdf(half / self.sigma) - MP.ncdf(-half / self.sigma))
+        with MP.workdps(30):
+            return untold + MP.quad(term, cuts)
+
+
+GLUED = [(Fraction(1), Fraction(1, 2)), (Fraction(25), Fraction(1, 1000)), ("1/4", Fraction(1, 5))]
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GLUED)
+@pytest.mark.parametrize("a", [1.5, 4.0])
+def test_the_moments_of_the_glued_pair(variance, gamma, a):
+    variance = Fraction(variance)
+    part, law = GluedGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
+    known = {n: law.moment(MP.mpc(a, 6.0 * n)) for n in (0, 2)}
+    for need in (1.0, 8.0, 40.0):
+        with ctx.workprec(BITS):
+            found = part.transform(Line(a, 6.0, 2), need)
+            for n, value in known.items():
+                assert contains_complex(found[n], value, 20)
+                assert float(found[n].rad()) < 20 * math.exp(-need) * float(abs(found[0]).mid())
+
+
+@pytest.mark.parametrize(("variance", "gamma"), GLUED)
+def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
+    """With coarse rules the error bound is what matters."""
+    variance = Fraction(variance)
+    part, law = GluedGaussian(variance, gamma), Glued(math.sqrt(variance), gamma)
+    rule, known = GluedGaussian._rule, [law.moment(MP.mpc(2)), law.moment(MP.mpc(2, 5))]
+    for count in (2, 3, 5):
+
+        def coarse(self, a, far, need, count=count):
+            edges, ellipses, _ = rule(self, a, far, need)
+            return edges, ellipses, count
+
+        monkeypatch.setattr(GluedGaussian, "_rule", coarse)
+        with ctx.workprec(BITS + count):
+            [value, other] = part.transform(Line(2.0, 5.0, 1), 2.0)
+            assert contains_complex(value, known[0], 20)
+            assert contains_complex(other, known[1], 20)
+
+
+def test_one_run_of_the_glued_pair_by_its_contour():
+    """Against the normal distribution functions of the sampled Gaussian, which it attains."""
+    part = GluedGaussian(Fraction(1), Fraction(1, 3))
+    with ctx.workprec(BITS):
+        for y in (0.125, 0.5, -0.25):
+            plan = Plan(1.5, 1.0, 3, 3.5, 30.0, BITS)
+            found = Contour(((part, 1),), plan, False, 0.0).delta(arb(y))
+            assert found.overlaps(part.hockey_stick(arb(y), False))
+            assert found.is_finite()
+
+
+# --- the equilateral pair
+
+
+@lru_cache
+def three_means(delta, gamma, z):
+    """E_q[m^z n^{1−z}] by a plain sum over a fine grid of the plane, in mpmath."""
+    delta, gamma = mp(delta), mp(gamma)
+    rise, step = MP.sqrt(3) / 2 * delta, MP.mpf(1) / 3
+    total = MP.mpc(0)
+    with MP.workdps(20):
+        for i in range(-30, 31):
+            for j in range(-30, 46):
+                x, y = i * step, j * step
+                common = gamma * MP.exp(rise * y - delta**2 / 2)
+                m, n = (1 - gamma + common * MP.exp(s * delta * x / 2) for s in (1, -1))
+                weight = MP.exp(-(x * x + y * y) / 2)
+                total += weight * MP.exp(z * MP.log(m) + (1 - z) * MP.log(n))
+        return total * step**2 / (2 * MP.pi)
+
+
+THREE = [(Fraction(1, 5), Fraction(1, 1000)), (Fraction(1, 2), Fraction(1, 10))]
+
+
+@pytest.mark.parametrize(("delta", "gamma"), THREE)
+def test_the_moments_of_three_means(delta, gamma):
+    part = Equilateral(delta, gamma)
+    known = {t: three_means(delta, gamma, MP.mpc(3, t)) for t in (0, 10)}
+    for need in (1.0, 6.0, 30.0):
+        with ctx.workprec(BITS):
+            found = part.transform(Line(3.0, 10.0, 1), need)
+            for n, t in enumerate(known):
+                assert contains_complex(found[n], known[t], 14)
+            assert float(found[0].rad()) < 20 * math.exp(-need)
+
+
+# The curve's values at a whole order, by an independent two-dimensional rule, 24 digits.
+@pytest.mark.parametrize(
+    ("sigma", "gamma", "alpha", "known"),
+    [
+        (5, "1/1000", 8, "1.64863531822601403606790e-7"),
+        (1, "1/1000", 3, "3.193384557610008419492906e-6"),
+        (2, "1/10", 4, "5.792367847909567469283172e-3"),
+    ],
+)
+def test_three_means_at_whole_orders(sigma, gamma, alpha, known):
+    with ctx.workprec(150):
+        [value] = Equilateral(Fraction(1, sigma), Fraction(gamma)).transform(
+            Line(float(alpha), 1.0, 0), 75.0
+        )
+        assert contains(value.real.log() / (alpha - 1), MP.mpf(known), 21)
+
+
+@pytest.mark.parametrize("wide", ["rule", "cells"])
+@pytest.mark.parametrize("times", [1.0, 2.5, 4.0, 6.0])
+def test_coarse_sums_over_the_plane_hold_the_moment(wide, times, monkeypatch):
+    """By the trapezoidal rule and by midpoints, nothing left out: the bound of the steps counts."""
+    part = Equilateral(Fraction(1, 2), Fraction(1, 10))
+    fine, bound = part.rule(3.0, 10.0, 30.0)
+    steps = [times * step for step in fine.steps]
+    coarse = type(fine)((steps[0], steps[1]), fine.heights, fine.log_tolerance)
+    narrow = type(fine)((1e-9, 1e-9), fine.heights, fine.log_tolerance)
+    rules = {"rule": (narrow, bound), "cells": narrow}
+    rules[wide] = (coarse, bound) if wide == "rule" else coarse
+    for name, rule in rules.items():
+        monkeypatch.setattr(Equilateral, name, lambda *_, rule=rule: rule)
+    with ctx.workprec(BITS + int(times) + 7 * (wide == "rule")):
+        found = part.transform(Line(3.0, 10.0, 1), 30.0)
+        for n, t in enumerate((0, 10)):
+            known = three_means(part.delta, part.gamma, MP.mpc(3, t))
+            assert not found[n].is_finite() or contains_complex(found[n], known, 14)
+        assert times > 1 or found[0].rad() < 1
+
+
+@pytest.mark.parametrize("heights", [(0.3, 0.2), (1.0, 0.5), (0.1, 1.5)])
+@pytest.mark.parametrize("t", [1.0, 20.0, 300.0])
+def test_the_moved_planes_are_below_their_bound(heights, t):
+    """∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the moved plane, by a sum in float64."""
+    part, a = Equilateral(Fraction(1, 2), Fraction(1, 10)), 3.0
+    bound = part.rule(a, t, 10.0)[1]
+    x = np.arange(-9, 12, 0.1)
+    z, y = x[:, None] + 1j * heights[0], x[None, :] + 1j * heights[1]
+    common = 0.1 * np.exp(np.sqrt(3) / 4 * y - 0.125)
+    m, n = (0.9 + common * np.exp(sign * z / 4) for sign in (1, -1))
+    plain = [0.9 + 0.1 * np.exp(np.sqrt(3) / 4 * y.real - 0.125 + s * z.real / 4) for s in (1, -1)]
+    weight = np.exp(-(z.real**2 + y.real**2) / 2) * plain[0] ** a * plain[1] ** (1 - a)
+    turned = np.exp(t * (np.abs(np.angle(m)) + np.abs(np.angle(n))))
+    total = float((weight * turned).sum() * 0.01 / (2 * np.pi))
+    moment = float(weight.sum() * 0.01 / (2 * np.pi))
+    theta = heights[0] / 4 + np.sqrt(3) / 4 * heights[1]
+    with ctx.workprec(64):
+        found = _turned(part, bound, arb(4 * t * float(np.tan(theta / 2))), arb(moment))
+        assert total <= float(found)
+        assert t > 1 or float(found) < 20 * total
+
+
+def test_what_is_left_out_of_the_plane(monkeypatch):
+    """With few rows and narrow steps the bound of the others counts."""
+    part = Equilateral(Fraction(1, 2), Fraction(1, 10))
+    fine, _ = part.rule(3.0, 10.0, 30.0)
+    for tolerance in (-1.0, -3.0, -6.0):
+        rule = type(fine)(fine.steps, fine.heights, tolerance + 8)
+        bound = Majorant.best(part.triple(3.0), tolerance)
+        monkeypatch.setattr(Equilateral, "rule", lambda *_, both=(rule, bound): both)
+        with ctx.workprec(BITS - int(tolerance)):
+            found = part.transform(Line(3.0, 10.0, 1), 30.0)
+            for n, t in enumerate((0, 10)):
+                known = three_means(part.delta, part.gamma, MP.mpc(3, t))
+                assert contains_complex(found[n], known, 14)
+
+
+def test_a_root_is_rounded_down():
+    assert below(Fraction(4, 9)) == Fraction(2, 3)
+    assert 0 < Fraction(1, 2) - below(Fraction(1, 2)) ** 2 < Fraction(1, 10**12)
+
+
+# --- what is beyond a place
+
+PARTS = [
+    GluedGaussian(Fraction(1), Fraction(1, 2)),
+    GluedGaussian(Fraction(25), Fraction(1, 1000)),
+    Equilateral(Fraction(1, 5), Fraction(1, 1000)),
+]
+
+
+@pytest.mark.parametrize(("part", "t"), [(PARTS[0], 2.0), *((part, 20.0) for part in PARTS[1:])])
+def test_the_decay_bounds_all_that_lies_beyond(part, t):
+    a = 2.5
+    with ctx.workprec(64):
+        bound = part.decay(a, t, 1e-6).exp()
+        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        for factor in (1.0, 1.01, 1.3, 2.0, 7.0, 40.0):
+            value = abs(part.transform(Line(a, t * factor, 1), 20.0)[1])
+            assert not value > bound
+        # A bound that says nothing would pass as well.
+        here = abs(part.transform(Line(a, t, 1), 20.0)[1])
+        assert (bound / moment).log() < 0.9 * (here / moment).log()
+
+
+@pytest.mark.parametrize("part", [*PARTS, Equilateral(Fraction(1), Fraction(1, 2))], ids=repr)
+@pytest.mark.parametrize("a", [1.25, 4.0])
+def test_the_bound_far_away(part, a):
+    """A + C/t is above |F(a+it)| at every t, and A is what it tends to."""
+    with ctx.workprec(64):
+        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        constant, falling = part.far(a, moment)
+        for t in (0.5, 4.0, 30.0, 100.0):
+            value = abs(part.transform(Line(a, t, 1), 6.0)[1])
+            assert not value > constant + falling / t
+        assert constant < moment
+        assert (falling / moment).log() < 14
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(0.05, 1)), min_size=2, max_size=6),
+    st.floats(0.01, 4),
+)
+def test_a_curve_never_falls_below_what_is_to_come(drawn, start):
+    """Few losses turn for ever: the bound is above all of a fine grid."""
+    moment = sum(w for _, w in drawn)
+    mean = sum(w * x for x, w in drawn) / moment
+    bend = sum(w * (x - mean) ** 2 for x, w in drawn)
+
+    def at(s):
+        return abs(sum(w * complex(math.cos(s * x), math.sin(s * x)) for x, w in drawn))
+
+    end = 40.0
+    curve = Curve(lambda s: arb(at(s)), arb(moment), arb(bend * 1.000001), arb(0), arb(0))
+    found = Curve(curve.at, curve.moment, curve.bend, arb(at(end)), arb(end * moment))
+    bound = float(found.largest_beyond(start))
+    assert all(at(start + i * 0.01) <= bound * (1 + 1e-9) for i in range(int((end - start) * 100)))
+
+
+def test_three_moments_bound_the_bend():
+    weights, losses = [0.2, 0.5, 0.3], [-1.0, 0.25, 2.0]
+    for apart in (0.1, 0.5, 2.0):
+        moments = [
+            arb(sum(w * math.exp(s * x) for w, x in zip(weights, losses, strict=True)))
+            for s in (-apart, 0.0, apart)
+        ]
+        for mean in (0.0, 0.5):
+            bend = sum(w * (x - mean) ** 2 for w, x in zip(weights, losses, strict=True))
+            assert float(bent_by_moments(moments, mean, apart)) >= bend
+
+
+def test_lower_is_not_above_the_collinear_curve_s_answer():
+    """Three means take over where many small steps are taken, and say nothing where few are."""
+    few = 100 * W(Gaussian(2), "1/10")
+    assert to_fraction(few.lower_epsilon("1e-5", digits=6).upper) < Fraction("2.3375")
+    assert few.epsilon("1e-5", digits=6, conversion="exact").epsilon.upper < 2.5409

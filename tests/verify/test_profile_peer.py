@@ -1,0 +1,65 @@
+"""An accountant that is not a Rényi one is held to the truth: one percent too little is caught."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from symacct import Gaussian, Laplace, PoissonSubsample, SubsampleWithoutReplacement, parse
+from symacct.testing import UnsoundError, assert_sound
+from symacct.verify import verify
+from symacct.verify.questions import Extent
+
+PEER = Path(__file__).with_name("profile_accountant.py")
+SMALL = Extent(
+    parameters=3,
+    rates=3,
+    orders=3,
+    random=60,
+    ends=6,
+    bases=1,
+    refinements=0,
+    simplified=1,
+    seconds=60,
+)
+
+
+@pytest.mark.parametrize("share", [1.01, 0.99])
+def test_a_share_of_the_truth(share, tmp_path):
+    """Far below every Rényi answer both are: only the exact profile tells them apart."""
+    program = tmp_path / "accountant.py"
+    text = PEER.read_text(encoding="utf-8")
+    program.write_text(text.replace("SHARE = 1.0", f"SHARE = {share}"), encoding="utf-8")
+    report = verify([sys.executable, str(program)], SMALL)
+    assert report.asked > 10
+    assert report.unsound == (share < 1)
+
+
+LAWS = [
+    1000 * PoissonSubsample(Gaussian(2), "1/100"),
+    2000 * PoissonSubsample(Laplace(2), "1/100"),
+    30 * PoissonSubsample(Gaussian(3), "1/10") + 5 * parse("RandomizedResponse(11/20)"),
+]
+
+
+@pytest.mark.parametrize("m", LAWS, ids=repr)
+@pytest.mark.parametrize("what", ["epsilon", "delta"])
+def test_assert_sound_knows_the_truth(m, what):
+    ask = m.epsilon if what == "epsilon" else m.delta
+    at = ["1e-5"] if what == "epsilon" else ["1/4"]
+
+    def truth(x):
+        return float(ask(x, digits=13, conversion="exact").asked)
+
+    assert assert_sound(truth, m, what=what, at=at) == 1
+    with pytest.raises(UnsoundError, match="of the truth"):
+        assert_sound(lambda x: 0.99 * truth(x), m, what=what, at=at)
+
+
+def test_a_sample_of_fixed_size_is_held_to_its_lower_bound():
+    """Poisson's truth is below that of the fixed size in 600,000 steps, by three means."""
+    m = 600_000 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
+    poisson = 600_000 * PoissonSubsample(Gaussian(5), "1/1000")
+    answer = float(poisson.epsilon("1e-8", digits=10, conversion="exact").epsilon)
+    with pytest.raises(UnsoundError, match="of the truth"):
+        assert_sound(lambda _: answer, m, what="epsilon", at=["1e-8"])
