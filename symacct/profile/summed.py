@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.errors import AssumptionError
+from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
 from symacct.profile.beyond import Curve, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
@@ -67,12 +68,13 @@ class Summed:
         return _grid(self, _reach(order))
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Orders of about one size share a grid."""
+        """Orders of about one size share a grid; those whose grid would be too long are not taken."""
         reaches = np.array([_reach(float(order)) for order in orders])
-        log_moments, variances = np.empty(len(orders)), np.empty(len(orders))
+        log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
         for reach in np.unique(reaches):
             own = reaches == reach
-            log_moments[own], variances[own] = _steered(orders[own], *_grid(self, float(reach)))
+            with contextlib.suppress(LimitError):
+                log_moments[own], variances[own] = _steered(orders[own], *_grid(self, float(reach)))
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
