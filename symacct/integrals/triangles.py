@@ -39,6 +39,7 @@ _SLOPE_BITS = 80
 _WIDE = Fraction(161, 144)  # a rational number just above √5/2
 _APART = 1e-6  # of logarithms in float64 that differ beyond doubt
 _PIECES = 200  # looked at before it is given up
+_PIECES_NEAR = 48  # where only a share is lost by it
 _FEW_PIECES, _FEW_NODES = 24, 4000  # of the slope by integrals: more would take seconds
 _SOME_NODES = 40_000  # of G itself, where it is asked for again and again
 _NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
@@ -121,7 +122,7 @@ def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     best, most = (1, last.lower()) if last > first else (0, first.lower())
     for share in SHARES[:-1]:
         spare = most * (1 + ball(share)) - first
-        if any(looks.stays_below(triangles.delta**2, spare) for looks in ways):
+        if any(looks.stays_below(triangles.delta**2, spare, _PIECES_NEAR) for looks in ways):
             return triangles.ends[best], share
     if not (last > first or first > last):
         raise PrecisionError(
@@ -184,10 +185,10 @@ class Looks:
                 width /= 2
         return high
 
-    def stays_below(self, high: Fraction, spare: arb) -> bool:
-        """Is G − G(0) on [0, high] proved to be at most what is to spare, by pieces?"""
+    def stays_below(self, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+        """Is G − G(0) on [0, high] proved to be at most what is to spare, by so many pieces?"""
         low, width = Fraction(0), high / 4
-        self.left = _PIECES
+        self.left = pieces
         while low < high and self.left > 0:
             self.left -= 1
             width = min(width, high - low)
