@@ -65,7 +65,8 @@ class Accountant:
     """Answers questions about expressions and remembers every curve value it has computed.
 
     `digits` is the default number of significant digits; `engine` is "ball" (certified),
-    "mpmath" (independent, not certified) or "float64". What is remembered is keyed by all that
+    "mpmath" (independent, not certified) or "float64", which waits for no proof order by order, as
+    TRIPLE-GAUSSIAN takes, and answers by a bound above. What is remembered is keyed by all that
     changes a value, so an answer never depends on what was asked before. `memo` names a file in
     which certified curve values are kept for other processes and other days; StorageError where
     it cannot be used.
@@ -97,7 +98,7 @@ class Accountant:
     def oracle_calls(self, m: Node) -> int:
         """The number of distinct orders at which m's curve was evaluated, of those remembered."""
         with self._lock:
-            tables = self._memo.get(as_node(m, "oracle_calls"), {}).items()
+            tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
@@ -358,8 +359,9 @@ class Accountant:
     def _answer(
         self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
     ) -> Guarantee:
+        by = question.by
+        question = replace(question, m=Evaluation(BALL, by=by).meant(question.m))
         if isinstance(question.conversion, Conversion):
-            by = question.by
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
             if isinstance(question.conversion, OrderOne):
                 return at_order_one(search, orders)

@@ -41,6 +41,7 @@ _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
+_NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 
 
@@ -324,6 +325,8 @@ class BestOrder:
         width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
+        if self._is_steered:  # where the digits of the answer cost more than the search does
+            bits = first_bits(self.digits + 1)
         with precision(bits):
             f = self.objective()
             if smooth:
@@ -336,9 +339,24 @@ class BestOrder:
                     best = places[1]  # beside a pole fewer bits may do than the answer needs
                 if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
+                if self._is_steered and self._convex_at(best):
+                    best, floor = self._proved_near(f, best)
             if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self.at(INFINITY, optimal=False)
         return self.at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _proved_near(self, f: search.Objective, best: Fraction) -> tuple[Fraction, arb | None]:
+        """From the order that was steered to, the best one of the curve, and f's floor there.
+
+        Where the curve is exact at three orders, it is at least a convex one that passes there.
+        """
+        step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
+        places = best - step, best, best + step
+        if not all(search.below(f(best), f(alpha)) for alpha in (places[0], places[2])):
+            return best, None
+        found = search.real_valley(f, places, width, self.question.asks_epsilon)
+        floor = self._floor(f, found, width)
+        return (best, None) if floor is None else (found, floor)
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
@@ -370,7 +388,7 @@ class BestOrder:
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)
-            if self._skipped is not None:
+            if self._skipped is not None or not all(map(self._convex_at, orders)):
                 return None
             if left >= middle and right >= middle:
                 first, second, third = (BALL.number(alpha - 1) for alpha in orders)

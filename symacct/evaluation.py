@@ -15,7 +15,6 @@ from symacct import theory
 from symacct.arithmetic import (
     Arithmetic,
     BallArithmetic,
-    Float64Arithmetic,
     MpmathArithmetic,
     Number,
 )
@@ -39,7 +38,7 @@ from symacct.remembering import Key
 from symacct.theory import Bound, Theorem
 
 _Item = TypeVar("_Item", bound=Hashable)
-NUMBERS = (BallArithmetic, MpmathArithmetic, Float64Arithmetic)  # what decides by values
+NUMBERS = (BallArithmetic, MpmathArithmetic)  # what waits for proofs; float64 is for speed
 KEY_LENGTH = 5  # of the key of a curve's values; what is derived from them has one more part
 
 
@@ -61,12 +60,18 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: {})
-        self._key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
+        self._key: Key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
+    @property
+    def states(self) -> bool:
+        """Is it by theorems that give a value at every order: in formulas, and in float64?"""
+        return not isinstance(self.ctx, NUMBERS)
+
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
+        node = self.meant(node)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self._key)
@@ -82,12 +87,16 @@ class Evaluation:
         if self.by is None:
             return self
         if self._default is None:
-            self._default = Evaluation(self.ctx, self.goal, None, self.memo)
+            self._default = self.alike(self.ctx, None)
         return self._default
 
     def using(self, ctx: Arithmetic) -> Evaluation:
         """The same in another arithmetic, or in balls at the precision now current."""
-        return Evaluation(ctx, self.goal, self.by, self.memo)
+        return self.alike(ctx, self.by)
+
+    def alike(self, ctx: Arithmetic, by: str | None) -> Evaluation:
+        """The same in this arithmetic by this pinned theorem."""
+        return Evaluation(ctx, self.goal, by, self.memo)
 
     def formula(self, theorem: Theorem) -> Bound:
         """By what a theorem is evaluated."""
@@ -96,6 +105,18 @@ class Evaluation:
     def remember(self, node: Node, what: str) -> Table:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
+
+    def meant(self, node: Node) -> Node:
+        """The node of the same curve that theorems are asked about.
+
+        What was written, where the pinned theorem is about parts of it and holds for them.
+        """
+        if self.by is None or node.rewritten is node:
+            return node.rewritten
+        theorem = theory.named(self.by)
+        about = [below for below in node.walk() if theory.is_about(theorem, below)]
+        holds = about and all(theorem.applies(below) is None for below in about)
+        return node if holds else node.rewritten
 
     def pins(self, node: Node) -> bool:
         """Does the pinned theorem replace the default anywhere in `node`?"""
@@ -131,9 +152,8 @@ class OperationCurve(NodeCurve):
             if by is not None and self._is_pinned:
                 found = theory.pinned(by, self.node, alpha)
             else:
-                found = theory.bounding(self.node, alpha, self.evaluation.goal)
-                if not isinstance(self.evaluation.ctx, NUMBERS):
-                    found = theory.answering_always(found)
+                bounding = theory.stating if self.evaluation.states else theory.bounding
+                found = bounding(self.node, alpha, self.evaluation.goal)
             self._theorems[key] = found
         return self._theorems[key]
 
@@ -227,7 +247,8 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         evaluation = self.evaluation
-        key = (theory.order_class(alpha), evaluation.goal, evaluation.by, theory.revision())
+        asked = evaluation.goal, evaluation.by, evaluation.states
+        key = (theory.order_class(alpha), *asked, theory.revision())
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)

@@ -146,6 +146,22 @@ class Node(Interned):
                 fields[name] = replace(value)
         return type(self)(**fields)
 
+    def _of_same_curve(self) -> Node:
+        """The mechanism of the same curve that theorems are asked about, its parts being so."""
+        return self
+
+    @property
+    def rewritten(self) -> Node:
+        """A mechanism of the same curve, of which more is known; what was written is printed."""
+        if "_rewritten" not in self.__dict__:
+            found: dict[Node, Node] = {}
+            for node in self.walk():
+                parts = any(found[child] is not child for child in node.children)
+                found[node] = (node.rebuild(found, lambda x: x) if parts else node)._of_same_curve()
+            # A node that kept itself would stay when nobody has it.
+            self.__dict__["_rewritten"] = None if found[self] is self else found[self]
+        return self.__dict__["_rewritten"] or self
+
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""
         if not isinstance(other, Node):

@@ -67,7 +67,9 @@ class Regime:
         failed = None if _is_open(given) else _failing(self.of_node, given)
         if failed is None:
             return None
-        found = ", ".join(f"{n} = {value}" for n, value in zip(self.names, given, strict=True))
+        found = ", ".join(
+            f"{n} = {echo(value)}" for n, value in zip(self.names, given, strict=True)
+        )
         return f"it needs {failed}, got {found}"
 
     def require(self, theorem: str, mechanism: Node, gamma: Exact, alpha: Order) -> None:

@@ -92,7 +92,7 @@ class Theorem:
     steer: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
-    #: May say nothing at an order, and has no formula: the others answer there.
+    #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
     partial: bool = False
     #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
     takes_exact: bool = False
@@ -182,6 +182,7 @@ class Statement(TypedDict, total=False):
     default: bool
     steer: Bound | None
     tight: bool
+    partial: bool
     takes_exact: bool
     options: tuple[tuple[str, int], ...]
     option_values: tuple[tuple[str, range], ...]
@@ -281,12 +282,19 @@ def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]
     key = (order_class(alpha), goal, _revision)
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal)
+        known[key] = _find_bounding(node, alpha, goal, _register.values())
     return known[key]
 
 
-def _find_bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
-    about = [t for t in _register.values() if t.default and is_about(t, node)]
+def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
+    """The same of the theorems that give a value at every order, which can be written down."""
+    return _find_bounding(node, alpha, goal, [t for t in _register.values() if not t.partial])
+
+
+def _find_bounding(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
+) -> list[Theorem]:
+    about = [t for t in among if t.default and is_about(t, node)]
     wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
     whole = covers(INTEGER_ORDERS, alpha)

@@ -670,7 +670,7 @@ BOUNDS = {
 DERIVED = {"WBK19-C10", "VEH14-T3"}
 #: Integrals over the plane, which tests/test_triples.py compares at fewer places.
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
-GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-PURE", "MIR17-P2"}
+GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17-P2"}
 PLAIN = {"MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS
 
 

@@ -237,9 +237,11 @@ def test_conversions_are_named_with_their_source():
         (PoissonSubsample(Gaussian(5), "1/9"), 8, {"ZW19-T8", "MTZ19-EXACT"}),
         (PoissonSubsample(RandomizedResponse("3/5"), "1/9"), "5/2", {"PAIR-EXACT"}),
         (PoissonSubsample(Gaussian(5), "1/9"), "5/2", {"MTZ19-EXACT"}),
-        (PoissonSubsample(2 * Gaussian(5), "1/9"), "5/2", {"WBK19-C10"}),
+        (PoissonSubsample(2 * Gaussian(5), "1/9"), "5/2", {"MTZ19-EXACT"}),
+        (PoissonSubsample(2 * Laplace(5), "1/9"), "5/2", {"WBK19-C10"}),
         (SubsampleWithoutReplacement(PureDP("1/50"), "1/9"), 2, {"TRIPLE-PURE"}),
-        (SubsampleWithoutReplacement(Gaussian("1/2"), "1/100"), 40, {"TRIPLE-DOMINATED"}),
+        (SubsampleWithoutReplacement(Gaussian("1/2"), "1/100"), 40, {"TRIPLE-GAUSSIAN"}),
+        (SubsampleWithoutReplacement(Gaussian("1/2"), "1/100"), 1, {"TRIPLE-DOMINATED"}),
         (PoissonSubsample(Laplace(1), "1/9"), "inf", {"ZW19-L4"}),
         (SubsampleWithoutReplacement(Laplace(1), "1/9"), "inf", {"WBK19-L3"}),
     ],
@@ -253,7 +255,7 @@ def test_the_claim_names_the_theorem_that_gave_the_value(node, alpha, expected):
 
 
 def test_a_theorem_of_one_s_own_takes_part_at_once():
-    node = SubsampleWithoutReplacement(Gaussian(3), "1/9")
+    node = SubsampleWithoutReplacement(2 * Gaussian(3), "1/9")
     before = Accountant().rdp(node, 5)
     try:
 

@@ -22,7 +22,6 @@ import symacct
 from symacct import (
     TCDP,
     ZCDP,
-    Accountant,
     Compose,
     Convexify,
     Curve,
@@ -53,6 +52,7 @@ from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.interpret import DigitsMachine, FloatMachine
 from symacct.export.code.runtime import digits, plain
 from symacct.export.code.trace import trace
+from symacct.stating import StatingAccountant
 from symacct.theory import always, forget, theorem
 from tests import independent
 from tests.julia_reader import as_python
@@ -141,7 +141,7 @@ def run(target, text, orders, arguments, directory):
 @functools.cache
 def certified(node, alpha, by):
     try:
-        return Accountant(25).rdp(node, alpha, by=by)
+        return StatingAccountant(25).rdp(node, alpha, by=by)
     except SymacctError:
         return None
 
@@ -236,7 +236,7 @@ def test_mpmath_code_agrees_to_its_digits(name, tmp_path):
     orders = [11, Fraction(5, 2)]
     for alpha, value in zip(orders, run_python(at_40, orders, (), tmp_path), strict=True):
         with mpmath.workdps(50):
-            answer = Accountant(45).rdp(node, alpha)
+            answer = StatingAccountant(45).rdp(node, alpha)
             assert abs(mpmath.mpf(value) - answer.lower) <= answer.lower * mpmath.mpf(10) ** -14
 
 
@@ -265,7 +265,7 @@ def test_an_integral_whose_length_the_digits_decide_keeps_it(alpha):
     program = trace(node, None, {}, DigitsArithmetic, 4)
     with digits.alone(), digits.mp.workdps(25):
         value = DigitsMachine(program).epsilon(alpha, {})
-        assert abs(value / Accountant(25).rdp(node, alpha).lower - 1) < 1e-20
+        assert abs(value / StatingAccountant(25).rdp(node, alpha).lower - 1) < 1e-20
 
 
 @pytest.mark.parametrize("name", ["sampled response", "subset Laplace", "sampled pair"])
@@ -385,6 +385,7 @@ WITH_CODE = {
     *("MTZ19-EXACT", "MTZ19-T11", "PAIR-EXACT", "PAIR-FINITE", "PAIR-FINITE-WOR"),
     *("ACG16-L3", "BDRS18-T11", "BLOG-C24", "S22-POISSON", "MIR17-P1", "MIR17-P2", "SCALE"),
     *("VEH14-T13", "VEH14-T3-CAP", "VEH14-T3", "VEH14-T9"),
+    *("GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-PURE", "GROUP-ZCDP"),
 }
 
 
@@ -599,6 +600,18 @@ def test_the_header_says_where_the_code_comes_from():
         "measured and no bound",
     ):
         assert part in head, part
+
+
+@pytest.mark.parametrize("alpha", [2, Fraction(5, 2), 8, 20])
+def test_code_of_a_fixed_size_is_an_upper_bound_where_balls_prove_the_value(alpha, tmp_path):
+    node = SAMPLES["subset Gaussian"]
+    text = node.code("python", max_order=20, points=20)
+    assert "kind       : upper" in text
+    assert "TRIPLE-GAUSSIAN" not in text
+    (value,) = run_python(text, [alpha], (), tmp_path)
+    known = node.rdp(alpha)
+    assert known.claim.kind is Kind.EXACT
+    assert Fraction(value) > independent.fraction(known.upper)
 
 
 def test_a_lower_bound_is_never_called_an_upper_one():

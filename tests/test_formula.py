@@ -11,7 +11,6 @@ from sympy.core.function import AppliedUndef
 
 from symacct import (
     TCDP,
-    Accountant,
     AssumptionError,
     Compose,
     Convexify,
@@ -37,6 +36,7 @@ from symacct import (
 from symacct.arithmetic.symbolic import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
 from symacct.expr import kinds
+from symacct.stating import StatingAccountant
 from tests import support
 from tests.extremes import bounded
 from tests.symbolic import (
@@ -105,7 +105,7 @@ def agree_on(operation, kind, name, other):
 def check(node, numbers, values, alpha, at, name, kind):
     """The formula written at the order `at` (None: an open one), with the numbers of α put in."""
     try:
-        answer = Accountant(45).rdp(numbers, alpha, by=name)
+        answer = StatingAccountant(45).rdp(numbers, alpha, by=name)
     except (AssumptionError, OrderError, SoundnessError) as refused:
         if at is not None and "which fails at order" not in str(refused):
             with pytest.raises(type(refused)):
@@ -141,7 +141,7 @@ def test_a_formula_with_names_is_the_same_number(kind, operation):
             formula(node, 3)
         node = numbers
     for alpha in (3, Fraction(5, 2)):
-        answer = Accountant(45).rdp(numbers, alpha)
+        answer = StatingAccountant(45).rdp(numbers, alpha)
         named = named_formula(node, alpha)
         assert agrees(value(named.expression, values, named.definitions), answer)
         assert agrees(value(formula(node, alpha), values), answer)
@@ -165,7 +165,7 @@ def test_a_moment_of_a_named_curve():
     node, values = PoissonSubsample(PoissonSubsample(Laplace(A), Q), Q), {A: 2, Q: "1/5"}
     named = named_formula(node, 3, by="ZW19-T5")
     assert named.definitions
-    answer = Accountant(45).rdp(node.subs(values), 3, by="ZW19-T5")
+    answer = StatingAccountant(45).rdp(node.subs(values), 3, by="ZW19-T5")
     assert agrees(value(named.expression, values, named.definitions), answer)
 
 
@@ -184,7 +184,7 @@ def test_integrals_of_known_pairs():
         node, values = PoissonSubsample(base, Q), {A: "2", Q: "1/5"}
         exact = formula(node, REAL)
         assert exact.has(sympy.Integral)
-        answer = Accountant(45).rdp(node.subs(values), Fraction(7, 2))
+        answer = StatingAccountant(45).rdp(node.subs(values), Fraction(7, 2))
         assert agrees(value(exact, values | {ALPHA: Fraction(7, 2), REAL: Fraction(7, 2)}), answer)
 
 
@@ -192,7 +192,7 @@ def test_integrals_of_known_pairs():
 def test_the_formula_of_the_tau_terms(name):
     node, values = PoissonSubsample(Laplace(A), Q), {A: "7/3", Q: "2/7"}
     for alpha in (4, 5, 9):
-        answer = Accountant(60).rdp(node.subs(values), alpha, by=name)
+        answer = StatingAccountant(60).rdp(node.subs(values), alpha, by=name)
         assert agrees(value(formula(node, alpha, by=name), values), answer)
         assert agrees(value(formula(node, by=name), values | {ALPHA: alpha}), answer)
 
@@ -202,7 +202,7 @@ def test_tau_terms_inside_a_sum_are_refused():
     node = PoissonSubsample(PoissonSubsample(Gaussian(2), "1/5"), "1/5")
     with pytest.raises(OrderError, match=r"of its own below order 4.*open order"):
         formula(node, by="ZW19-T20:tau=2,sides=2")
-    answer = Accountant(45).rdp(node, 9, by="ZW19-T20:tau=2")
+    answer = StatingAccountant(45).rdp(node, 9, by="ZW19-T20:tau=2")
     assert agrees(value(formula(node, 9, by="ZW19-T20:tau=2"), {}), answer)
 
 
@@ -211,7 +211,7 @@ def test_the_formula_holds_at_random_parameters(sigma, gamma):
     node = N * PoissonSubsample(Gaussian(A), Q) + Laplace(A)
     values = {A: sigma, Q: gamma, N: 7}
     for alpha in (2, 6):
-        answer = Accountant(60).rdp(node.subs(values), alpha, by="ZW19-T8")
+        answer = StatingAccountant(60).rdp(node.subs(values), alpha, by="ZW19-T8")
         assert agrees(value(formula(node, alpha, by="ZW19-T8"), values), answer)
 
 
@@ -227,7 +227,7 @@ def test_a_curve_that_ends_says_so():
     node = PoissonSubsample(TCDP(A, 5), Q)
     assert not formula(node, 4, by="ZW19-T5").has(sympy.Piecewise)
     for alpha in (4, 7):
-        answer = Accountant(45).rdp(node.subs({A: "1/9", Q: "1/5"}), alpha, by="ZW19-T5")
+        answer = StatingAccountant(45).rdp(node.subs({A: "1/9", Q: "1/5"}), alpha, by="ZW19-T5")
         number = value(formula(node, alpha, by="ZW19-T5"), {A: "1/9", Q: "1/5"})
         assert agrees(number, answer)
         assert (number == INFINITY) == (alpha == 7)
@@ -242,7 +242,7 @@ def test_laws_whose_divergence_becomes_infinite_have_no_formula_at_an_open_order
         OrderError, match=r"infinite from some order.*open order alpha.*formula\(4\)"
     ):
         formula(node)
-    assert agrees(value(formula(node, 2), {}), Accountant(45).rdp(node, 2))
+    assert agrees(value(formula(node, 2), {}), StatingAccountant(45).rdp(node, 2))
     sampled = PoissonSubsample(DistributionPair(laws.Normal(0, 1), laws.Normal(1, 2)), "1/5")
     with pytest.raises(OrderError, match="open order"):
         formula(sampled, by="ZW19-T5")
@@ -253,7 +253,7 @@ def test_group_privacy_below_two():
     node = GroupPrivacy(Gaussian(A), 2)
     for alpha in (Fraction(3, 2), 2, 5):
         for by in (None, "GROUP-CHAIN", "MIR17-P2"):
-            answer = Accountant(45).rdp(node.subs({A: 3}), alpha, by=by)
+            answer = StatingAccountant(45).rdp(node.subs({A: 3}), alpha, by=by)
             assert agrees(value(formula(node, by=by), {A: 3, ALPHA: alpha}), answer)
     assert formula(node, WHOLE) == 2 * WHOLE / A**2
     assert formula(node, WHOLE, by="MIR17-P2") == 3 * WHOLE / A**2
@@ -274,7 +274,7 @@ def test_the_hull_is_a_chord_at_a_number():
         PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), "1/5"), 8
     )
     for alpha in (1, 2, Fraction(7, 3), 7, 8, Fraction(17, 2), 9):
-        assert agrees(value(formula(upper, alpha), {}), Accountant(45).rdp(upper, alpha))
+        assert agrees(value(formula(upper, alpha), {}), StatingAccountant(45).rdp(upper, alpha))
     with pytest.raises(DomainError, match="free symbol q"):
         formula(
             Convexify(PoissonSubsample(Curve("alpha/50", kind="upper", adjacency="either"), Q), 8),
@@ -318,10 +318,10 @@ def test_no_index_captures_a_parameter(name):
         node = SubsampleWithoutReplacement(Gaussian(symbol), Q)
         values = {symbol: 2, Q: "1/5"}
         for by in ("WBK19-T27", "WBK19-P11"):
-            answer = Accountant(45).rdp(node.subs(values), 3, by=by)
+            answer = StatingAccountant(45).rdp(node.subs(values), 3, by=by)
             assert agrees(value(formula(node, 3, by=by), values), answer)
         sampled = PoissonSubsample(Gaussian(symbol), Q)
-        answer = Accountant(45).rdp(sampled.subs(values), Fraction(5, 2))
+        answer = StatingAccountant(45).rdp(sampled.subs(values), Fraction(5, 2))
         assert agrees(value(formula(sampled, Fraction(5, 2)), values), answer)
 
 
@@ -349,7 +349,7 @@ def test_nested_sums_keep_their_indices_apart():
     expression = formula(node, by="ZW19-T5")
     indices = [s.limits[0][0] for s in expression.atoms(sympy.Sum)]
     assert sorted(map(str, indices)) == ["j", "l"]
-    answer = Accountant(60).rdp(node, 4, by="ZW19-T5")
+    answer = StatingAccountant(60).rdp(node, 4, by="ZW19-T5")
     assert agrees(value(expression, {ALPHA: 4}), answer)
 
 
@@ -383,7 +383,7 @@ def test_the_formula_of_a_lower_bound_reads_lower_bounds_only():
     exact = Curve(ALPHA / 50, kind="exact", adjacency="either", at_infinity="inf")
     node = PoissonSubsample(exact, "1/5")
     for alpha, by in ((4, "ZW19-T6"), (Fraction(7, 2), "VEH14-T3")):
-        answer = Accountant(60).rdp(node, alpha, by=by)
+        answer = StatingAccountant(60).rdp(node, alpha, by=by)
         assert agrees(value(formula(node, alpha, by=by), {}), answer)
 
 
@@ -406,7 +406,9 @@ def test_expanded_writes_every_sum_out():
     assert exact.has(sympy.Sum, sympy.floor)
     assert not out.has(sympy.Sum, sympy.floor)
     values = {A: "7/3", Q: "2/7"}
-    assert agrees(value(out, values), Accountant(45).rdp(node.subs(values), 4, by="WBK19-T27"))
+    assert agrees(
+        value(out, values), StatingAccountant(45).rdp(node.subs(values), 4, by="WBK19-T27")
+    )
     small = expanded(formula(PoissonSubsample(Gaussian(A), Q), 2))
     assert sympy.simplify(small - sympy.log(1 + Q**2 * (sympy.exp(A**-2) - 1))) == 0
 

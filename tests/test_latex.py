@@ -9,7 +9,6 @@ from pylatexenc import latexwalker as walker
 
 from symacct import (
     TCDP,
-    Accountant,
     Compose,
     Curve,
     DistributionPair,
@@ -30,6 +29,7 @@ from symacct.export.latex import inline, latex
 from symacct.export.latex_names import NAMING_COMMANDS, symbol_latex
 from symacct.export.latex_printer import WIDTH
 from symacct.export.latex_width import width_of
+from symacct.stating import StatingAccountant
 from tests import outputs
 from tests.symbolic import (
     ALPHA,
@@ -156,7 +156,7 @@ def test_what_is_printed_is_what_was_evaluated(name):
         # A hull is written at whole orders only, where its corners are.
         for alpha in (4,) if operation == "Convexify" else (4, Fraction(5, 2), INFINITY):
             try:
-                answer = Accountant(30).rdp(node.subs(values), alpha, by=name)
+                answer = StatingAccountant(30).rdp(node.subs(values), alpha, by=name)
                 tex = latex(node, by=name)
                 number = read(tex, values, alpha)
             except SymacctError:
@@ -177,7 +177,7 @@ def test_what_is_printed_for_a_composition():
     )
     values = {A: 3, B: 2, Q: Fraction(1, 5), N: 4}
     for alpha in (3, Fraction(5, 2)):
-        answer = Accountant(30).rdp(node.subs(values), alpha)
+        answer = StatingAccountant(30).rdp(node.subs(values), alpha)
         assert agrees(read(latex(node), values, alpha), answer, 25)
 
 

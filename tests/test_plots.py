@@ -56,7 +56,8 @@ def test_every_point_is_the_certified_value_in_its_sound_direction():
 
 
 def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
-    figure = plot({"exact": M, "bound": WITHOUT}, range(2, 30), by=[])
+    bounded = SubsampleWithoutReplacement(2 * Gaussian(5), "1/1000")
+    figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
     styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
     assert styles["exact (exact)"] > styles["bound (upper bound)"]
     assert len(figure.axes[0].collections) == 1

@@ -77,7 +77,7 @@ def test_delta_is_stated_for_an_epsilon():
 KINDS = [
     (SubsampleWithoutReplacement(Laplace(2), "1/100"), "replacing one record"),
     (SubsampleWithoutReplacement(Laplace(2), "1/100"), "fixed size"),
-    (SubsampleWithoutReplacement(Gaussian(2), "1/100"), "an upper bound on the Rényi curve"),
+    (SubsampleWithoutReplacement(2 * Gaussian(2), "1/100"), "an upper bound on the Rényi curve"),
     (100 * STEP + Laplace(2), "the adaptive composition of 100 runs of"),
     (100 * STEP + Laplace(2), "one run of the Laplace mechanism (b = 2, sensitivity 1)"),
     (GroupPrivacy(STEP, 4), "adding or removing up to 4 records"),

@@ -74,7 +74,7 @@ REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_or
     assumes=f"ε(α) <= ρα for α < ω, and with the rate s: {REGIME}",
     applies=REGIME.after(is_truncated),
     regime=REGIME,
-    default=False,
+    partial=True,
     takes_exact=True,
     monotone=True,
     status="proved",

@@ -8,6 +8,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ALL_ORDERS, EITHER, Kind
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
+from symacct.mechanisms import ZCDP
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.rdp_curve import RDPCurve
@@ -73,6 +74,34 @@ def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     for i in range(1, size):
         total = total + ctx.number(top) / ctx.number(top - i) * eps(top - i)
     return total
+
+
+def is_concentrated(node: Node) -> str | None:
+    """A line is stated above the mechanism's curve."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
+
+
+@theorem(
+    "GROUP-ZCDP",
+    operation=GroupPrivacy,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 18"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="(ξ, ρ)-zCDP",
+    applies=is_concentrated,
+    monotone=True,
+    status="proved",
+)
+def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
+    value = size * eps(size * alpha)
+    xi = getattr(eps.node, "xi", 0)  # curves that are drawn to attack it have none
+    if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
+        return value
+    top, last = ctx.number(size * alpha), ctx.number(size * alpha - (size - 1))
+    return value + ctx.number(xi) * (top / last + top * ctx.log1p((size - 1) / last) - size)
 
 
 @theorem(

@@ -46,7 +46,9 @@ def has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
     mechanism = as_noise(node.mechanism)  # type: ignore[attr-defined]
     if not isinstance(mechanism, kinds):
         return otherwise
-    numbers = [*node.symbolic_parameters(), *mechanism.symbolic_parameters()]
+    numbers = node.symbolic_parameters()
+    if not isinstance(mechanism, Gaussian | Laplace):  # whose curves fall as their noise rises
+        numbers += mechanism.symbolic_parameters()
     if any(not number.free_symbols for number in numbers):
         return "found a parameter that is no rational number, needed rational ones"
     return None

@@ -15,6 +15,7 @@ import numpy as np
 import sympy
 
 from symacct.arithmetic import (
+    BALL,
     Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
@@ -23,6 +24,7 @@ from symacct.arithmetic import (
     RuledArithmetic,
     SymbolicArithmetic,
 )
+from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import Integral
 from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
@@ -34,6 +36,7 @@ from symacct.mechanisms import Gaussian
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
 
+_SPARE_BITS = 64
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 
@@ -87,16 +90,27 @@ def expectation(ctx: Arithmetic, mechanism: Mechanism, gamma: Number, alpha: Ord
     raise TypeError(f"no expectation for {type(ctx).__name__}")
 
 
+def falling_in(ratio: Exact, value: Callable[[Fraction], Number]) -> Number:
+    """A value that falls in the ratio: an irrational one's is between those of rational ones."""
+    if isinstance(ratio, Fraction):
+        return value(ratio)
+    with precision(2 * BALL.bits + _SPARE_BITS):
+        between = BALL.number(ratio)
+    return value(rational(between.lower())).union(value(rational(between.upper())))
+
+
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) -> Number:
-    scale = Fraction(shape_ratio(mechanism))
-    if isinstance(mechanism, Gaussian):
+    def value(scale: Fraction) -> Number:
+        if isinstance(mechanism, Gaussian):
+            if alpha is None:
+                return sampled_gaussian_kl(gamma, scale)
+            return sampled_gaussian_excess(Fraction(alpha), gamma, scale)
         if alpha is None:
-            return sampled_gaussian_kl(gamma, scale)
-        return sampled_gaussian_excess(Fraction(alpha), gamma, scale)
-    if alpha is None:
-        return sampled_laplace_kl(gamma, scale)
-    return sampled_laplace_excess(Fraction(alpha), gamma, scale)
+            return sampled_laplace_kl(gamma, scale)
+        return sampled_laplace_excess(Fraction(alpha), gamma, scale)
+
+    return falling_in(shape_ratio(mechanism), value)
 
 
 @expectation.register

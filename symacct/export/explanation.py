@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ from symacct.expr import Node
 from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
+from symacct.sources import SYMACCT
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
@@ -36,9 +37,13 @@ class Explanation:
     assumes: str
     claim: Claim
     parts: tuple[Explanation, ...]
+    #: The node of the same curve that the theorems are about, where it is another one.
+    rewritten: str = ""
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
+        if self.rewritten:
+            yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
             yield "says", self.statement
@@ -56,6 +61,7 @@ class Explanation:
         return {
             "node": self.title,
             "count": self.count,
+            **({"same_curve_as": self.rewritten} if self.rewritten else {}),
             "theorem": self.theorem or None,
             "says": self.statement,
             "assumes": self.assumes or None,
@@ -69,7 +75,10 @@ def explain(m: Node, alpha: Numeric | None = None) -> Explanation:
     goal = Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
     with precision(_BITS):
         evaluation = Evaluation(BALL, goal)
-        return _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
+        found = _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
+    if m.rewritten is m:
+        return found
+    return replace(found, title=_title(m), rewritten=repr(m.rewritten))
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:

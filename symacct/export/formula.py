@@ -12,10 +12,11 @@ from sympy.core.function import AppliedUndef
 
 from symacct import sizes
 from symacct.amplification.ternary import differences
+from symacct.arithmetic import BALL
 from symacct.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
 from symacct.claims import Claim
 from symacct.errors import AssumptionError, DomainError, OrderError, SymacctError
-from symacct.evaluation import goal_of
+from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
 from symacct.expr import Node, as_node
@@ -47,7 +48,7 @@ def formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> sym
     at = _order(m, alpha)
     writing = Writing(goal_of(m, by), by, Names())
     writing.asked = at
-    return _finished(writing.body(m)(at), at, _taken(m))
+    return _finished(writing.body(writing.meant(m))(at), at, _taken(m))
 
 
 def expanded(formula: sympy.Expr) -> sympy.Expr:
@@ -144,6 +145,7 @@ def named_formulas(
     """The formulas at several orders, names shared; an order that has none is left out."""
     if by is not None:
         named_theorem(by)  # before it becomes the key of a cache
+    m = Evaluation(BALL, by=by).meant(m)
     long, in_cases = _lengths(m, by)
     whole = Named(m, by)
     drafts: dict[Any, _Draft] = {}

@@ -88,6 +88,8 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         "-differentially private, where "
         f"{neighbours(guarantee.claim.adjacency)}."
     )
+    if m.rewritten is not m:
+        yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}.")
     yield _rounding(guarantee, form)
     yield _accounting(guarantee, form)
     yield from _reservations(guarantee, m, form)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 import sympy
@@ -24,6 +24,7 @@ from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic import Number
 from symacct.errors import PrecisionError
+from symacct.forking import cached_property
 from symacct.integrals.exponents import T, collected
 from symacct.integrals.jets import Jet
 from symacct.integrals.sides import Kernel, Side, sides

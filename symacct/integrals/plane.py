@@ -21,6 +21,7 @@ from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _MOST_NODES = 500_000
+_MOST_WORK = 2**36  # nodes times the square of their bits: some ten seconds
 _FLOAT_BITS = 46
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
 _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
@@ -58,6 +59,12 @@ class Triple:
         if not self.on_a_line:
             weight += math.log(across / math.sqrt(2 * math.pi))
         return self.floats.log_block(z * step, y * across) + weight
+
+    def nodes(self, bits: int) -> int:
+        """How many the rule of so many bits has."""
+        rule = plan(self, bits)
+        rows = rows_of(rule, Majorant.best(self, rule.log_tolerance))
+        return sum(last - first for _, first, last in rows)
 
     @property
     def height(self) -> float:
@@ -181,8 +188,8 @@ def triple_excess(triple: Triple) -> arb:
         rule = plan(triple, bits)
         bound = Majorant.best(triple, rule.log_tolerance)
         rows = list(rows_of(rule, bound))
-        nodes = sum(last - first for _, first, last in rows)
-        with ctx.workprec(_working_bits(triple, rule, nodes)):
+        working = _working_bits(triple, rule, sum(last - first for _, first, last in rows))
+        with ctx.workprec(working):
             moment = _weighted_sum(triple, rule, rows)
         with ctx.workprec(_BOUND_BITS):
             lost = bound.left_out(rule, rows)
@@ -190,7 +197,7 @@ def triple_excess(triple: Triple) -> arb:
             if not share < 1:
                 return arb.nan()
             error = (lost + share * moment.abs_upper()) / (1 - share)
-        with ctx.workprec(_working_bits(triple, rule, nodes)):
+        with ctx.workprec(working):
             return moment - 1 + within(error)
 
     return to_relative_accuracy(evaluate)
@@ -388,7 +395,13 @@ def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:
     f = triple.floats
     exponent = f.alpha * (1 + (f.peak + 40) * math.sqrt(max(f.squares))) + (f.peak + 40) ** 2
     scale = max(f.log_excess, 0.0) - rule.log_tolerance
-    return int(scale / LOG2 + math.log2(exponent * (nodes + 4))) + 10
+    bits = int(scale / LOG2 + math.log2(exponent * (nodes + 4))) + 10
+    if nodes * bits**2 > _MOST_WORK:
+        raise LimitError(
+            f"a sampled Gaussian's integral: found {nodes:,} nodes of {bits:,} bits, which take "
+            "too long; ask for a lower order, or for another theorem with by="
+        )
+    return bits
 
 
 def _weighted_sum(triple: Triple, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:

@@ -12,11 +12,14 @@ Where it is not, G − 1 exceeds that of the larger end by a stated share at mos
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
 
+from symacct.errors import PrecisionError
+from symacct.forking import cached_property
 from symacct.integrals.plane import (
     Bell,
     Majorant,
@@ -27,12 +30,18 @@ from symacct.integrals.plane import (
     triple_excess,
     widest,
 )
+from symacct.integrals.slopes import Slopes, slopes
 from symacct.sums.refine import ball, normal_tail
 
 _BITS = 24  # of the values that decide, and as many as their difference loses
+_FEW_BITS = 8  # of a difference between two of them
 _SLOPE_BITS = 80
 _WIDE = Fraction(161, 144)  # a rational number just above √5/2
-_PIECES = 24  # balls of the slope asked for before it is given up
+_APART = 1e-6  # of logarithms in float64 that differ beyond doubt
+_PIECES = 200  # looked at before it is given up
+_PIECES_NEAR = 48  # where only a share is lost by it
+_FEW_PIECES, _FEW_NODES = 24, 4000  # of the slope by integrals: more would take seconds
+_SOME_NODES = 40_000  # of G itself, where it is asked for again and again
 _NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
@@ -63,6 +72,17 @@ class Triangles:
         b = -(self.delta**2) / (2 * apart)
         return Triple(self.alpha, self.gamma, apart + b, b, self.delta**2 - b**2)
 
+    @cached_property
+    def ends_in_floats(self) -> tuple[float, float]:
+        """log(G − 1) at both ends; nothing rests on them."""
+        first, last = (end.log_excess_in_floats() for end in self.ends)
+        return first, last
+
+    @cached_property
+    def end_excesses(self) -> tuple[arb, arb]:
+        """G − 1 at both ends."""
+        return self.excess(Fraction(0)), self.excess(self.delta**2)
+
     def excess(self, square: Fraction) -> arb:
         """G(B) − 1 in few bits: along B it changes by about a share δ² of itself."""
         lost = 2 * max(0, self.delta.denominator.bit_length() - self.delta.numerator.bit_length())
@@ -91,99 +111,137 @@ def is_far_beyond(triangles: Triangles, bits: int) -> bool:
 
 def worst_ends(triangles: Triangles) -> tuple[Triple, ...] | None:
     """The ends of which one is proved to be the maximum; None if neither is."""
-    looks = Looks(triangles)
-    first, last = looks.ends
-    high = triangles.delta**2 if last < first else looks.rising_from()
-    if not looks.stays_below(high, first.lower().max(last.lower())):
-        return None
-    pairs = zip(((first, last), (last, first)), triangles.ends, strict=True)
-    return tuple(end for (value, other), end in pairs if not value < other)
+    found = (looks.worst_ends() for looks in ways_of_looking(triangles))
+    return next((ends for ends in found if ends), None)
 
 
 def raised_end(triangles: Triangles) -> tuple[Triple, Fraction]:
     """The larger end, and the least share of G − 1 that is proved to be enough."""
-    looks = Looks(triangles)
-    first, last = looks.ends
-    best = triangles.ends[1 if last.mid() > first.mid() else 0]
-    most = first.lower().max(last.lower())
+    ways = list(ways_of_looking(triangles))
+    first, last = triangles.end_excesses
+    best, most = (1, last.lower()) if last > first else (0, first.lower())
     for share in SHARES[:-1]:
-        if looks.stays_below(triangles.delta**2, most * (1 + ball(share))):
-            return best, share
-    return best, SHARES[-1]
+        spare = most * (1 + ball(share)) - first
+        if any(looks.stays_below(triangles.delta**2, spare, _PIECES_NEAR) for looks in ways):
+            return triangles.ends[best], share
+    if not (last > first or first > last):
+        raise PrecisionError(
+            f"TRIPLE-GAUSSIAN-NEAR at order {triangles.alpha}: found two ends that cannot be told "
+            "apart, needed another order, or another theorem"
+        )
+    return triangles.ends[best], SHARES[-1]
 
 
-def _reach(triangles: Triangles, left: Fraction, last: Fraction, spare: arb) -> Fraction | None:
-    """The farthest of some B up to which G cannot rise by more than the spare; None if none."""
-    width = last - left
-    for _ in range(12):
-        right = left + width
-        if ball(width) * triangles.steepest(right) <= spare:
-            return right
-        width /= 2
-    return None
+def ways_of_looking(triangles: Triangles) -> Iterator[Looks]:
+    """By a sum of exponentials, which is quick, and by integrals."""
+    found = slopes(triangles.alpha, triangles.gamma, triangles.delta)
+    if found is not None:
+        yield Looks(triangles, found)
+    if triangles.ends[1].nodes(_BITS) <= _SOME_NODES:
+        yield LooksByIntegrals(triangles)
 
 
 class Looks:
-    """What is proved of G along B, by some balls of its slope."""
+    """What is proved of G along B by its slope on some pieces."""
 
-    def __init__(self, triangles: Triangles) -> None:
+    def __init__(self, triangles: Triangles, slopes: Slopes) -> None:
         self.triangles = triangles
-        self.values: dict[Fraction, arb] = {}
-        self.left = _PIECES
+        self.slopes = slopes
+        self.factor = triangles.factor / ball((1 - triangles.gamma) ** 2)
 
-    @property
-    def ends(self) -> tuple[arb, arb]:
-        """G − 1 at B = 0 and at B = δ²."""
-        return self.value(Fraction(0)), self.value(self.triangles.delta**2)
+    def worst_ends(self) -> tuple[Triple, ...] | None:
+        """The ends of which one is proved to be the maximum; None if neither is."""
+        first, last = self.triangles.ends_in_floats
+        top = self.triangles.delta**2
+        if last <= first and self.stays_below(top, arb(0)):
+            return self.triangles.ends[:1]
+        if last < first - _APART:
+            return None
+        rise = self.triangles.end_excesses[1] - self.triangles.end_excesses[0]
+        if not self.stays_below(self.rising_from(), rise.lower().max(arb(0))):
+            return None
+        return self.triangles.ends[1 if rise > 0 else 0 :]
 
-    def slope(self, low: Fraction, high: Fraction) -> arb:
-        """The slope of G on the piece; anything once too many were asked for."""
-        self.left -= 1
-        if self.left < 0:
-            return arb.nan()
-        return self.triangles.factor * slope(self.triangles, low, high)
+    def bounds(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
+        """At least and at most what the slope of G is on the piece."""
+        least, most = self.slopes.over(low, high)
+        return self.factor * least, self.factor * most
+
+    def risen(self, square: Fraction) -> arb:
+        """At most G(B) − G(0)."""
+        return self.factor * self.slopes.risen(square)
 
     def rising_from(self) -> Fraction:
         """The least of some B from which on G is proved to rise."""
         top = self.triangles.delta**2
         high, width = top, top / 4
-        while high > 0 and width >= _NARROWEST * top:
-            if self.slope(max(high - width, Fraction(0)), high) > 0:
-                high = max(high - width, Fraction(0))
+        self.left = _PIECES
+        while high > 0 and width >= _NARROWEST * top and self.left > 0:
+            self.left -= 1
+            low = max(high - width, Fraction(0))
+            if self.bounds(low, high)[0] > 0:
+                high = low
             else:
                 width /= 2
         return high
 
-    def stays_below(self, high: Fraction, allowed: arb) -> bool:
-        """Is G on [0, high] proved to be at most what is allowed or G(0), by pieces?"""
+    def stays_below(self, high: Fraction, spare: arb, pieces: int = _PIECES) -> bool:
+        """Is G − G(0) on [0, high] proved to be at most what is to spare, by so many pieces?"""
         low, width = Fraction(0), high / 4
-        while low < high:
+        self.left = pieces
+        while low < high and self.left > 0:
+            self.left -= 1
             width = min(width, high - low)
-            reached = self._reach(low, high, allowed) or self._falls_or_stays(low, width, allowed)
-            if reached:
+            reached = self._reach(low, width, high, spare - self.risen(low) if low else spare)
+            if reached is not None:
                 low, width = reached, 2 * width
-            elif self.left < 0 or width < _NARROWEST * high:
+            elif width < _NARROWEST * high:
                 return False
             else:
                 width /= 4
-        return True
+        return low >= high
 
-    def _reach(self, low: Fraction, high: Fraction, allowed: arb) -> Fraction | None:
-        """How far G cannot have risen to what is allowed, by its steepest rise."""
-        return _reach(self.triangles, low, high, allowed - self.value(low))
+    def _reach(self, low: Fraction, width: Fraction, high: Fraction, spare: arb) -> Fraction | None:
+        """The end of the piece, if G nowhere on it rises by more than what is to spare."""
+        rise = ball(width) * self.bounds(low, low + width)[1]
+        return low + width if rise.max(arb(0)) <= spare else None
 
-    def _falls_or_stays(self, low: Fraction, width: Fraction, allowed: arb) -> Fraction | None:
-        """The piece's end, if its slope is negative or too small to rise to what is allowed."""
-        slope = self.slope(low, low + width)
-        if slope < 0 or self.value(low) + ball(width) * slope <= allowed:
-            return low + width
-        return None
 
-    def value(self, square: Fraction) -> arb:
-        """G(B) − 1, remembered."""
+class LooksByIntegrals(Looks):
+    """The same by balls of the slope's integral, and of G itself between the pieces."""
+
+    def __init__(self, triangles: Triangles) -> None:
+        self.triangles = triangles
+        self.asked = 0
+        self.values: dict[Fraction, arb] = {}
+
+    def bounds(self, low: Fraction, high: Fraction) -> tuple[arb, arb]:
+        self.asked += 1
+        if self.asked > _FEW_PIECES:
+            return arb.nan(), arb.nan()
+        found = self.triangles.factor * slope(self.triangles, low, high)
+        return found.lower(), found.upper()
+
+    def risen(self, square: Fraction) -> arb:
         if square not in self.values:
-            self.values[square] = self.triangles.excess(square)
-        return self.values[square]
+            self.values[square] = self._value(square)
+        return self.values[square] - self.triangles.end_excesses[0]
+
+    def _value(self, square: Fraction) -> arb:
+        """G(B) − 1, to so many bits that it can be told from G(0) − 1."""
+        triple = self.triangles.at(square)
+        change = math.expm1(triple.log_excess_in_floats() - self.triangles.ends_in_floats[0])
+        with ctx.workprec(_FEW_BITS - min(0, max(-2 * _BITS, math.frexp(change)[1]))):
+            return triple_excess(triple)
+
+    def _reach(self, low: Fraction, width: Fraction, high: Fraction, spare: arb) -> Fraction | None:
+        """As far as the steepest rise allows, else the piece."""
+        rights = (low + (high - low) * Fraction(2, 3) ** part for part in range(20))
+        steepest = self.triangles.steepest
+        far = next(
+            (right for right in rights if ball(right - low) * steepest(right) <= spare), None
+        )
+        return far or super()._reach(low, width, high, spare)
 
 
 def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
@@ -202,6 +260,8 @@ def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
         size = max(float(bell.log_factor.mid()) for bell in bound.bells)
         rule = replace(rule, log_tolerance=min(0.0, size) - 18 - small)
         rows = list(rows_of(rule, bound))
+        if sum(last - first for _, first, last in rows) > _FEW_NODES:
+            return arb.nan()
         value, modulus = _sums(triangles, places, square, rule, rows)
         share = shifted_planes(places, alpha + 1, rule)
         if not share < 1:

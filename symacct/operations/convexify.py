@@ -20,7 +20,7 @@ class Convexify(Operation):
 
     >>> from symacct import Gaussian, SubsampleWithoutReplacement
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").convexify(64).rdp("7/2", digits=9))
-    8.51061003e-8
+    7.41885843e-8
     """
 
     mechanism: Node

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+import sympy
+
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
-from symacct.errors import AdjacencyError
+from symacct.errors import AdjacencyError, SymacctError
 from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
+from symacct.mechanisms import Gaussian
+from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
 
@@ -49,6 +53,23 @@ class Sampling(Operation):
         """The pair of the sample's mixture and the law without the record."""
         return self.mechanism.one_pair
 
+    def _of_same_curve(self) -> Node:
+        """A sample of a sample of the same scheme is one sample."""
+        inner = self.mechanism
+        if not isinstance(inner, type(self)) or inner.adjacency != self.read_adjacency:
+            return self
+        return self._over(inner.mechanism, self.gamma * inner.gamma)
+
+    def _over(self, mechanism: Node, gamma: Exact) -> Sampling:
+        """The scheme over another mechanism; as it was where a number would be too long."""
+        try:
+            return type(self)(mechanism, gamma, self.adjacency)  # type: ignore[call-arg]
+        except SymacctError:
+            return self
+
+    def _infer(self) -> Claim:
+        return super()._infer() if self.rewritten is self else self.rewritten.claim
+
     def parameters(self) -> dict[str, Any]:
         """The rate; the relation decides which theorems speak, none reads it."""
         return {"gamma": self.gamma}
@@ -75,6 +96,11 @@ class PoissonSubsample(Sampling):
     ) -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
+    def _of_same_curve(self) -> Node:
+        """Gaussian queries on one sample are one query, too."""
+        one = one_query(self.mechanism)
+        return super()._of_same_curve() if one is self.mechanism else self._over(one, self.gamma)
+
     def is_one_step(self) -> bool:
         """Two records that replace each other are two steps of adding or removing apart."""
         return self.adjacency == ADD_REMOVE
@@ -91,7 +117,7 @@ class SubsampleWithoutReplacement(Sampling):
 
     >>> from symacct import Gaussian
     >>> print(SubsampleWithoutReplacement(Gaussian(5), "1/1000").rdp(2, digits=10))
-    4.728116493e-8
+    4.121587968e-8
     """
 
     read_adjacency = REPLACE_ONE
@@ -100,6 +126,18 @@ class SubsampleWithoutReplacement(Sampling):
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"
     ) -> SubsampleWithoutReplacement:
         return cls._sampled(mechanism, gamma, adjacency)
+
+
+def one_query(mechanism: Node) -> Node:
+    """The Gaussian mechanism of all coordinates of adaptive Gaussian queries; else as it is."""
+    if not isinstance(mechanism, Compose) or mechanism.free_symbols or not mechanism.terms:
+        return mechanism
+    square: Any = 0
+    for part, count in mechanism.terms.items():
+        if not isinstance(part, Gaussian):
+            return mechanism
+        square += count * (part.sensitivity / part.sigma) ** 2
+    return Gaussian(1 / sympy.sqrt(square))
 
 
 #: Of one record added or removed both make κq + γp against q, for their own p and q.

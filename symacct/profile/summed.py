@@ -68,7 +68,7 @@ class Summed:
         return _grid(self, _reach(order))
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Orders of about one size share a grid; those whose grid would be too long are not taken."""
+        """Orders of about one size share a grid; where it would be too long, none is taken."""
         reaches = np.array([_reach(float(order)) for order in orders])
         log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
         for reach in np.unique(reaches):

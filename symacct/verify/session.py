@@ -170,10 +170,16 @@ class Session:
 
     def _curves(self) -> None:
         """The laws along each curve that was asked at several orders."""
-        truths = ((point, self.oracle.truth(point[0])) for point in self.points)
-        for curve in laws.curves(p for p, truth in truths if truth is not None and truth.exact):
+        for curve in laws.curves(point for point in self.points if self._is_the_curve(*point)):
             for found in laws.curve_laws(curve):
                 self.clusters.note(found, _nothing)
+
+    def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
+        """Is the exact value known, and the answer no looser bound? Those keep none of its laws."""
+        truth = self.oracle.truth(ask)
+        if truth is None or not truth.exact:
+            return False
+        return answer.finite is None or answer.finite <= truth.upper * (1 + ALLOWANCE)
 
     def _refine(self) -> None:
         """Points around the worst of each kind, and the orders between which an error appears."""

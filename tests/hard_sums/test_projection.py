@@ -164,7 +164,7 @@ def test_the_hull_forms_each_ternary_power_once(monkeypatch):
 
     ternary_power = wbk19.ternary_power
     monkeypatch.setattr(wbk19, "ternary_power", counted)
-    base, accountant = Gaussian(5), Accountant(DIGITS)
+    base, accountant = 2 * Laplace(5), Accountant(DIGITS)
     for gamma in ("1/100", "1/50"):
         accountant.rdp(SubsampleWithoutReplacement(base, gamma).convexify(40), "5/2")
     assert {j for _, j in asked} == set(range(2, 41))

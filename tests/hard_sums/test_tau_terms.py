@@ -155,7 +155,7 @@ def test_too_many_terms_give_the_exact_sum(theorem, alpha, tau):
 
 @pytest.mark.parametrize("theorem", TAU)
 def test_tau_terms_need_a_nondecreasing_curve(theorem):
-    nested = PoissonSubsample(PoissonSubsample(ZCDP("1/18"), "1/10"), "1/10")
+    nested = PoissonSubsample(2 * PoissonSubsample(ZCDP("1/18"), "1/10"), "1/10")
     for node in (nested, *(PoissonSubsample(base, RATE) for base, _ in CUSTOM.values())):
         with pytest.raises(AssumptionError, match="not proved"):
             ask(node, 40, f"{theorem}:tau=5")

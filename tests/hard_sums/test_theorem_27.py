@@ -153,7 +153,7 @@ def test_theorem_27_of_laplace_at_a_large_order_from_closed_forms():
         Curve("alpha/50", kind="exact", adjacency="either"),
         PostProcess(Gaussian(5)),
         GroupPrivacy(Gaussian(5), 2),
-        SubsampleWithoutReplacement(Gaussian(5), "1/2"),
+        2 * SubsampleWithoutReplacement(Gaussian(5), "1/2"),
     ],
     ids=repr,
 )

@@ -73,10 +73,21 @@ def test_a_gaussian_group_in_closed_form():
     assert str(GroupPrivacy(Gaussian(5, 2), 3).rdp("7/2", digits=6)) == "2.52000"
 
 
-@given(positive, st.integers(2, 32), orders)
+@given(positive, st.one_of(st.integers(2, 40), st.integers(2, 2**30)), orders)
 def test_zcdp_is_multiplied_by_the_square(rho, size, alpha):
-    """Bun and Steinke 2016, Proposition 1.9."""
+    """Bun and Steinke 2016, Proposition 1.9, for groups of any size."""
     assert overlap(ask(GroupPrivacy(ZCDP(rho), size), alpha), ask(ZCDP(size**2 * rho), alpha))
+
+
+@given(positive, positive, st.integers(2, 32), orders)
+def test_zcdp_in_closed_form_is_a_little_above_its_chain(rho, xi, size, alpha):
+    """Σ a/(a−i) against an integral and its last term: by less than that term, and at ∞ alike."""
+    node = GroupPrivacy(ZCDP(rho, xi), size)
+    summed, closed = (node.rdp(alpha, by=by) for by in ("GROUP-CHAIN", "GROUP-ZCDP"))
+    assert summed.lower <= closed.upper
+    if alpha != INFINITY:
+        last = Fraction(size * alpha) / (Fraction(size * alpha) - size + 1)
+        assert closed.lower <= summed.upper + float(xi * last)
 
 
 @pytest.mark.parametrize("m", [PureDP("1/3"), RandomizedResponse("3/5"), PostProcess(Laplace(2))])

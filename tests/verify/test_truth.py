@@ -10,6 +10,7 @@ import pytest
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.profile.contour import Contour
+from symacct.stating import StatingAccountant
 from symacct.verify import matching
 from symacct.verify.bounds import ends
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
@@ -131,12 +132,30 @@ def test_three_points_at_distance_one(alpha):
     assert 0.9 * truth < bound <= truth
 
 
+@pytest.fixture
+def bracketing(monkeypatch):
+    """An oracle without what balls prove order by order of a fixed size: bounds on both sides."""
+    monkeypatch.setattr("symacct.verify.truth.Accountant", StatingAccountant)
+
+
+def test_replacing_is_known_between_its_bounds(monkeypatch):
+    ask = Ask("rdp", (FIXED,), "3", "replace_one")
+    known = Oracle().truth(ask)
+    monkeypatch.setattr("symacct.verify.truth.Accountant", StatingAccountant)
+    between = Oracle().truth(ask)
+    assert known.exact
+    assert not between.exact
+    assert between.lower < known.lower <= known.upper < between.upper
+
+
+@pytest.mark.usefixtures("bracketing")
 def test_removing_is_a_lower_bound_of_replacing_at_every_order():
     fixed = Oracle().truth(Ask("rdp", (FIXED,), "1.5", "replace_one"))
     removed = Oracle().truth(Ask("rdp", (SAMPLED,), "1.5"))
     assert removed.lower <= fixed.lower <= removed.upper < fixed.upper
 
 
+@pytest.mark.usefixtures("bracketing")
 def test_three_points_refute_the_formula_of_the_other_relation():
     part = Part("Gaussian", (("sigma", "1"),), "without_replacement", "0.01")
     ask = Ask("rdp", (part,), "2", "replace_one")
@@ -210,6 +229,7 @@ def test_a_likely_mistake_is_named(factor, name):
     assert matching.matched(Oracle(), ask, value) == name
 
 
+@pytest.mark.usefixtures("bracketing")
 def test_a_value_between_the_bounds_is_proved_by_nothing():
     oracle = Oracle()
     truth = oracle.truth(Ask("rdp", (FIXED,), "3", "replace_one"))

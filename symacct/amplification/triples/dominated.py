@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.amplification.sampled_pairs import falling_in, shape_ratio
 from symacct.amplification.triples.careful import carefully
 from symacct.arithmetic import (
     Arithmetic,
@@ -25,7 +25,7 @@ from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.mechanisms import Gaussian, Laplace
 from symacct.mechanisms.response import ResponsePair
-from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import SYMACCT
 from symacct.theory import theorem
@@ -33,17 +33,15 @@ from symacct.theory import theorem
 
 def has_dominating_pair(node: Node) -> str | None:
     """One pair dominates, and its expectations are known: noise on the line and two answers."""
-    mechanism = node.mechanism  # type: ignore[attr-defined]
+    mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
     if not isinstance(mechanism, Gaussian | Laplace | ResponsePair):
         return (
-            "it is computed for Gaussian and Laplace noise, randomized response and pure DP, got "
-            f"{type(mechanism).__name__}"
+            "it is computed for Gaussian and Laplace noise, Gaussian compositions, randomized "
+            f"response and pure DP, got {type(mechanism).__name__}"
         )
-    if isinstance(mechanism, ResponsePair):
-        return None
-    numbers = [*node.symbolic_parameters(), *mechanism.symbolic_parameters()]
-    if any(not number.free_symbols for number in numbers):
-        return "found a parameter that is no rational number, needed rational ones"
+    rates = node.symbolic_parameters()
+    if not isinstance(mechanism, ResponsePair) and any(not rate.free_symbols for rate in rates):
+        return "found a rate that is no rational number, needed a rational one"
     return None
 
 
@@ -68,7 +66,7 @@ def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
         return ctx.number(0)
 
     def expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
-        return expectation(ctx, eps.node, None if alpha == 1 else alpha, gamma)
+        return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
 
     value = carefully(ctx, expected, eps, alpha)
     if isinstance(alpha, int) and alpha == 1:
@@ -101,10 +99,9 @@ def of_answers(ctx: Arithmetic, mechanism: ResponsePair, alpha: Order, gamma: Ex
 def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
-    order, shift = None if alpha is None else Fraction(alpha), 1 / Fraction(shape_ratio(mechanism))
-    if isinstance(mechanism, Gaussian):
-        return gaussian_upper_half(order, gamma, shift)
-    return laplace_upper_half(order, gamma, shift)
+    order = None if alpha is None else Fraction(alpha)
+    half = gaussian_upper_half if isinstance(mechanism, Gaussian) else laplace_upper_half
+    return falling_in(shape_ratio(mechanism), lambda ratio: half(order, gamma, 1 / ratio))
 
 
 @expectation.register

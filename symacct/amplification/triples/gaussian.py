@@ -57,6 +57,8 @@ def in_numbers(node: Node) -> str | None:
     reason = is_gaussian(node)
     if reason is None and node.free_symbols:
         return "found an open symbol, needed numbers: they decide which triangle is the worst"
+    if reason is None and node.mechanism.symbolic_parameters():  # type: ignore[attr-defined]
+        return "found a parameter that is no rational number, needed rational ones"
     return reason
 
 
@@ -82,7 +84,7 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
 @theorem(
     "TRIPLE-GAUSSIAN",
     kind=Kind.EXACT,
-    default=False,
+    default=True,
     tight=True,
     steer=steered,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers; an end, B = 0 or B = δ², "
@@ -100,7 +102,7 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
 @theorem(
     "TRIPLE-GAUSSIAN-NEAR",
     kind=Kind.UPPER,
-    default=False,
+    default=True,
     steer=steered,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers",
     applies=in_numbers,
@@ -135,7 +137,7 @@ def _of_ends(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 
 def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
-    return ctx.exp(ctx.number(max(end.log_excess_in_floats() for end in triangles.ends)))
+    return ctx.exp(ctx.number(max(triangles.ends_in_floats)))
 
 
 def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from symacct.amplification.pairs import has_rational_pair
-from symacct.amplification.sampled_pairs import shape_ratio
+from symacct.amplification.sampled_pairs import falling_in, shape_ratio
 from symacct.arithmetic import (
     Arithmetic,
     BallArithmetic,
@@ -82,12 +82,15 @@ def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
 
 @log_moment.register
 def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    return triple_excess(Triple(Fraction(alpha), gamma, shift, -shift)).log1p()
+    def excess(ratio: Fraction) -> Number:
+        return triple_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
+
+    return falling_in(1 / shift, excess).log1p()
 
 
 @relative_entropy.register
 def _(ctx: BallArithmetic, gamma: Fraction, shift: Fraction) -> Number:
-    return opposite_kl(gamma, shift)
+    return falling_in(1 / shift, lambda ratio: opposite_kl(gamma, 1 / ratio))
 
 
 @log_moment.register

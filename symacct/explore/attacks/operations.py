@@ -10,15 +10,17 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
-from symacct.explore.attacks.noise import Noise
-from symacct.explore.attacks.scheme import Scheme, both, evaluated
+from symacct.explore.attacks.noise import Noise, whole_number
+from symacct.explore.attacks.scheme import Scheme, both, evaluated, largest_ratio
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair
+from symacct.mechanisms import ZCDP, DistributionPair
 from symacct.operations import GroupPrivacy
+from symacct.sums.refine import ball
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,26 @@ class Chain(Scheme):
 
     def operation(self, c: Candidates) -> Node:
         return GroupPrivacy(self.premise(c), self.size)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class ConcentratedChain(Chain):
+    """The same against ρ-zCDP of the steps: ε(∞)-DP is that with ρ = ε(∞)²/2, rounded up."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"a chain of {self.size} steps, zCDP"
+
+    def array_curves(self, c: Candidates) -> ArrayCurve:
+        steps = [np.log(largest_ratio(pair)[:, 0]) for pair in pairwise(c.laws)]
+        slope = np.maximum.reduce(steps) ** 2 / 2
+        return ArrayCurve(lambda alpha: slope * alpha)
+
+    def premise(self, c: Candidates) -> Node:
+        largest = max(Fraction(largest_ratio(pair)[0, 0]) for pair in pairwise(c.laws))
+        with precision(128):
+            rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
+        return ZCDP(Fraction(max(rho, 1), 10**9))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
-from symacct.evaluation import Evaluation, goal_of
+from symacct.evaluation import goal_of
 from symacct.exact import INFINITY, exact
 from symacct.export.code.ir import Difference, Entry, Expr, Num, Op, Quadrature, Sum, Var, variables
 from symacct.export.code.number import (
@@ -27,6 +27,7 @@ from symacct.export.code.number import (
     logged,
 )
 from symacct.expr import Node
+from symacct.stating import Stating
 
 _SMALL_BINOMIAL = 3  # C(n, k) up to this k is written out
 _NODES = 16  # of a Gauss–Legendre rule; its error on a piece is below 1e-16 of the value
@@ -243,7 +244,7 @@ class CodeArithmetic:
             )
         orders = range(2, self.max_order + 2, 2)
         with precision(_TABLE_BITS):
-            curve = Evaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
+            curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
             balls = differences(BALL, curve, orders)
             logs = [Traced.of(middle(balls(l).log())) for l in orders]
         entry = self.table(logs)

@@ -15,13 +15,13 @@ import sympy
 from rich.console import Console
 from rich.progress import Progress
 
-from symacct.accountant import Accountant
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
 from symacct.expr import Node
+from symacct.stating import StatingAccountant
 
 _SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -199,7 +199,7 @@ class _Comparison:
 
     def __init__(self, by: str | None, epsilon: Epsilon, accuracy: Fraction) -> None:
         digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
-        self.accountant = Accountant(digits)
+        self.accountant = StatingAccountant(digits)
         self.by = by
         self.epsilon = epsilon
         self.accuracy = accuracy
@@ -259,7 +259,7 @@ def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
 
 
 def _certified(
-    accountant: Accountant, m: Node, alpha: Order, by: str | None
+    accountant: StatingAccountant, m: Node, alpha: Order, by: str | None
 ) -> Enclosure | SymacctError:
     """The enclosure, or the reason why there is none."""
     try:

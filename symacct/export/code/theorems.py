@@ -14,7 +14,7 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.convexity import lower_hull
 from symacct.errors import DomainError
-from symacct.evaluation import Evaluation, goal_of
+from symacct.evaluation import goal_of
 from symacct.exact import INFINITY, Exact
 from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
@@ -26,6 +26,7 @@ from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
+from symacct.stating import Stating
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
 from symacct.theory import Theorem
@@ -296,7 +297,7 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
             "the corners of a hull, which depend on the symbols; replace them by .subs({...})"
         )
     with precision(_HULL_BITS):
-        curve = Evaluation(BALL, goal_of(eps.node, None)).curve(eps.node)
+        curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
         points = [(l - 1, (l - 1) * curve(l)) for l in range(2, last + 1)]
         finite = [point for point in points if not BALL.is_infinite(point[1])]
         corners = [x for x, _ in lower_hull([(0, BALL.number(0)), *finite])]

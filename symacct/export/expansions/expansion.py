@@ -9,11 +9,11 @@ from typing import Any
 import sympy
 
 from symacct import sizes
-from symacct.arithmetic import Number
+from symacct.arithmetic import BALL, Number
 from symacct.claims import Claim
 from symacct.enclosure import Enclosure, claim_as_dict, from_ball
 from symacct.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.evaluation import goal_of
+from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
 from symacct.export.expansions.evaluating import Expanding
@@ -29,7 +29,7 @@ from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.symbols import alpha as ALPHA
-from symacct.theory import bounding
+from symacct.theory import stating
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
@@ -118,7 +118,8 @@ def expansion(
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 64:
         raise DomainError(f"order of the expansion: found {echo(order)}, needed 1 <= order <= 64")
-    opened, symbol, own = _opened(as_node(m, "expansion"), variable)
+    given = Evaluation(BALL, by=by).meant(as_node(m, "expansion"))
+    opened, symbol, own = _opened(given, variable)
     _refuse_functions(opened)
     point = _point(symbol, at)
     if symbol != ALPHA and point not in (0, sympy.oo):
@@ -211,7 +212,7 @@ class _Problem:
         """Is the default answer the smallest of several theorems anywhere in the node?"""
         goal = goal_of(self.m, None)
         operations = (node for node in self.m.walk() if not isinstance(node, Mechanism))
-        return any(len(bounding(node, self.alpha, goal)) > 1 for node in operations)
+        return any(len(stating(node, self.alpha, goal)) > 1 for node in operations)
 
 
 # --- what is asked

@@ -1,0 +1,41 @@
+"""The numbers of a formula, which is written by theorems that give a value at every order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from symacct.accountant import Accountant
+from symacct.arithmetic import Arithmetic
+from symacct.claims import Kind
+from symacct.evaluation import Evaluation
+from symacct.expr import Node
+from symacct.node_curve import Table
+from symacct.remembering import Key
+
+
+class Stating(Evaluation):
+    """An evaluation in numbers by the theorems that formulas and code are written by."""
+
+    def __init__(
+        self,
+        ctx: Arithmetic,
+        goal: Kind = Kind.UPPER,
+        by: str | None = None,
+        memo: Callable[[Node, Key], Table] | None = None,
+    ) -> None:
+        super().__init__(ctx, goal, by, memo)
+        self._key = (*self._key, "stating")
+
+    @property
+    def states(self) -> bool:
+        return True
+
+    def alike(self, ctx: Arithmetic, by: str | None) -> Evaluation:
+        return Stating(ctx, self.goal, by, self.memo)
+
+
+class StatingAccountant(Accountant):
+    """Certified values of what formulas and code say, which may lie above those of `rdp`."""
+
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: str | None) -> Evaluation:
+        return Stating(ctx, goal, by, self._table)
