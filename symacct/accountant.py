@@ -33,8 +33,8 @@ from symacct.claims import Claim, Kind
 from symacct.conversion import proved as proved_conversion
 from symacct.conversion.conversion import Conversion, OrderOne
 from symacct.digits import first_bits, to_digits, undecided
-from symacct.disk_memo import DiskMemo, StoredTable
-from symacct.domains import nonnegative
+from symacct.disk_memo import DiskMemo, was_read
+from symacct.domains import given_delta, rational_at_least_0
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import (
     AssumptionError,
@@ -102,7 +102,7 @@ class Accountant:
             asked = [
                 t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
             ]
-            orders = {(alpha, _was_read(t, alpha)) for t in asked for alpha in t.all()}
+            orders = {(alpha, was_read(t, alpha)) for t in asked for alpha in t.all()}
             return len({alpha for alpha, read in orders if not read})
 
     def clear(self) -> None:
@@ -190,9 +190,7 @@ class Accountant:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
         if exact(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
-        factor = nonnegative(lam, "lam")
-        if not isinstance(factor, Fraction):
-            raise DomainError(f"lam: found {echo(lam)}, needed a rational number")
+        factor = rational_at_least_0(lam, "lam")
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
 
     def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
@@ -294,7 +292,7 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
         converter = proved_conversion(conversion)
-        given = _given_delta(delta)
+        given = given_delta(delta)
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="delta", value=given)
         return self._guarantee(asked, orders, digits)
 
@@ -309,17 +307,17 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
         converter = proved_conversion(conversion)
-        given = _given_epsilon(epsilon)
+        given = rational_at_least_0(epsilon, "epsilon")
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
         return self._guarantee(asked, orders, digits)
 
     def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
-        return self._lower(m, True, _given_delta(delta), digits)
+        return self._lower(m, True, given_delta(delta), digits)
 
     def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
-        return self._lower(m, False, _given_epsilon(epsilon), digits)
+        return self._lower(m, False, rational_at_least_0(epsilon, "epsilon"), digits)
 
     def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
         m = as_node(m, "lower_epsilon")
@@ -415,11 +413,6 @@ def certified_number(
     return from_ball(ball, claim, digits, claim.certified, signed)
 
 
-def _was_read(table: Remembered, alpha: Order) -> bool:
-    """Does this value come from the disk?"""
-    return isinstance(table, StoredTable) and alpha in table.read
-
-
 def default_accountant(engine: str) -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
     return _default_accountant(doors.one_of(engine, "engine", ENGINES))
@@ -444,22 +437,6 @@ def _refuse_symbols(m: Node, alpha: Order) -> None:
 def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
     low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
     return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
-
-
-def _given_delta(delta: Numeric) -> Fraction:
-    """A δ in [0, 1)."""
-    given = nonnegative(delta, "delta")
-    if not isinstance(given, Fraction) or given >= 1:
-        raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
-    return given
-
-
-def _given_epsilon(epsilon: Numeric) -> Fraction:
-    """An ε >= 0."""
-    given = nonnegative(epsilon, "epsilon")
-    if not isinstance(given, Fraction):
-        raise DomainError(f"epsilon: found {echo(epsilon)}, needed a rational number >= 0")
-    return given
 
 
 def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:

@@ -84,3 +84,19 @@ def _holds(condition: Condition, number: Exact, name: str) -> bool:
 def _certainly_not(condition: Condition, x: arb) -> bool:
     """No point of the ball satisfies the condition: neither of its ends does."""
     return not condition(x.lower()) and not condition(x.upper()) and not x.contains(0)
+
+
+def given_delta(delta: Numeric) -> Fraction:
+    """A δ in [0, 1)."""
+    given = nonnegative(delta, "delta")
+    if not isinstance(given, Fraction) or given >= 1:
+        raise DomainError(f"delta: found {echo(delta)}, needed 0 <= delta < 1")
+    return given
+
+
+def rational_at_least_0(value: Numeric, name: str) -> Fraction:
+    """A rational number >= 0: an ε, or a λ."""
+    given = nonnegative(value, name)
+    if not isinstance(given, Fraction):
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
+    return given
