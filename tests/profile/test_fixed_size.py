@@ -60,7 +60,6 @@ def test_one_run_is_exact(m):
         assert upper.delta.lower <= lower.upper
 
 
-@settings(max_examples=6)
 @given(
     st.sampled_from([2, 3, 5]),
     st.sampled_from(["1/100", "1/10", "1/3"]),
