@@ -352,6 +352,8 @@ class BestOrder:
         """
         step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
         places = best - step, best, best + step
+        if not all(map(self._convex_at, places)):  # beside a place where the proof fails
+            return best, None
         if not all(search.below(f(best), f(alpha)) for alpha in (places[0], places[2])):
             return best, None
         found = search.real_valley(f, places, width, self.question.asks_epsilon)
