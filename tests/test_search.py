@@ -21,6 +21,7 @@ from symacct import (
     Kind,
     Laplace,
     OrderError,
+    OrderGridWarning,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
@@ -299,3 +300,11 @@ def test_a_curve_infinite_at_every_order_gives_no_guarantee(ask):
         question("1/10", digits=6)
     with pytest.raises(OrderError, match="infinite at every whole order tried"):
         question("1/10", digits=6, orders="integer")
+
+
+def test_orders_at_which_the_curve_is_infinite_give_no_guarantee():
+    with pytest.raises(OrderError, match="infinite at every order tried"):
+        TCDP("1/50", 12).epsilon("1/100", orders=[20, 30])
+    with pytest.warns(OrderGridWarning):
+        assert TCDP("1/50", 12).epsilon("1/100", orders=[6, 20]).alpha == 6
+    assert TCDP("1/50", 12).delta("1/100", orders=[20, 30]).delta.upper == 1
