@@ -49,6 +49,9 @@ class Evaluation:
     everything that changes a value; new values are written into it.
     """
 
+    #: What tells the values of this kind of evaluation from those of the others.
+    told_apart: Key = ()
+
     def __init__(
         self,
         ctx: Arithmetic,
@@ -60,7 +63,8 @@ class Evaluation:
         self.goal = goal
         self.by = by
         self.memo = memo or (lambda node, key: {})
-        self._key: Key = (type(ctx).__name__, ctx.bits, goal, by, theory.revision())
+        made = type(ctx).__name__, ctx.bits, goal, by, theory.revision()
+        self._key: Key = (*made, *self.told_apart)
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from symacct.accountant import Accountant
 from symacct.arithmetic import Arithmetic
 from symacct.claims import Kind
 from symacct.evaluation import Evaluation
-from symacct.expr import Node
-from symacct.node_curve import Table
-from symacct.remembering import Key
 
 
 class Stating(Evaluation):
     """An evaluation in numbers by the theorems that formulas and code are written by."""
 
-    def __init__(
-        self,
-        ctx: Arithmetic,
-        goal: Kind = Kind.UPPER,
-        by: str | None = None,
-        memo: Callable[[Node, Key], Table] | None = None,
-    ) -> None:
-        super().__init__(ctx, goal, by, memo)
-        self._key = (*self._key, "stating")
+    told_apart = ("stating",)
 
     @property
     def states(self) -> bool:
