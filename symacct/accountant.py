@@ -34,7 +34,7 @@ from symacct.conversion import proved as proved_conversion
 from symacct.conversion.conversion import Conversion, OrderOne
 from symacct.digits import first_bits, to_digits, undecided
 from symacct.disk_memo import DiskMemo, was_read
-from symacct.domains import given_delta, rational_at_least_0
+from symacct.domains import given_delta, rational
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import (
     AssumptionError,
@@ -190,7 +190,7 @@ class Accountant:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
         if exact(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
-        factor = rational_at_least_0(lam, "lam")
+        factor = rational(lam, "lam")
         return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
 
     def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
@@ -307,7 +307,7 @@ class Accountant:
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
         converter = proved_conversion(conversion)
-        given = rational_at_least_0(epsilon, "epsilon")
+        given = rational(epsilon, "epsilon")
         asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
         return self._guarantee(asked, orders, digits)
 
@@ -317,7 +317,7 @@ class Accountant:
 
     def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
         """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
-        return self._lower(m, False, rational_at_least_0(epsilon, "epsilon"), digits)
+        return self._lower(m, False, rational(epsilon, "epsilon"), digits)
 
     def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
         m = as_node(m, "lower_epsilon")

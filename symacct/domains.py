@@ -94,8 +94,8 @@ def given_delta(delta: Numeric) -> Fraction:
     return given
 
 
-def rational_at_least_0(value: Numeric, name: str) -> Fraction:
-    """A rational number >= 0: an ε, or a λ."""
+def rational(value: Numeric, name: str) -> Fraction:
+    """A rational number >= 0: an ε, a λ, a parameter of a baseline."""
     given = nonnegative(value, name)
     if not isinstance(given, Fraction):
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")

@@ -10,9 +10,9 @@ from flint import arb
 from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.baselines.result import Baseline, probability_or_zero, rational
+from symacct.baselines.result import Baseline, probability_or_zero
 from symacct.claims import Kind
-from symacct.domains import whole
+from symacct.domains import rational, whole
 from symacct.errors import AssumptionError, DomainError, echo
 from symacct.exact import Numeric
 from symacct.sources import DKM06, DRV10, KOV15, WBK19

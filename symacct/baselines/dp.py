@@ -8,9 +8,8 @@ from flint import arb
 
 from symacct.accountant import Accountant, certified_number, default_accountant
 from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.baselines.result import rational
 from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
-from symacct.domains import above_one, nonnegative, positive, rate
+from symacct.domains import above_one, nonnegative, positive, rate, rational
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric, is_infinite

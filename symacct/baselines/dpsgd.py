@@ -11,9 +11,9 @@ from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
-from symacct.baselines.result import Baseline, rational
+from symacct.baselines.result import Baseline
 from symacct.claims import Kind
-from symacct.domains import positive, rate, whole
+from symacct.domains import positive, rate, rational, whole
 from symacct.errors import DomainError
 from symacct.exact import Numeric
 from symacct.sources import BLOG

@@ -8,14 +8,14 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.baselines.result import Baseline, enclose, probability_or_zero, rational
+from symacct.baselines.result import Baseline, enclose, probability_or_zero
 from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.domains import positive, rate, whole
+from symacct.domains import positive, rate, rational, whole
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import INFINITY, Numeric, order
 from symacct.sources import BW18, WBK19
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, normal_tail
 
 _WIDENINGS = 60
 _SOURCE = BW18.at("Theorem 8")
@@ -105,7 +105,7 @@ def _solved(delta: arb, ratio: arb) -> arb:
 
 def normal_cdf(x: arb) -> arb:
     """Φ(x)."""
-    return (-x / arb(2).sqrt()).erfc() / 2
+    return normal_tail(-x)
 
 
 def bad_data(

@@ -26,15 +26,14 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.baselines.result import rational
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
-from symacct.domains import whole
+from symacct.domains import rational, whole
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError
 from symacct.exact import Numeric
 from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.sources import BLOG
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, normal_tail
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 _BLOCKS = 2000  # blocks halved before what is proved by then is given back
@@ -282,7 +281,7 @@ def between(left: Fraction, right: Fraction) -> Fraction:
 
 def _above(slope: arb, start: arb) -> arb:
     """Z > B and tZ <= Y: E[e^{aZ}; Z > B] with a = c₁c₂(e^Y−1)/Y >= c₁c₂(e^{tZ}−1)/(tZ)."""
-    return (slope**2 / 2).exp() * ((start - slope) / arb(2).sqrt()).erfc() / 2
+    return (slope**2 / 2).exp() * normal_tail(start - slope)
 
 
 def _log_mean(logs: list[arb]) -> arb:

@@ -75,11 +75,3 @@ def probability_or_zero(value: Numeric, name: str, below: int = 1) -> Fraction:
     if not isinstance(number, Fraction) or number >= below:
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, {below})")
     return number
-
-
-def rational(value: Numeric, name: str) -> Fraction:
-    """A rational number >= 0; DomainError otherwise."""
-    number = nonnegative(value, name)
-    if not isinstance(number, Fraction):
-        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
-    return number

@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from symacct import doors, exact
-from symacct.baselines.result import rational
+from symacct.domains import rational
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure

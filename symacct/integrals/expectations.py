@@ -22,7 +22,7 @@ import sympy
 from flint import acb, arb, ctx
 from mpmath.ctx_mp import MPContext
 
-from symacct.arithmetic import Number
+from symacct.arithmetic import BALL, Number
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
 from symacct.integrals.exponents import T, collected
@@ -76,7 +76,7 @@ class Mixed(Integrand):
         u: arb = ball(self.gamma) * logs.ratio.expm1()
         if not abs(u) < _NEAR:
             return super().real(logs)
-        value: arb = logs.q.exp() * self.function(u, u.log1p(), arb.expm1, arb)
+        value: arb = logs.q.exp() * self.function(u, u.log1p(), BALL.expm1, arb)
         return value
 
     def function(

@@ -24,7 +24,7 @@ from symacct.integrals.plane import Majorant, Rule, Triple, rows_of, shifted_pla
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed
-from symacct.sums.refine import ball
+from symacct.sums.refine import ball, normal_tail
 
 _HEIGHTS = np.geomspace(1e-3, 40, 90)
 _WIDEST = 1.5  # of the angle by which m and n are turned
@@ -268,7 +268,7 @@ def _turned(part: Equilateral, bound: Majorant, turn: arb, moment: arb) -> arb:
             across, up = bell.centre[0] * delta / 2, bell.centre[1] * arb(3).sqrt() / 2 * delta
             for start in (up + across, up - across):
                 away = (log_x + delta**2 / 2 - start) / delta
-                beyond += bell.log_factor.exp() * (away / arb(2).sqrt()).erfc() / 2
+                beyond += bell.log_factor.exp() * normal_tail(away)
         total += (turn * share).exp() * beyond
     return total
 

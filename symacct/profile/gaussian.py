@@ -12,8 +12,8 @@ from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.part import Floats, Line
-from symacct.profile.sampled_frame import above
 from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.sums.refine import normal_tail
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class GaussianLoss:
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
         s = BALL.number(self.ratio).sqrt()
-        return above(y / s - s / 2) - y.exp() * above(y / s + s / 2)
+        return normal_tail(y / s - s / 2) - y.exp() * normal_tail(y / s + s / 2)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")

@@ -24,6 +24,7 @@ from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed
+from symacct.sums.refine import normal_tail
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL = 1.5  # deviations, or variances where these are less
@@ -180,7 +181,7 @@ class _Frame:
             at = right if b >= 0 else left
             held = self.rest * (-left / self.variance).exp() / self.gamma + 1
             total += (
-                (_above(near) - _above(far))
+                (normal_tail(near) - normal_tail(far))
                 * self._power(at, b)
                 * (held * (right + 1.5) + abs(b + 1))
             )
@@ -233,12 +234,7 @@ class _Frame:
         """∫ QR^b from there on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(b, σ²)."""
         x = v + arb(0.5)
         if b <= 0:
-            return _above(x / self.sigma)
+            return normal_tail(x / self.sigma)
         log_share = (self.gamma + self.rest * (-v / self.variance).exp()).log()
         log_tilt = (b * b - b) / (2 * self.variance) + b * log_share
-        return log_tilt.exp() * _above((x - b) / self.sigma)
-
-
-def _above(x: arb) -> arb:
-    """1 − Φ(x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
+        return log_tilt.exp() * normal_tail((x - b) / self.sigma)

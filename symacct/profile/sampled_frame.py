@@ -14,6 +14,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
 from symacct.profile.part import short
+from symacct.sums.refine import normal_tail
 
 if TYPE_CHECKING:
     from symacct.profile.sampled_gaussian import SampledGaussian
@@ -94,21 +95,21 @@ class Frame:
             return arb.pos_inf()
         if self.negative:
             below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
-            return below * above(-left / self.sigma) + above(right / self.sigma)
+            return below * normal_tail(-left / self.sigma) + normal_tail(right / self.sigma)
         if right >= self.a:
-            return above(-left / self.sigma) + self._beyond(right)
+            return normal_tail(-left / self.sigma) + self._beyond(right)
         far = self.a - left
         if not far > self.a.max(arb(0.5)):
             return arb.pos_inf()
         between = self._under_chord(right, far + step)
-        return above(-left / self.sigma) + between + self._beyond(far)
+        return normal_tail(-left / self.sigma) + between + self._beyond(far)
 
     def _beyond(self, right: arb) -> arb:
         """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
-        return log_tilt.exp() * above((right - self.a) / self.sigma)
+        return log_tilt.exp() * normal_tail((right - self.a) / self.sigma)
 
     def _under_chord(self, right: arb, far: arb) -> arb:
         """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chord.
@@ -123,7 +124,7 @@ class Frame:
         if not right >= mean:
             return arb.pos_inf()
         log_tilt = self.a * start + slope * (mean / 2 - right)
-        return log_tilt.exp() * above((right - mean) / self.sigma)
+        return log_tilt.exp() * normal_tail((right - mean) / self.sigma)
 
     def decay(self, angle: float, t: float, need: float) -> arb:
         """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
@@ -176,7 +177,7 @@ class Frame:
         for i in range(cells + 1):
             p = self.rest * arb(low + i * _CELL).exp()  # γe^w
             x = self.variance * (p / self.gamma).log() + arb(0.5)
-            below, left = above(-x / self.sigma), ratio
+            below, left = normal_tail(-x / self.sigma), ratio
             ratio = acb(self.rest + p * theta.cos(), p * theta.sin())
             most = left if self.negative else ratio
             weight = (self.a * abs(most).log() - t * left.arg()).exp() * (below - before)
@@ -204,8 +205,3 @@ def _exponential(x: arb, length: int) -> list[arb]:
 def log_shrink(a: float, angle: float) -> float:
     """log of sup |R_θ|^a/R^a, which is 0 for a >= 0."""
     return min(a, 0.0) * math.log(math.cos(angle / 2))
-
-
-def above(x: arb) -> arb:
-    """1 − Φ(x)."""
-    return (x / arb(2).sqrt()).erfc() / 2

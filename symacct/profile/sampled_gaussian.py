@@ -20,7 +20,8 @@ from symacct.forking import cached_property
 from symacct.profile import real_line
 from symacct.profile.part import Floats, Line, log_turning, short
 from symacct.profile.power_sums import power_sums
-from symacct.profile.sampled_frame import Frame, Rule, above, log_shrink
+from symacct.profile.sampled_frame import Frame, Rule, log_shrink
+from symacct.sums.refine import normal_tail
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
 _SCALES = np.array([0.5, 0.75, 1.0, 1.4, 2.0])  # of the likely best angle
@@ -194,8 +195,10 @@ class SampledGaussian:
         sigma = variance.sqrt()
         x = variance * (ratio / gamma).log() + arb(0.5)
         if reverse:
-            return y.exp() * (ratio * above(-x / sigma) - gamma * above((1 - x) / sigma))
-        return gamma * above((x - 1) / sigma) - ratio * above(x / sigma)
+            return y.exp() * (
+                ratio * normal_tail(-x / sigma) - gamma * normal_tail((1 - x) / sigma)
+            )
+        return gamma * normal_tail((x - 1) / sigma) - ratio * normal_tail(x / sigma)
 
     def largest(self, reverse: bool) -> arb:
         """∞, and −log(1−γ) from the side of Q."""

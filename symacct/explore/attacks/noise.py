@@ -22,7 +22,7 @@ from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
-from symacct.sums.refine import ball, integral
+from symacct.sums.refine import ball, integral, normal_tail
 
 _NODES = 1200
 
@@ -96,7 +96,7 @@ class GaussianNoise(Noise):
         return np.vectorize(math.erfc)(x / math.sqrt(2)) / 2
 
     def ball_tail(self, x: arb) -> arb:
-        return (x / arb(2).sqrt()).erfc() / 2
+        return normal_tail(x)
 
     def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
         z = -10 * scale + (alpha + 20 * scale) * np.linspace(0, 1, _NODES)
