@@ -105,7 +105,8 @@ def test_what_other_languages_print_is_an_answer(tmp_path, bare):
     body = f'print(\'{{"id": %d, "value": {bare}, "claims": "inf"}}\' % number, flush=True)'
     with Peer(program(tmp_path, body)) as peer:
         answer = peer.ask(ask())
-    assert answer.finite is None and answer.error is None
+    assert answer.finite is None
+    assert answer.error is None
     assert answer.claims == "inf"
     assert str(answer.value) == str(float(bare.partition("(")[0]))
 
