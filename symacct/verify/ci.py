@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -52,6 +52,12 @@ def too_little(report: Report) -> str:
     """One line: what could be judged, where that is not enough for a verdict."""
     gone = "; it was given up" if report.gone else ""
     return f"{report.judged:,} of {report.answered:,} answers could be judged{gone}"
+
+
+def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
+    """A paragraph for each defect: one line, and what reproduces it."""
+    worst = ((defect, finding_as_dict(defect.worst, report.command)) for defect in defects)
+    return "\n\n".join(f"{said(defect)}\n{found['reproduce']}" for defect, found in worst)
 
 
 def said(defect: Defect) -> str:

@@ -11,7 +11,6 @@ from symacct.verify.protocol import Ask
 from symacct.verify.verdict import VERDICTS, Finding
 
 _BELOW = ("unsound", "negative", "zero")
-_ABOVE = ("loose", "inf")
 #: What only shows that some value is wrong; it belongs to what says which.
 _SYMPTOMS = ("jump", "inconsistent")
 _SAME_FACTOR = 0.01  # relative, of the logarithm
@@ -85,10 +84,12 @@ def _cause(found: Finding, wrong: dict[Cause, list[float]]) -> Cause:
     if found.before is not None or "after" in dict(found.ask.how):
         return ("depends on what was asked before",)
     if found.verdict in _SYMPTOMS:
-        return _symptom(found, [cause for cause in sorted(wrong) if cause[1:] == what])
+        # The side that it is on itself, where that is one of the wrong ones.
+        curves = sorted(wrong, key=lambda cause: cause[0] != curve[0])
+        return _symptom(found, [cause for cause in curves if cause[1:] == what])
     if found.verdict == "exception":
         return "exception", found.note.split(":")[0]
-    if found.verdict in ("nan", "slow"):
+    if found.verdict in ("nan", "inf", "slow"):
         return found.verdict, *what
     if found.ask.kind == "rdp" or curve in wrong:
         return curve
@@ -105,7 +106,7 @@ def _symptom(found: Finding, curves: list[Cause]) -> Cause:
 def _curve(found: Finding) -> Cause | None:
     """The cause of a value of a curve itself that is wrong beyond rounding."""
     plain = found.beyond_rounding and found.before is None and not found.ask.how
-    numeric = found.verdict in (*_BELOW, *_ABOVE, "wrong-formula")
+    numeric = found.verdict in (*_BELOW, "loose", "wrong-formula")
     return (
         (_side(found), *_what(found.ask)) if plain and numeric and found.ask.kind == "rdp" else None
     )

@@ -1,13 +1,19 @@
 """One defect is one entry; the exit status is a verdict; JUnit and SARIF say the same."""
 
 import json
+import os
+import re
+import shlex
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 
+from symacct.cli import main
 from symacct.verify import verify
 from symacct.verify.bounds import Truth
 from symacct.verify.ci import junit, said, sarif
@@ -64,6 +70,14 @@ def test_a_wrong_curve_is_one_defect_over_mechanisms_orders_and_verdicts():
     assert defect.cause == "too small: poisson: add/remove"
 
 
+def test_a_jump_belongs_to_the_side_that_it_is_on():
+    curves = [found("loose", 2), found("unsound", "1/2")]
+    for value, below in ((3, False), ("1/3", True)):
+        jump = found("jump", value, at="64", below=below)
+        (own,) = [d for d in report(*curves, jump).defects if len(d.clusters) == 2]
+        assert own.below is below
+
+
 OTHERS = {
     "another sampling": found("unsound", "1/2", sampling="none"),
     "the other side": found("loose", 2),
@@ -72,6 +86,7 @@ OTHERS = {
     "rounding": found("unsound", "0.999999", beyond_rounding=False),
     "an exception": replace(found("exception", 1), note="ValueError: no"),
     "not a number": found("nan", 1),
+    "infinite": found("inf", 1),
     "slow": found("slow", 1),
 }
 
@@ -203,6 +218,39 @@ def test_one_line_says_how_many_where_and_by_how_much():
         "too small: poisson: add/remove: 2 answers, such as rdp(alpha=2) of "
         "PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
     )
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_documented_fields_are_those_that_are_written():
+    page = (DOCS / "verification.md").read_text(encoding="utf-8").split("## The JSON report")[1]
+    document = json.loads(report(*HALVED, *OTHERS.values()).to_json())
+    rows = [document, *document["findings"], *document["defects"], document["incidents"]]
+    written = {key for row in rows for key in row} | set(document["below_within_rounding"])
+    documented = set(re.findall(r"`([a-z_]+)`", page.split("## Your own")[0]))
+    assert written <= documented
+    assert documented - written <= {"peers", "absent", "other", "before", "excess"}
+
+
+def test_the_workflow_to_copy_runs(tmp_path, monkeypatch):
+    """Its command line as it stands, with nothing but --quick added."""
+    words = program(tmp_path, "say({'value': value / 2 if alpha > 2 else value})")
+    (tmp_path / "peer.py").rename(tmp_path / "my_peer.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(words[0]).parent}{os.pathsep}{os.environ['PATH']}")
+    text = (DOCS / "clients" / "symacct.yml").read_text(encoding="utf-8")
+    (line,) = re.findall(r"run: >-\n((?: {10}.*\n)+)", text)
+    command = shlex.split(line)[1:]
+    first = [word for word in command if word not in ("--baseline", "symacct-known.json")]
+    known = [*first, "--quick", "--json", "symacct-known.json"]
+    assert CliRunner().invoke(main, known).exit_code == 1
+    assert CliRunner().invoke(main, [*command, "--quick"]).exit_code == 0
+    levels = [
+        r["level"] for r in json.loads(Path("symacct.sarif").read_text())["runs"][0]["results"]
+    ]
+    assert levels == ["note"]
+    assert parsed(Path("symacct.xml").read_text())[0].get("failures") == "0"
 
 
 @pytest.mark.parametrize(("allowance", "wrong"), [("1e-9", True), ("1e-3", False)])
