@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,21 +12,21 @@ from symacct.verify.verdict import VERDICTS, Finding
 _BELOW = ("unsound", "negative", "zero")
 #: What only shows that some value is wrong; it belongs to what says which.
 _SYMPTOMS = ("jump", "inconsistent")
-_SAME_FACTOR = 0.01  # relative, of the logarithm
+_SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 
 
 @dataclass
 class Defect:
-    """Clusters of one cause, the first of them the worst."""
+    """Clusters of one cause, the worst first."""
 
     cause: str
     clusters: list[Cluster] = field(default_factory=list)
 
     @property
     def worst(self) -> Cluster:
-        """The cluster to show first."""
-        return self.clusters[0]
+        """The cluster to show: of those that fail, a plain value of a curve if there is one."""
+        return min(self.clusters, key=_plainness)
 
     @property
     def shown(self) -> Finding:
@@ -58,10 +57,7 @@ class Defect:
 def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
     """Clusters in the order given, one defect for each cause; none is left out."""
     given = list(clusters)
-    wrong: dict[Cause, list[float]] = {}
-    for cluster in given:
-        if (curve := _curve(cluster.shown)) is not None:
-            wrong.setdefault(curve, []).append(cluster.shown.severity)
+    wrong = {curve for cluster in given if (curve := _curve(cluster.shown)) is not None}
     found: dict[Cause, Defect] = {}
     for cluster in given:
         cause = _cause(cluster.shown, wrong)
@@ -69,54 +65,66 @@ def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
     return list(found.values())
 
 
-def _cause(found: Finding, wrong: dict[Cause, list[float]]) -> Cause:
+def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int]:
+    found = cluster.shown
+    symptom = found.verdict in _SYMPTOMS or found.ask.kind != "rdp"
+    return not found.below, not found.beyond_rounding, symptom, len(found.ask.parts)
+
+
+def _cause(found: Finding, wrong: set[Cause]) -> Cause:
     """What findings over mechanisms, orders, ways of writing and verdicts have in common.
 
-    ε and δ that come from a wrong curve, and the laws that a wrong curve breaks, are not counted
-    again beside it.
+    What follows from a wrong curve is not counted again beside it: compositions of it, ε and δ,
+    the laws that it breaks, its share of what rounding might explain.
     """
-    what = _what(found.ask)
-    curve = (_side(found), *what)
-    if not found.beyond_rounding:
-        others = wrong.get(curve, [])
-        off = any(math.isclose(found.severity, one, rel_tol=_SAME_FACTOR) for one in others)
-        return curve if off else ("rounding to float64",)
-    if found.before is not None or "after" in dict(found.ask.how):
+    how = dict(found.ask.how)
+    if found.before is not None or "after" in how:
         return ("depends on what was asked before",)
-    if found.verdict in _SYMPTOMS:
-        # The side that it is on itself, where that is one of the wrong ones.
-        curves = sorted(wrong, key=lambda cause: cause[0] != curve[0])
-        return _symptom(found, [cause for cause in curves if cause[1:] == what])
     if found.verdict == "exception":
         return "exception", found.note.split(":")[0]
+    whole, *single = _whats(found.ask)
     if found.verdict in ("nan", "inf", "slow"):
-        return found.verdict, *what
-    if found.ask.kind == "rdp" or curve in wrong:
-        return curve
+        return found.verdict, *whole
+    if how and found.verdict == "inconsistent" and not _usual_is_too_small(found):
+        return "written another way", *(f"{key} = {way}" for key, way in how.items())
+    sides = [_side(found)] if found.verdict not in _SYMPTOMS else [_side(found), *_SIDES]
+    for curve in ((side, *what) for side in sides for what in (*single, whole)):
+        if curve in wrong:
+            return curve
+    return _alone(found, whole)
+
+
+def _alone(found: Finding, what: Cause) -> Cause:
+    """The cause of a finding on curves that are right."""
+    if not found.beyond_rounding:
+        return ("rounding to float64",)
+    if found.verdict in _SYMPTOMS:
+        return found.law or found.verdict, *what
     share = (found.note.split(":")[0],) if found.split else what
     return _side(found), found.ask.kind, *share
 
 
-def _symptom(found: Finding, curves: list[Cause]) -> Cause:
-    if found.ask.how:
-        return "written another way", *(f"{key} = {way}" for key, way in found.ask.how)
-    return curves[0] if curves else (found.law or found.verdict, *_what(found.ask))
+def _usual_is_too_small(found: Finding) -> bool:
+    """Is it the usual way of writing that is wrong, and not the other?"""
+    usual = None if found.other is None else found.other[1].finite
+    return usual is not None and found.truth is not None and bool(usual < found.truth.lower)
 
 
 def _curve(found: Finding) -> Cause | None:
     """The cause of a value of a curve itself that is wrong beyond rounding."""
     plain = found.beyond_rounding and found.before is None and not found.ask.how
     numeric = found.verdict in (*_BELOW, "loose", "wrong-formula")
-    return (
-        (_side(found), *_what(found.ask)) if plain and numeric and found.ask.kind == "rdp" else None
-    )
+    if not (plain and numeric and found.ask.kind == "rdp"):
+        return None
+    return _side(found), *_whats(found.ask)[0]
 
 
 def _side(found: Finding) -> str:
-    return "too small" if found.below or found.verdict in _BELOW else "too large"
+    return _SIDES[0] if found.below or found.verdict in _BELOW else _SIDES[1]
 
 
-def _what(ask: Ask) -> Cause:
-    """How the parts are sampled, and the relation."""
-    samplings = sorted({part.sampling.replace("_", " ") for part in ask.parts})
-    return " + ".join(samplings), ask.adjacency.replace("_", "/")
+def _whats(ask: Ask) -> list[Cause]:
+    """How the parts are sampled, and the relation: of all together, and of each kind alone."""
+    relation = ask.adjacency.replace("_", "/")
+    single = [(s.replace("_", " "), relation) for s in sorted({p.sampling for p in ask.parts})]
+    return [("in a composition",) if len(ask.parts) > 1 else single[0], *single]

@@ -83,7 +83,7 @@ OTHERS = {
     "the other side": found("loose", 2),
     "another way of writing": found("inconsistent", 2, how=(("count", "repeat"),)),
     "what was asked before": found("inconsistent", 2, how=(("after", "used"),)),
-    "rounding": found("unsound", "0.999999", beyond_rounding=False),
+    "rounding": found("loose", "1.000001", sampling="none", beyond_rounding=False),
     "an exception": replace(found("exception", 1), note="ValueError: no"),
     "not a number": found("nan", 1),
     "infinite": found("inf", 1),
@@ -103,9 +103,24 @@ def test_an_answer_that_changes_after_another_question_is_no_wrong_curve():
     assert [len(d.clusters) for d in seen.defects if d.cause == cause] == [2]
 
 
-def test_what_rounding_would_explain_is_not_when_all_is_off_by_the_same_factor():
+def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it():
+    usual = (HALVED[0].ask, HALVED[0].answer)
+    way = found("inconsistent", 1, how=(("count", "repeat"),), other=usual)
+    assert len(report(*HALVED, way).defects) == 1
+
+
+def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
     near_1 = found("unsound", "1/2", at="1.001", beyond_rounding=False)
     assert len(report(*HALVED, near_1).defects) == 1
+    above = found("loose", "1.000001", at="1.001", beyond_rounding=False)
+    assert len(report(*HALVED, above).defects) == 2
+
+
+def test_a_composition_belongs_to_the_part_that_is_wrong():
+    ask = Ask("rdp", (part(sampling="none"), part()), "2")
+    assert len(report(*HALVED, replace(HALVED[0], ask=ask)).defects) == 1
+    alone = report(replace(HALVED[0], ask=ask), replace(HALVED[0], ask=replace(ask, at="3")))
+    assert [defect.cause for defect in alone.defects] == ["too small: in a composition"]
 
 
 def test_no_finding_is_lost_and_every_cause_is_told_apart():
