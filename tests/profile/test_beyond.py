@@ -18,7 +18,7 @@ def normal(constant, falling, asked):
     return Curve(at, arb(1), arb(1), arb(constant), arb(falling))
 
 
-@pytest.mark.parametrize("start", [0.01, 0.3, 1, 3, 5])
+@pytest.mark.parametrize("start", [0.01, 0.3, 1, 3])
 def test_it_is_a_bound_within_a_share_of_what_has_fallen(start):
     found = float(normal(0, 1e-3, []).largest_beyond(start).log())
     assert -(start**2) / 2 <= found <= -0.9 * start**2 / 2
