@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from symacct.verify.bounds import decimal_text
@@ -73,7 +72,7 @@ class Report:
         """Could at least half of the answers be judged, by a peer that was there to the end?"""
         return self.judged > 0 and self.answered <= 2 * self.judged and not self.gone
 
-    @cached_property
+    @property
     def defects(self) -> list[Defect]:
         """The findings by their causes, the worst first."""
         return grouped(self.clusters)
