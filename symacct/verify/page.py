@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symacct.errors import SymacctError
-from symacct.verify.report import Point, Report, finding_as_dict
+from symacct.verify.report import Point, Report, defect_as_dict, finding_as_dict
 from symacct.verify.verdict import ALLOWANCE
 
 if TYPE_CHECKING:
@@ -41,17 +41,23 @@ def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> s
     title = "symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers")
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
-        allowance=f"{float(ALLOWANCE):g}",
+        allowance=f"{float(reports[0].allowance if reports else ALLOWANCE):g}",
         verdicts=verdicts,
-        reports=[_shown(report) for report in reports],
+        reports=[_shown(number, report) for number, report in enumerate(reports)],
         absent=absent,
     )
 
 
-def _shown(report: Report) -> dict[str, Any]:
+def _shown(number: int, report: Report) -> dict[str, Any]:
+    defects = [
+        defect_as_dict(defect)
+        | {"shown": [finding_as_dict(c, report.command) for c in defect.clusters]}
+        for defect in report.defects
+    ]
     return {
+        "number": number,
         "report": report,
-        "findings": [finding_as_dict(c, report.command) for c in report.clusters],
+        "defects": defects,
         "plot": plot(report.points) if report.points else None,
     }
 

@@ -84,11 +84,12 @@ class _Case:
     answer: Answer
     value: Fraction
     truth: Truth
+    allowance: Fraction
 
     @property
     def below_upper(self) -> bool:
         """Is it less than every proved bound, by more than rounding?"""
-        return bool(self.value < self.truth.upper * (1 - ALLOWANCE))
+        return bool(self.value < self.truth.upper * (1 - self.allowance))
 
     def finding(self, verdict: str, right: Bound | None = None, **more: Any) -> Finding:
         """A finding; `right` is the number that rounding might have led away from."""
@@ -101,19 +102,23 @@ class _Case:
 class Judge:
     """Verdicts for a peer's answers."""
 
-    def __init__(self, oracle: Oracle, hello: Hello) -> None:
+    def __init__(self, oracle: Oracle, hello: Hello, allowance: Fraction = ALLOWANCE) -> None:
         self.oracle = oracle
         self.hello = hello
+        #: Relative distance from the truth up to which an answer is taken to be right.
+        self.allowance = allowance
         #: Answers below the truth by no more than the allowance: (how many, the largest share).
         self.within_rounding = 0
         self.worst_within = 0.0
-        #: Numbers held against a truth.
+        #: Answers other than "unsupported", and those of them that were held against a truth.
+        self.answered = 0
         self.judged = 0
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
         if answer.unsupported is not None:
             return None
+        self.answered += 1
         if answer.late or answer.seconds > _SLOW_SECONDS:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
@@ -125,7 +130,7 @@ class Judge:
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
         self.judged += 1
-        return self._number(_Case(ask, answer, value, truth))
+        return self._number(_Case(ask, answer, value, truth, self.allowance))
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -153,6 +158,7 @@ class Judge:
             return Finding("negative", ask, answer, truth, below=True)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
+            self.judged += 1
             return None
         return Finding("inf", ask, answer, truth)
 
@@ -171,7 +177,7 @@ class Judge:
         value, lower = case.value, Fraction(case.truth.lower)
         if value >= lower or (value >= 0 and lower < _TINY):
             return None  # the second is what float64 has no number for
-        if value > 0 and lower - value <= ALLOWANCE * lower:
+        if value > 0 and lower - value <= self.allowance * lower:
             self.within_rounding += 1
             self.worst_within = max(self.worst_within, approximately((lower - value) / lower))
             return None
@@ -189,7 +195,7 @@ class Judge:
         )
 
     def _above(self, case: _Case) -> Finding | None:
-        if case.value <= case.truth.upper * (1 + ALLOWANCE):
+        if case.value <= case.truth.upper * (1 + self.allowance):
             return None
         bounds = self._claimed(case)
         if bounds is not None and matching.same(case.value, bounds):
@@ -230,7 +236,8 @@ class Judge:
             return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0
         # `exact` says that no order does better, by a proof; otherwise another order may.
-        if best.exact and value < best.lower * (1 - ALLOWANCE) - cancelled and best.lower > _TINY:
+        proved = best.lower * (1 - self.allowance) - cancelled
+        if best.exact and value < proved and best.lower > _TINY:
             return self._below_method(case, best)
         # An accountant that goes through RDP is held against the best that RDP gives.
         if value <= least.upper * LOOSE or value <= _TINY:
@@ -272,7 +279,7 @@ class Judge:
             least = self.oracle.by_method(ask, "optimal", None)
         except SymacctError:
             return False
-        return bool(value < least.lower * (1 - ALLOWANCE))
+        return bool(value < least.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
         """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""

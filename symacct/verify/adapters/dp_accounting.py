@@ -179,14 +179,18 @@ def answer(ask):
     }
 
 
-def answer_or_unsupported(ask):
-    """The answer, with the peer's own way of saying that it does not offer something."""
-    try:
-        return answer(ask)
-    except Exception as error:
-        if type(error).__name__ == "UnsupportedEventError":
-            raise Unsupported(str(error)) from None
-        raise
+def or_unsupported(answer):
+    """The answers, with the peer's own way of saying that it does not offer something."""
+
+    def answered(ask):
+        try:
+            return answer(ask)
+        except Exception as error:
+            if type(error).__name__ == "UnsupportedEventError":
+                raise Unsupported(str(error)) from None
+            raise
+
+    return answered
 
 
 def hello():
@@ -206,4 +210,4 @@ def hello():
 
 
 if __name__ == "__main__":
-    speak(hello, answer_or_unsupported)
+    speak(hello, or_unsupported(answer))
