@@ -12,7 +12,7 @@ from typing import Any
 from flint import arb
 
 from symacct import sizes
-from symacct.accountant import certified_number, default_accountant
+from symacct.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
@@ -288,13 +288,8 @@ class _AttainingSide(_Side):
 
 
 def _enclosed(value: Callable[[], arb], what: str) -> Enclosure:
-    return certified_number(
-        default_accountant("ball"),
-        lambda accountant: (value(), Claim(Kind.EXACT)),
-        _DIGITS,
-        what,
-        signed=True,
-    )
+    exact = Claim(Kind.EXACT)
+    return certified_number(lambda _: (value(), exact), _DIGITS, what, signed=True)
 
 
 def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.accountant import certified_number
 from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import nonnegative, rate
@@ -42,8 +42,9 @@ def reverse_moment_bound(
     if gamma == 1 and pure is None:
         raise DomainError("reverse_moment_bound: found gamma = 1 and no finite ε(∞), needed one")
 
-    def value(accountant: Accountant) -> tuple[arb, Claim]:
+    def moment() -> arb:
         known = None if pure is None else BALL.number(pure)
-        return reverse_moment(BALL, alpha, BALL.number(gamma), known), _CLAIM
+        found: arb = reverse_moment(BALL, alpha, BALL.number(gamma), known)
+        return found
 
-    return certified_number(default_accountant("ball"), value, digits, "reverse moment")
+    return certified_number(lambda _: (moment(), _CLAIM), digits, "reverse moment")
