@@ -66,9 +66,6 @@ class BallArithmetic(PlainGaps):
         sizes.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
-    def sum(self, term: Callable[[int], arb], first: int, last: int) -> arb:
-        return sum((term(i) for i in range(first, last + 1)), arb(0))
-
     def minimum(self, *xs: arb) -> arb:
         return reduce(lambda a, b: a.min(b), xs)
 

@@ -24,8 +24,6 @@ from symacct.arithmetic.expression import evaluate
 from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import binomial_sum
-from symacct.sums.terms import Terms
 
 #: A ball, or a Taylor series of balls.
 Taylor: TypeAlias = Number
@@ -98,9 +96,6 @@ class TaylorArithmetic(PlainGaps):
 
     binomial = staticmethod(BALL.binomial)
 
-    def sum(self, term: Callable[[int], Taylor], first: int, last: int) -> Taylor:
-        return sum((term(l) for l in range(first, last + 1)), arb(0))
-
     def minimum(self, *xs: Taylor) -> Taylor:
         self._refuse_series(xs)
         return BALL.minimum(*xs)
@@ -121,15 +116,6 @@ class TaylorArithmetic(PlainGaps):
 
     def is_infinite(self, x: Taylor) -> bool:
         return isinstance(x, arb) and BALL.is_infinite(x)
-
-
-@binomial_sum.register
-def _(
-    ctx: TaylorArithmetic, alpha: int, u: Taylor, v: Taylor, terms: Terms, first: int = 2
-) -> Taylor:
-    return ctx.sum(
-        lambda l: ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l), first, alpha
-    )
 
 
 @differences.register
