@@ -13,17 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import (
-    DEFAULT_ORDERS,
-    NUMBERS,
-    ORDERS,
-    by_module,
-    claimed,
-    hello_of,
-    module_at,
-    speak,
-    total_rdp,
-)
+import line_protocol as line
 
 PLACE = "tensorflow_privacy/privacy/analysis/rdp_accountant.py"
 NEEDED = "tensorflow-privacy, at most 0.8.0"
@@ -36,8 +26,8 @@ HOW = {
     "count": ["number", "repeat", "split"],
     "sequence": ["given", "reversed"],
     "nesting": ["flat", "calls"],
-    "numbers": NUMBERS,
-    "alpha": ORDERS,
+    "numbers": line.NUMBERS,
+    "alpha": line.ORDERS,
     "after": ["fresh", "asked", "twice"],
 }
 
@@ -59,7 +49,7 @@ def summed(peer, ask, given, at):
     """(the RDP, its source); several parts at once where the peer has a function for that"""
     together = ask["how"].get("nesting", "flat") == "flat" and len(ask["parts"]) > 1
     if not together or without_replacement(ask):
-        return total_rdp(peer, ask, given, at)
+        return line.total_rdp(peer, ask, given, at)
     rates, sigmas, steps = ([call[i] for call in given] for i in (1, 2, 3))
     source = f"peer.compute_heterogeneous_rdp({rates!r}, {sigmas!r}, {steps!r}, orders)"
     return peer.compute_heterogeneous_rdp(rates, sigmas, steps, at), source
@@ -74,21 +64,21 @@ def spent(peer, ask, at, rdp):
     return epsilon if of_epsilon else delta, best, source
 
 
-ANSWER = by_module(PLACE, NEEDED, FUNCTIONS, spent, taken, summed)
+ANSWER = line.by_module(PLACE, NEEDED, FUNCTIONS, spent, taken, summed)
 
 
 def hello():
     """Who computes, and what may be asked; loads the peer, so that no answer is slow for that."""
-    module_at(PLACE, NEEDED)
+    line.module_at(PLACE, NEEDED)
     kinds = [
         ("Gaussian", "poisson", "add_remove"),
         ("Gaussian", "none", "add_remove"),
         ("Gaussian", "without_replacement", "replace_one"),
     ]
     asks = ["rdp", "epsilon", "delta"]
-    grid = {"default_orders": DEFAULT_ORDERS, "order_grid": True}
-    return hello_of("tensorflow-privacy", kinds, asks, how=HOW, **grid)
+    grid = {"default_orders": line.DEFAULT_ORDERS, "order_grid": True}
+    return line.hello_of("tensorflow-privacy", kinds, asks, how=HOW, **grid)
 
 
 if __name__ == "__main__":
-    speak(hello, lambda ask: {**ANSWER(ask), **claimed(ask)})
+    line.speak(hello, lambda ask: {**ANSWER(ask), **line.claimed(ask)})
