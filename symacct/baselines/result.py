@@ -66,9 +66,9 @@ def enclose(
     return bound(certified_number(lambda _: (ball(), claim), digits, what), kind)
 
 
-def probability_or_zero(value: Numeric, name: str, below: int = 1) -> Fraction:
+def probability_or_zero(value: Numeric, name: str) -> Fraction:
     """A rational number in [0, 1); DomainError otherwise."""
     number = nonnegative(value, name)
-    if not isinstance(number, Fraction) or number >= below:
-        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, {below})")
+    if not isinstance(number, Fraction) or number >= 1:
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, 1)")
     return number

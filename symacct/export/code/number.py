@@ -17,7 +17,7 @@ from symacct.export.code.ir import Compare, Expr, If, Num, Op
 INFINITE = math.inf
 _EXACT_POWER = 64  # a power of a rational up to this one is formed exactly
 _PLAIN_POWER = 4  # a power up to this one is no reason to take logarithms
-ZERO, ONE, MINUS_ONE = (Num(Fraction(n)) for n in (0, 1, -1))
+ZERO, ONE = (Num(Fraction(n)) for n in (0, 1))
 
 
 class UntraceableError(SymacctError):
