@@ -20,6 +20,7 @@ from symacct.explore.attacks.noise import GaussianNoise
 from symacct.explore.attacks.poisson import Attained, PureRecord, TwoRecords
 from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import (
+    BOTH_SIDES,
     LEFT_OUT,
     RATE,
     USUAL_RELATION,
@@ -266,8 +267,6 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
     return total
 
 
-_BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
-
 SCHEMES: tuple[Scheme, ...] = (
     RecordReplaced(),
     # P with the record, Q with one in its place that changes nothing.
@@ -277,14 +276,14 @@ SCHEMES: tuple[Scheme, ...] = (
     PureClassReplaced(),
     PureClassPoisson(),
     FavouritesAttained(),
-    *map(AntitheticAttained, _BOTH_SIDES),
+    *map(AntitheticAttained, BOTH_SIDES),
     *(
         AllLaws(about, relation, side)
         for about in USUAL_RELATION
         for relation in USUAL_RELATION.values()
-        for side in _BOTH_SIDES
+        for side in BOTH_SIDES
     ),
-    *map(OppositeNormals, _BOTH_SIDES),
-    *map(Triangles, _BOTH_SIDES),
+    *map(OppositeNormals, BOTH_SIDES),
+    *map(Triangles, BOTH_SIDES),
     *(left_out(one) for one in poisson.SCHEMES if not isinstance(one, TwoRecords | PureRecord)),
 )

@@ -18,6 +18,7 @@ from flint import acb, arb, ctx
 
 from symacct import laws
 from symacct.arithmetic import Number
+from symacct.arithmetic.ball import precision
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.laws import Law
@@ -197,6 +198,13 @@ def half_open(x: Fraction, noise: Noise, up: bool) -> Fraction:
     value = noise.ball_tail(ball(x)) * arb(2) ** 40
     whole = whole_number(value.upper().ceil() if up else value.lower().floor())
     return Fraction(min(max(whole, 1), 2**40 - 1), 2**40)
+
+
+def concentration(largest: Fraction) -> Fraction:
+    """ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals: ρ-zCDP."""
+    with precision(128):
+        rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
+    return Fraction(max(rho, 1), 10**9)
 
 
 def whole_number(x: arb) -> int:

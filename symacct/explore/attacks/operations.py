@@ -10,17 +10,16 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
-from symacct.explore.attacks.noise import Noise, whole_number
-from symacct.explore.attacks.scheme import Scheme, both, evaluated, largest_ratio
+from symacct.explore.attacks.noise import NOISES, concentration
+from symacct.explore.attacks.scheme import BOTH_SIDES, Scheme, both, evaluated, largest_ratio
+from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, DistributionPair
 from symacct.operations import GroupPrivacy
-from symacct.sums.refine import ball
 
 
 @dataclass(frozen=True)
@@ -148,20 +147,15 @@ class ConcentratedChain(Chain):
 
     def premise(self, c: Candidates) -> Node:
         largest = max(Fraction(largest_ratio(pair)[0, 0]) for pair in pairwise(c.laws))
-        with precision(128):
-            rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
-        return ZCDP(Fraction(max(rho, 1), 10**9))
+        return ZCDP(concentration(largest))
 
 
 @dataclass(frozen=True)
-class FarNoise(Scheme):
+class FarNoise(NoisyRecord):
     """Noise about two centres, each of a group's records having moved it by 1."""
 
-    noise: Noise
-    side: Kind
-    size: int = 3
     about: str = "GroupPrivacy"
-    slow_population, slow_cost = 4, 48
+    size: int = 3
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -172,18 +166,8 @@ class FarNoise(Scheme):
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return ((self.noise.scale, *self.noise.drawn),)
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)  # not used: the laws follow from the scale
-
-    def array_curves(self, c: Candidates) -> ArrayCurve:
-        scale = c.numbers[self.noise.scale][:, 0]
-        return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
-
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         return self.noise.curve(c.numbers[self.noise.scale][:, 0] / self.size, alpha)
-
-    def premise(self, c: Candidates) -> Node:
-        return self.noise.mechanism(c.number(self.noise.scale))
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         scale = c.number(self.noise.scale)
@@ -195,9 +179,6 @@ class FarNoise(Scheme):
 
     def operation(self, c: Candidates) -> Node:
         return GroupPrivacy(self.premise(c), self.size)
-
-    def shown(self, c: Candidates) -> tuple[Law, ...]:
-        return ()
 
 
 @dataclass(frozen=True)
@@ -228,3 +209,15 @@ class Copies(Scheme):
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.n if ctx is None else ctx.number(self.n)}
+
+
+SCHEMES: tuple[Scheme, ...] = (
+    Adaptive(),
+    Product(),
+    Channel(),
+    *(Chain(size) for size in (2, 3, 4)),
+    ConcentratedChain(3),
+    *(FarNoise(noise, side=side) for noise in NOISES for side in BOTH_SIDES),
+    Copies(2, Kind.UPPER),
+    Copies(3, Kind.LOWER),
+)

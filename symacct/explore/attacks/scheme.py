@@ -25,6 +25,8 @@ from symacct.expr import Node, kinds
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
 
+BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
+
 #: What a sample of a fixed size under add/remove is called.
 LEFT_OUT = "fixed size, a record more or less"
 

@@ -11,12 +11,12 @@ from flint import acb, arb
 
 from symacct.arithmetic import Number
 from symacct.arithmetic.ball import precision
-from symacct.claims import Adjacency, Kind
+from symacct.claims import ADD_REMOVE, Adjacency, Kind
 from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
-from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
-from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
+from symacct.explore.attacks.noise import NOISES, GaussianNoise, Integrand, Noise, half_open
+from symacct.explore.attacks.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, both, mixed
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
@@ -203,3 +203,19 @@ def _triangle(x: Number, rate: Number) -> Number:
     """γ²A²/((1−γ)A+γC)"""
     spread, skew = 2 * x * (x - 1), x**4 * (x**2 - 1)
     return rate**2 * spread**2 / ((1 - rate) * spread + rate * skew)
+
+
+_SAMPLINGS = tuple(_SAMPLING)
+
+SCHEMES: tuple[Scheme, ...] = (
+    NormalTriangle(),
+    *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
+    *(
+        NoisyAnswer(noise, about, side)
+        for noise in NOISES
+        for about in _SAMPLINGS
+        for side in BOTH_SIDES
+    ),
+    *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
+    *(NoisyAnswer(noise, _SAMPLINGS[1], s, ADD_REMOVE) for noise in NOISES for s in BOTH_SIDES),
+)
