@@ -172,14 +172,11 @@ class OppositeNormals(NoisyRecord):
     E[n(r^α − 1 − α(r−1))], r = m/n, or E[n(r log r − r + 1)] at order 1.
     """
 
+    words = "Poisson, a record replaced, normal laws at opposite ends, {self.side}"
     slow_population, slow_cost, last_bits = 8, 2, 128
 
     def __init__(self, side: Kind) -> None:
         super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"Poisson, a record replaced, normal laws at opposite ends, {self.side}"
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
@@ -219,15 +216,12 @@ class Triangles(NoisyRecord):
     log Y ~ N(l c − B/2, B): integrals over the line.
     """
 
+    words = "without replacement, three normal laws, {self.side}"
     orders = (2, 3, 5)
     slow_population, slow_cost, last_bits = 2, 30, 64
 
     def __init__(self, side: Kind) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side)
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"without replacement, three normal laws, {self.side}"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]

@@ -15,7 +15,14 @@ from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
 from symacct.explore.attacks.noise import NOISES, concentration
-from symacct.explore.attacks.scheme import BOTH_SIDES, Scheme, both, evaluated, largest_ratio
+from symacct.explore.attacks.scheme import (
+    BOTH_SIDES,
+    Scheme,
+    Worded,
+    both,
+    evaluated,
+    largest_ratio,
+)
 from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, DistributionPair
@@ -106,15 +113,12 @@ class Channel(Scheme):
 
 
 @dataclass(frozen=True)
-class Chain(Scheme):
+class Chain(Worded):
     """Laws of datasets a step apart each: the two ends of a group."""
 
+    words = "a chain of {self.size} steps"
     size: int = 2
     about: str = "GroupPrivacy"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"a chain of {self.size} steps"
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (outcomes,) * (1 + self.size)
@@ -136,9 +140,7 @@ class Chain(Scheme):
 class ConcentratedChain(Chain):
     """The same against ρ-zCDP of the steps: ε(∞)-DP is that with ρ = ε(∞)²/2, rounded up."""
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"a chain of {self.size} steps, zCDP"
+    words = "a chain of {self.size} steps, zCDP"
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
         steps = [np.log(largest_ratio(pair)[:, 0]) for pair in pairwise(c.laws)]
@@ -154,13 +156,9 @@ class ConcentratedChain(Chain):
 class FarNoise(NoisyRecord):
     """Noise about two centres, each of a group's records having moved it by 1."""
 
+    words = "{self.noise.name} moved by {self.size} records{attained}"
     about: str = "GroupPrivacy"
     size: int = 3
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        attained = ", attained" * (self.side is Kind.LOWER)
-        return f"{self.noise.name} moved by {self.size} records{attained}"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -182,16 +180,13 @@ class FarNoise(NoisyRecord):
 
 
 @dataclass(frozen=True)
-class Copies(Scheme):
+class Copies(Worded):
     """n runs of one mechanism, with n times its curve: of both directions, or of one pair."""
 
+    words = "{self.n} runs of one mechanism{attained}"
     n: int = 2
     side: Kind = Kind.UPPER
     about: str = "Scale"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{self.n} runs of one mechanism" + (", attained" * (self.side is Kind.LOWER))
 
     def base(self, c: Candidates) -> list[Pair]:
         return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]

@@ -16,7 +16,7 @@ from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import NOISES, GaussianNoise, Integrand, Noise, half_open
-from symacct.explore.attacks.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, both, mixed
+from symacct.explore.attacks.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.sums.refine import ball
@@ -25,7 +25,7 @@ _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "with
 
 
 @dataclass(frozen=True)
-class NoisyRecord(Scheme):
+class NoisyRecord(Worded):
     """One record moves the centre of the noise from 0 to 1; all others are alike."""
 
     slow_population, slow_cost = 4, 48
@@ -61,11 +61,8 @@ class NoisyRecord(Scheme):
 class Threshold(NoisyRecord):
     """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other."""
 
+    words = "{self.sampling}, {self.noise.name} through a threshold"
     names = ("P, with the record", "Q, without")
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{self.sampling}, {self.noise.name} through a threshold"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -97,12 +94,8 @@ class Threshold(NoisyRecord):
 class NoisyAnswer(NoisyRecord):
     """The noisy answer itself, the pair said to attain the curve, by flint's integration."""
 
+    words = "{self.sampling}, {self.noise.name} itself{attained}"
     last_bits = 256
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        attained = ", attained" if self.side is Kind.LOWER else ""
-        return f"{self.sampling}, {self.noise.name} itself{attained}"
 
     def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
@@ -139,12 +132,9 @@ class NoisyAnswer(NoisyRecord):
 class NoisyLaws(NoisyAnswer):
     """The same, stated as a pair of laws: nothing is said of noise or of sensitivity."""
 
+    words = "{self.sampling}, {self.noise.name} itself{attained}, as a pair of laws"
     orders = (1, 2, Fraction(5, 2))
     slow_population, slow_cost, last_bits = 2, 1000, 128
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{super().name}, as a pair of laws"
 
     def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
