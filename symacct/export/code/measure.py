@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from symacct.claims import Claim, Kind
-from symacct.enclosure import Enclosure
+from symacct.enclosure import Enclosure, to_fraction
 from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
@@ -245,10 +245,7 @@ def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
 
 
 def _fraction(x: Value) -> Fraction:
-    if isinstance(x, float):
-        return Fraction(x)
-    sign, mantissa, exponent, _ = x._mpf_
-    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+    return Fraction(x) if isinstance(x, float) else to_fraction(x)
 
 
 def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:

@@ -18,7 +18,7 @@ from symacct.evaluation import goal_of
 from symacct.exact import INFINITY, Exact
 from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
-from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged, nearest
+from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.direction import FiniteDirection
 from symacct.mechanisms.mechanism import Mechanism
@@ -26,6 +26,7 @@ from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
+from symacct.rounding import nearest_float
 from symacct.stating import Stating
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
@@ -145,7 +146,7 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
-        _check_grid(ctx.max_order, nearest(scale.exact))
+        _check_grid(ctx.max_order, nearest_float(scale.exact))
     return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
 
 
