@@ -9,7 +9,6 @@ either relation, replace-one for samples of a fixed size.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
 from symacct.domains import whole
-from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
+from symacct.doors import package
+from symacct.errors import AdjacencyError, DomainError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.interop import floats
@@ -196,12 +196,7 @@ def _field(event: object, name: str) -> Any:
 
 def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
-    try:
-        events = importlib.import_module("dp_accounting.dp_event")
-    except ImportError:
-        raise MissingPackageError(
-            "to_dp_event: needed the package dp-accounting; install it with pip"
-        ) from None
+    events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
     made: dict[Node, DpEvent] = {}
     for one in as_node(node, "to_dp_event").walk():
         made[one] = _event(one, made, events)
