@@ -21,13 +21,10 @@ IMPORTS = [
 ]
 RELATIONS = {"add_remove": "ADD_OR_REMOVE_ONE", "replace_one": "REPLACE_ONE"}
 HOW = {
+    **line.HOW,
     "count": ["number", "repeat", "nested", "split"],
-    "sequence": ["given", "reversed"],
     "nesting": ["flat", "left", "right", "calls"],
-    "numbers": line.NUMBERS,
-    "alpha": line.ORDERS,
     "sharing": ["copied", "shared"],
-    "after": ["fresh", "asked", "twice"],
 }
 MOST_REPEATS = 2000
 

@@ -13,17 +13,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import DEFAULT_ORDERS, NUMBERS, ORDERS, by_module, hello_of, module_at, speak
+from line_protocol import DEFAULT_ORDERS, HOW, by_module, hello_of, module_at, speak
 
 PLACE, NEEDED = "opacus/accountants/analysis/rdp.py", "opacus"
 FUNCTIONS = dict.fromkeys(("poisson", "none"), "compute_rdp")
-HOW = {
-    "count": ["number", "repeat", "split"],
-    "sequence": ["given", "reversed"],
-    "numbers": NUMBERS,
-    "alpha": ORDERS,
-    "after": ["fresh", "asked", "twice"],
-}
 
 
 def spent(peer, ask, at, rdp):

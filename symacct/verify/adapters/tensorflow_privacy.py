@@ -22,14 +22,7 @@ FUNCTIONS = {
     "none": "compute_rdp",
     "without_replacement": "compute_rdp_sample_without_replacement",
 }
-HOW = {
-    "count": ["number", "repeat", "split"],
-    "sequence": ["given", "reversed"],
-    "nesting": ["flat", "calls"],
-    "numbers": line.NUMBERS,
-    "alpha": line.ORDERS,
-    "after": ["fresh", "asked", "twice"],
-}
+HOW = {**line.HOW, "nesting": ["flat", "calls"]}
 
 
 def taken(ask, at):

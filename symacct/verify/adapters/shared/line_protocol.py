@@ -16,6 +16,14 @@ ANSWERS = sys.stdout
 sys.stdout = sys.stderr  # whatever the peer prints is not an answer
 NUMBERS = ["float", "int", "numpy.float64", "numpy.int64"]
 ORDERS = [*NUMBERS, "list", "array", "int_array"]
+# What most peers can be asked in another way.
+HOW = {
+    "count": ["number", "repeat", "split"],
+    "sequence": ["given", "reversed"],
+    "numbers": NUMBERS,
+    "alpha": ORDERS,
+    "after": ["fresh", "asked", "twice"],
+}
 # The default of Opacus, of prv-accountant's RDP and of TensorFlow Privacy's compute_dp_sgd_privacy.
 DEFAULT_ORDERS = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
 _MOST_REPEATS = 2000  # of a module's functions
