@@ -32,7 +32,7 @@ from symacct.explore.attacks.scheme import (
 )
 from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
-from symacct.mechanisms import FiniteMechanism, Gaussian, PureDP
+from symacct.mechanisms import FiniteMechanism, PureDP
 from symacct.sums.refine import ball, integral
 
 
@@ -226,9 +226,6 @@ class Triangles(NoisyRecord):
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return (RATE, ("sigma", 0.8, 20.0))
-
-    def premise(self, c: Candidates) -> Node:
-        return Gaussian(c.number("sigma"))
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         raise NotImplementedError("one by one, in balls")

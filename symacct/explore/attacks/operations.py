@@ -1,4 +1,4 @@
-"""Composition, post-processing, groups, scaled curves, and other orders of one curve."""
+"""Composition, post-processing, groups, averages, scaled curves, other orders of one curve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
-from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
+from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair, excess
 from symacct.explore.attacks.noise import NOISES, concentration
 from symacct.explore.attacks.scheme import (
     BOTH_SIDES,
@@ -204,6 +204,32 @@ class Copies(Worded):
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.n if ctx is None else ctx.number(self.n)}
+
+
+class Averages(Scheme):
+    """p₁, p₂, q₁, q₂ and μ₁, μ₂, ν₁, ν₂ with D_α(p_i‖q_i) <= D_α(μ_i‖ν_i) for both i."""
+
+    name = "averages of two pairs"
+    names = ("p1", "p2", "q1", "q2", "mu1", "mu2", "nu1", "nu2")
+    about = "average"
+    drawn = 8
+
+    def base(self, c: Candidates) -> list[Pair]:
+        mu1, mu2, nu1, nu2 = c.laws[4:]
+        return [(self.average(c, mu1, mu2), self.average(c, nu1, nu2))]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p1, p2, q1, q2 = c.laws[:4]
+        return [(self.average(c, p1, p2), self.average(c, q1, q2))]
+
+    def average(self, c: Candidates, a: Law, b: Law) -> Law:
+        """(a + b)/2"""
+        return (a + b) * (Fraction(1, 2) if c.exact else 0.5)
+
+    def admits(self, c: Candidates, alpha: Order) -> Number:
+        p1, p2, q1, q2, mu1, mu2, nu1, nu2 = c.laws
+        first = excess(p1, q1, alpha) <= excess(mu1, nu1, alpha)
+        return np.logical_and(first, excess(p2, q2, alpha) <= excess(mu2, nu2, alpha))
 
 
 SCHEMES: tuple[Scheme, ...] = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from symacct.claims import EITHER
 from symacct.explore.attacks import crossed, operations, poisson, replaced, thresholds
-from symacct.explore.attacks.averages import Averages
 from symacct.explore.attacks.poisson import SkewedRight
 from symacct.explore.attacks.raised import RaisedCurve
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
@@ -20,7 +19,7 @@ SCHEMES: tuple[Scheme, ...] = (
     RaisedCurve(),
     HockeyStick(),
     TrueEpsilon(),
-    Averages(),
+    operations.Averages(),
 )
 
 #: More than the package can prove of a mechanism, but what the theorem's own condition allows.

@@ -18,7 +18,7 @@ from symacct.explore.attacks.finite import Candidates, Law, Pair
 from symacct.explore.attacks.noise import NOISES, GaussianNoise, Integrand, Noise, half_open
 from symacct.explore.attacks.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms import DistributionPair
 from symacct.sums.refine import ball
 
 _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
@@ -175,9 +175,6 @@ class NormalTriangle(NoisyRecord):
 
     def __init__(self) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
-
-    def premise(self, c: Candidates) -> Node:
-        return Gaussian(c.number("sigma"))
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
