@@ -94,24 +94,6 @@ class _Reading:
         """One for the relation that samples can differ in."""
         return self if self.relation == relation else _Reading(relation)
 
-    @property
-    def sensitivity(self) -> int:
-        """By how much one record moves a sum of records of norm at most 1."""
-        return 2 if self.relation == "replace_one" else 1
-
-    def nothing(self, event: object, depth: int) -> Node:
-        return Compose()
-
-    def gaussian(self, event: object, depth: int) -> Node:
-        return Gaussian(_field(event, "noise_multiplier"), self.sensitivity)
-
-    def laplace(self, event: object, depth: int) -> Node:
-        return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
-
-    def zcdp(self, event: object, depth: int) -> Node:
-        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
-        return ZCDP(_field(event, "rho"), _field(event, "xi"))
-
     def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
@@ -172,16 +154,22 @@ class _Reading:
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
-    "NoOpDpEvent": _Reading.nothing,
-    "GaussianDpEvent": _Reading.gaussian,
-    "LaplaceDpEvent": _Reading.laplace,
-    "ZCDpEvent": _Reading.zcdp,
+    "NoOpDpEvent": lambda reading, event, depth: Compose(),
+    "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
+    "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
+    # (ξ, ρ)-zCDP is said of the relation in use, whichever that is.
+    "ZCDpEvent": lambda reading, event, depth: ZCDP(_field(event, "rho"), _field(event, "xi")),
     "RandomizedResponseDpEvent": _Reading.response,
     "SelfComposedDpEvent": _Reading.self_composed,
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
 }
+
+
+def _noise(reading: _Reading, event: object) -> tuple[Any, int]:
+    """Its scale, and by how much one record moves a sum of records of norm at most 1."""
+    return _field(event, "noise_multiplier"), 2 if reading.relation == "replace_one" else 1
 
 
 def _field(event: object, name: str) -> Any:
