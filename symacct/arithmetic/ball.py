@@ -79,9 +79,6 @@ class BallArithmetic(PlainGaps):
     def maximum(self, *xs: arb) -> arb:
         return reduce(lambda a, b: a.max(b), xs)
 
-    def is_zero(self, x: arb) -> bool:
-        return bool(x == 0)
-
     def is_infinite(self, x: arb) -> bool:
         return not x.is_finite() and bool(x > 0)
 

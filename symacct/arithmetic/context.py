@@ -89,6 +89,10 @@ class PlainGaps:
         """Σ term(l)"""
         return sum(map(term, range(first, last + 1)), self.number(0))
 
+    def is_zero(self, x: Number) -> bool:
+        """Is x exactly 0?"""
+        return bool(x == 0)
+
     def exp_gap(self: Arithmetic, x: Number) -> Number:
         """e^x − 1 − x"""
         return self.expm1(x) - x

@@ -74,9 +74,6 @@ class MpmathArithmetic(PlainGaps):
     def maximum(self, *xs: Number) -> Number:
         return max(xs)
 
-    def is_zero(self, x: Number) -> bool:
-        return bool(x == 0)
-
     def is_infinite(self, x: Number) -> bool:
         return bool(x == self.mp.inf)
 

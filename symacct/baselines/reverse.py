@@ -5,24 +5,16 @@ from __future__ import annotations
 from flint import arb
 
 from symacct.accountant import certified_number
-from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.arithmetic import BALL
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import nonnegative, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError
-from symacct.exact import INFINITY, Numeric, Order, is_infinite, order
+from symacct.exact import INFINITY, Numeric, is_infinite, order
 from symacct.sources import ZW19
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))
-
-
-def reverse_moment(
-    ctx: Arithmetic, alpha: Order, gamma: Number, pure: Number | None = None
-) -> Number:
-    """A₂ <= (1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known; real α >= 1."""
-    lost = gamma if pure is None else -gamma * ctx.expm1(-pure)
-    return ctx.exp(-(ctx.number(alpha) - 1) * ctx.log1p(-lost))
 
 
 def reverse_moment_bound(
@@ -43,8 +35,10 @@ def reverse_moment_bound(
         raise DomainError("reverse_moment_bound: found gamma = 1 and no finite ε(∞), needed one")
 
     def moment() -> arb:
-        known = None if pure is None else BALL.number(pure)
-        found: arb = reverse_moment(BALL, alpha, BALL.number(gamma), known)
-        return found
+        """(1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known."""
+        lost = BALL.number(gamma)
+        if pure is not None:
+            lost = -lost * (-BALL.number(pure)).expm1()
+        return (-(BALL.number(alpha) - 1) * (-lost).log1p()).exp()
 
     return certified_number(lambda _: (moment(), _CLAIM), digits, "reverse moment")

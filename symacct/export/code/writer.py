@@ -92,7 +92,11 @@ class Writer:
         if isinstance(e, ir.Op):
             return self.operation(e, scope)
         if isinstance(e, ir.If):
-            return self.conditional(e, scope), ATOM
+            return self.choice.format(
+                condition=self.compared(e.condition, scope),
+                then=self.text(e.then, scope),
+                other=self.text(e.other, scope),
+            ), ATOM
         if isinstance(e, ir.Call):
             return self.call(e.function, [self.text(e.order, scope), *self.arguments]), ATOM
         if isinstance(e, ir.Entry):
@@ -134,14 +138,6 @@ class Writer:
     def compared(self, e: ir.Compare, scope: Scope) -> str:
         """A condition."""
         return f"{self.text(e.left, scope, 1)} {e.sign} {self.text(e.right, scope, 1)}"
-
-    def conditional(self, e: ir.If, scope: Scope) -> str:
-        """One value or the other."""
-        return self.choice.format(
-            condition=self.compared(e.condition, scope),
-            then=self.text(e.then, scope),
-            other=self.text(e.other, scope),
-        )
 
     def difference(self, e: ir.Difference, scope: Scope) -> str:
         """A forward difference of a curve."""
@@ -207,13 +203,10 @@ class Writer:
 
     def parameters(self, e: ir.Expr) -> list[str]:
         """The variables that a sum's function takes: constants are known everywhere."""
-        known = ir.variables(e) | self._needs_arguments(e)
-        return sorted(n for n in known if not n.startswith("c_"))
-
-    def _needs_arguments(self, e: ir.Expr) -> frozenset[str]:
-        """The open parameters, where another curve is called."""
+        # Where another curve is called, the open parameters.
         calls = any(isinstance(part, ir.Call | ir.Difference) for part in ir.walk(e))
-        return frozenset(self.arguments) if calls else frozenset()
+        known = ir.variables(e).union(self.arguments if calls else ())
+        return sorted(n for n in known if not n.startswith("c_"))
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
         """The function of a sum."""
