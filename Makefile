@@ -56,7 +56,7 @@ $(VENV)/docs.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/python -m symacct.explore.demo
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(JOBS)

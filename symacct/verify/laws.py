@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from symacct.verify.bounds import approximately
+from symacct.rounding import nearest_float
 from symacct.verify.protocol import Answer, Ask, Asked
 from symacct.verify.verdict import ALLOWANCE, Finding, explained_by_rounding
 
@@ -61,8 +61,8 @@ def sum_law(
     if abs(answer.finite - total) <= allowance * max(abs(answer.finite), abs(total)):
         return None
     what = " + ".join(
-        f"{part.count}·({approximately(_value(run)):.12g})"
+        f"{part.count}·({nearest_float(_value(run)):.12g})"
         for part, run in zip(ask.parts, runs, strict=True)
     )
-    note = f"the runs it is made of give {what} = {approximately(total):.12g}"
+    note = f"the runs it is made of give {what} = {nearest_float(total):.12g}"
     return Finding("inconsistent", ask, answer, note=note, other=runs[0], law="sum of its runs")

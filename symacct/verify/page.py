@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import SymacctError
+from symacct import doors
 from symacct.verify.report import Point, Report, defect_as_dict, finding_as_dict
 from symacct.verify.verdict import ALLOWANCE
 
@@ -22,14 +21,9 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 
 
 def needs() -> None:
-    """SymacctError unless the packages that a page needs are here."""
+    """MissingPackageError unless the packages that a page needs are here."""
     for module in ("jinja2", "matplotlib"):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            raise SymacctError(
-                f"--html: found no {module}, needed it for the page; pip install 'symacct[plot]'"
-            ) from None
+        doors.package(module, "--html", "pip install 'symacct[plot]'")
 
 
 def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
-from symacct.verify.bounds import approximately
 from symacct.verify.clusters import Cluster, Clusters, region
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
@@ -345,7 +345,7 @@ def _nothing(ask: Ask) -> Finding | None:
 
 
 def _text(answer: Answer) -> str:
-    return repr(approximately(answer.value)) if answer.value is not None else str(answer.error)
+    return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)
 
 
 def _shared(a: Ask, b: Ask) -> int:

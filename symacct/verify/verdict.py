@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.errors import SymacctError
+from symacct.rounding import nearest_float
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, Truth, approximately, decimal_text
+from symacct.verify.bounds import Bound, Truth, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
 from symacct.verify.truth import Oracle
 
@@ -73,7 +74,7 @@ class Finding:
 def _quotient(a: Fraction, b: Fraction) -> float:
     if b == 0:
         return 1.0 if a == 0 else math.inf if a > 0 else -math.inf
-    return approximately(a / b)
+    return nearest_float(a / b)
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class Judge:
             return None  # the second is what float64 has no number for
         if value > 0 and lower - value <= self.allowance * lower:
             self.within_rounding += 1
-            self.worst_within = max(self.worst_within, approximately((lower - value) / lower))
+            self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
         return case.finding(verdict, lower, below=True)
@@ -286,10 +287,10 @@ class Judge:
         divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
         if divergence is None or divergence.upper == float("inf"):
             return False
-        kl = approximately(divergence.upper)
+        kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
         if ask.kind == "delta":
-            return math.sqrt(square) <= approximately(value)
+            return math.sqrt(square) <= nearest_float(value)
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
 
@@ -323,7 +324,7 @@ def _excess(
 
 
 def _minus(a: Bound, b: Bound) -> float:
-    return math.inf if math.inf in (a, b) else approximately(Fraction(a) - Fraction(b))
+    return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
 
 
 def _largest(split: tuple[tuple[str, float], ...]) -> str:

@@ -13,7 +13,7 @@ import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import Unsupported, hello_of, speak
+import line_protocol as line
 
 events = types.SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("dp_accounting.py"))))
 IMPORTS = [*events.IMPORTS[:3], "from dp_accounting.pld import PLDAccountant"]
@@ -26,7 +26,7 @@ def answer(ask):
     from dp_accounting.privacy_accountant import NeighboringRelation
 
     if ask["ask"] == "rdp":
-        raise Unsupported("no RDP: ε and δ of the privacy loss itself")
+        raise line.Unsupported("no RDP: ε and δ of the privacy loss itself")
     relation, way = events.RELATIONS[ask["adjacency"]], ask["how"].get("after")
     given = events.calls(ask)
     accountant = PLDAccountant(NeighboringRelation[relation])
@@ -56,8 +56,8 @@ def hello():
     kinds += [("Laplace", sampling, "add_remove") for sampling in ("none", "poisson")]
     kinds += [("RandomizedResponse", "none", "replace_one")]
     asks = ["epsilon", "delta"]
-    return hello_of("dp-accounting", kinds, asks, how=HOW, conversion="none")
+    return line.hello_of("dp-accounting", kinds, asks, how=HOW, conversion="none")
 
 
 if __name__ == "__main__":
-    speak(hello, events.or_unsupported(answer))
+    line.speak(hello, events.or_unsupported(answer))

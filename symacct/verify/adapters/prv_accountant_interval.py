@@ -13,7 +13,7 @@ import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import Unsupported, hello_of, speak
+import line_protocol as line
 
 variables = types.SimpleNamespace(
     **runpy.run_path(str(Path(__file__).with_name("prv_accountant.py")))
@@ -28,7 +28,7 @@ def answer(ask):
     from prv_accountant import PRVAccountant
 
     if ask["ask"] != "epsilon":
-        raise Unsupported("only ε: of the privacy loss itself")
+        raise line.Unsupported("only ε: of the privacy loss itself")
     found, delta = variables.runs(ask), ask["delta_float"]
     counts = [n for _, _, n in found]
     limits = {"eps_error": EPSILON_ERROR, "delta_error": DELTA_SHARE * delta}
@@ -52,8 +52,8 @@ def hello():
 
     kinds = [(m, s, "add_remove") for m, s in (("Gaussian", "poisson"), ("Gaussian", "none"))]
     kinds += [("Laplace", "none", "add_remove"), ("PureDP", "none", "add_remove")]
-    return hello_of("prv-accountant", kinds, ["epsilon"], how=HOW, conversion="none")
+    return line.hello_of("prv-accountant", kinds, ["epsilon"], how=HOW, conversion="none")
 
 
 if __name__ == "__main__":
-    speak(hello, answer)
+    line.speak(hello, answer)
