@@ -1,5 +1,6 @@
 """The adversary: wrong claims are refuted by a witness, theorems are not."""
 
+import functools
 import json
 from fractions import Fraction
 
