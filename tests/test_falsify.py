@@ -29,7 +29,7 @@ STATED = {"T6-AS-UPPER"}
 
 WRONG = sorted(set(CLAIMS) - SOUND - STATED)
 PROVED = [t for t in theorems() if t.status == "proved"]
-#: An integral over triangles for each candidate: fewer here; tests/soak tries thousands of these too.
+#: An integral over triangles for each candidate: fewer here, thousands in tests/soak.
 COSTLY = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-POISSON"}
 
 MP = mpmath.MPContext()
