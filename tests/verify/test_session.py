@@ -197,10 +197,13 @@ def test_the_time_is_kept(tmp_path):
     assert report.unsound
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_answers_are_judged_and_reported(seed):
+def test_random_answers_are_judged_and_reported():
+    assert_random_answers_are_judged(1, random_points=10)
+
+
+def assert_random_answers_are_judged(seed, random_points):
     command = [sys.executable, fuzz.__file__, str(seed)]
-    report = verify(command, Extent(2, 2, 3, 30, 3, 1, 2, 4, 30), seed)
+    report = verify(command, Extent(2, 2, 3, random_points, 3, 1, 2, 4, 900), seed)
     assert report.unsound
     assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
     assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
