@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from symacct.verify import session, verify
+from symacct.verify import session, truth, verify
 from symacct.verify.questions import Extent
 from symacct.verify.truth import Oracle
 from tests.verify.defects import CAUGHT, CORRECT, DEFECTS, SAFE, planted
@@ -30,6 +30,7 @@ ORACLE = Oracle(digits=14)
 @pytest.fixture(autouse=True)
 def _one_oracle(monkeypatch):
     monkeypatch.setattr(session, "Oracle", lambda: ORACLE)
+    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
 
 
 @pytest.mark.parametrize("name", DEFECTS)
