@@ -29,8 +29,9 @@ STATED = {"T6-AS-UPPER"}
 
 WRONG = sorted(set(CLAIMS) - SOUND - STATED)
 PROVED = [t for t in theorems() if t.status == "proved"]
-#: An integral over triangles for each candidate: fewer here, thousands in tests/soak.
+#: An integral over triangles for each candidate, which tests/soak tries hundreds of.
 COSTLY = {"TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-POISSON"}
+
 
 MP = mpmath.MPContext()
 MP.dps = 60
@@ -337,9 +338,11 @@ def first_candidate(scheme):
     return samples(scheme, 1).one(0, 100)
 
 
-@pytest.mark.parametrize("theorem", PROVED, ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "theorem", [t for t in PROVED if t.name not in COSTLY], ids=lambda t: t.name
+)
 def test_no_theorem_is_refuted(theorem):
-    attack = falsify(theorem.name, budget=300 if theorem.name in COSTLY else 1500)
+    attack = falsify(theorem.name, budget=1500)
     assert not attack.refuted, f"a certified witness against a theorem:\n{attack}"
     assert set(attack.sides) == claimed_sides(theorem)
 
