@@ -15,6 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, OrderArray, exact
 from symacct.forking import cached_property
 from symacct.interning import Interned
+from symacct.progress import progress
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.enclosure import Enclosure, Guarantee
@@ -196,6 +197,7 @@ class Node(Interned):
     def rdp(
         self, alpha: OrderArray, digits: int = 30, by: str | None = None, engine: str = "ball"
     ) -> np.ndarray: ...
+    @progress("rdp")
     def rdp(
         self,
         alpha: Numeric | OrderArray,
@@ -231,6 +233,7 @@ class Node(Interned):
 
         return default_accountant(engine).lower_bound(self, alpha, digits=digits)
 
+    @progress("epsilon")
     def epsilon(
         self,
         delta: Numeric,
@@ -250,6 +253,7 @@ class Node(Interned):
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
+    @progress("delta")
     def delta(
         self,
         epsilon: Numeric,

@@ -21,6 +21,7 @@ from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Numeric, exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
+from symacct.progress import progress
 from symacct.verify.bounds import Bound, decimal_text, ends
 
 #: Whole and fractional orders from next to 1 to large.
@@ -35,6 +36,7 @@ class UnsoundError(AssertionError):
     """A function returned less than the truth, or no number."""
 
 
+@progress("assert_sound")
 def assert_sound(
     function: Callable[[float], Any],
     expression: str | Node,

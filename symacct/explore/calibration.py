@@ -17,6 +17,7 @@ from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
@@ -48,6 +49,7 @@ class Calibration:
         }
 
 
+@progress("calibrate")
 def calibrate(
     m: Node,
     epsilon: Numeric,

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import sympy
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
@@ -32,6 +30,7 @@ from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.version import __version__
 
 if TYPE_CHECKING:
@@ -106,7 +105,6 @@ def sweep(
     orders: str | Iterable[Numeric] | None = None,
     executor: Executor | None = None,
     file: str | Path | None = None,
-    progress: bool = False,
 ) -> Sweep:
     """Ask "rdp", "epsilon" or "delta" at every point of a grid.
 
@@ -140,8 +138,7 @@ def sweep(
             stored = ResultsFile(doors.path(file, "file"), points.header(settings))
             stack.callback(stored.close)
         done = dict(stored.records) if stored else {}
-        bar = stack.enter_context(_progress(doors.flag(progress, "progress")))
-        shown = bar.add_task("sweep", total=len(points), completed=len(done))
+        advance = stack.enter_context(progress("sweep", len(points), len(done)))
         tasks = points.tasks(settings, done)
         results = _here(tasks) if executor is None else _elsewhere(tasks, executor)
         try:
@@ -152,7 +149,7 @@ def sweep(
                 done.update(records)
                 if stored:
                     stored.add(records)
-                bar.advance(shown, len(records))
+                advance(len(records))
         except ExecutorError as error:
             safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
             error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
@@ -307,14 +304,3 @@ def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
 def _died(error: BaseException) -> ExecutorError:
     fault = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
     return ExecutorError(f"the executor failed ({fault})")
-
-
-def _progress(wanted: bool) -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    screen = Console(stderr=True)
-    return Progress(*columns, console=screen, disable=not (wanted and screen.is_terminal))
