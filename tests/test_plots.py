@@ -59,7 +59,8 @@ def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
     bounded = SubsampleWithoutReplacement(2 * Gaussian(5), "1/1000")
     figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
     styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
-    assert styles["exact (exact)"] > styles["bound (upper bound)"]
+    # The two are about different neighbours, which the legend says.
+    assert styles["exact, add remove (exact)"] > styles["bound, replace one (upper bound)"]
     assert len(figure.axes[0].collections) == 1
     assert len(plot(M, [2, 3]).axes[0].collections) == 0
 

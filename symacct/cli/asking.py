@@ -9,19 +9,20 @@ from fractions import Fraction
 from typing import Any
 
 import click
-from rich.table import Table
 
 import symacct
 from symacct.accountant import ENGINES, Accountant
 from symacct.claims import Kind
 from symacct.cli.frame import (
+    OWN_CURVE,
     by_option,
-    console,
     expression_command,
     how_options,
     kind_label,
     print_facts,
     print_json,
+    print_relation,
+    shown_order,
 )
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
@@ -29,7 +30,9 @@ from symacct.exact import order
 from symacct.explore.comparison import ratio
 from symacct.export.tables import as_printed
 from symacct.expr import Node
-from symacct.rounding import given, order_text
+from symacct.progress import progress
+from symacct.rounding import given
+from symacct.screen import print_table
 
 _PROFILE_DIGITS = 6
 
@@ -52,20 +55,25 @@ def rdp(
     m = symacct.parse(expr)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
-    answers = {a: ask(m, a) for a in alpha}
     exactly = engine == "ball" and not lower
-    texts = {
-        a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
-        for a, x in answers.items()
-    }
+    with progress("rdp"):
+        answers = {a: ask(m, a) for a in alpha}
+        texts = {
+            a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
+            for a, x in answers.items()
+        }
     if as_json:
         rows = [{"alpha": a, **x.as_dict(), "value": texts[a]} for a, x in answers.items()]
         print_json(rows)
         return
-    table = Table("order α", "ε(α), rounded safely", "kind", "theorem")
-    for a, x in answers.items():
-        table.add_row(a, texts[a], kind_label(x.claim), ", ".join(x.claim.theorems))
-    console().print(table)
+    print_table(
+        ("order α", "ε(α), rounded safely", "kind", "theorem"),
+        (
+            (a, texts[a], kind_label(x.claim), ", ".join(x.claim.theorems) or OWN_CURVE)
+            for a, x in answers.items()
+        ),
+    )
+    print_relation(m)
 
 
 @expression_command("epsilon")
@@ -130,10 +138,10 @@ def print_guarantee(
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
         *truth,
         ("given", f"{letters[1]} = {given(stated)}"),
-        ("order α", order_text(g.alpha, 12)),
+        ("order α", shown_order(g.alpha, g.asked.digits_asked)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),
         ("conversion", g.conversion),
-        ("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve"),
+        ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
         ("sources", "; ".join(map(str, g.claim.sources))),
         ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
         ("curve", kind_label(g.claim)),

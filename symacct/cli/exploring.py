@@ -11,15 +11,16 @@ from typing import Any
 
 import click
 import sympy
-from rich.table import Table
 
 import symacct
+from symacct.claims import Kind
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
+    KIND_LABELS,
+    OWN_CURVE,
     axis,
     by_option,
-    console,
     conversion_option,
     expression_command,
     how_options,
@@ -27,6 +28,8 @@ from symacct.cli.frame import (
     orders_option,
     print_facts,
     print_json,
+    print_relation,
+    shown_order,
 )
 from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole
@@ -36,7 +39,8 @@ from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
 from symacct.operations import Compose
-from symacct.rounding import given, order_text
+from symacct.rounding import given
+from symacct.screen import print_table
 
 ask_option = click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
@@ -71,15 +75,14 @@ def sweep_command(
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
-        swept = sweep(
-            m, axes, ask, digits=digits, executor=executor, file=file, progress=True, **how
-        )
+        swept = sweep(m, axes, ask, digits=digits, executor=executor, file=file, **how)
     if table is not None:
         swept.to_csv(table)
     if as_json:
         print_json(list(swept))
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
+        print_relation(m)
 
 
 @main.command("plot", epilog=EPILOG)
@@ -204,10 +207,11 @@ def calibrate_command(
         found.as_dict(),
         (f"{symbol}, meets the target", number(found.meets)),
         (f"{symbol}, does not", number(found.fails)),
-        ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
+        ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
         ("δ", given(guarantee.given)),
-        ("order α", order_text(guarantee.alpha, 12)),
-        ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
+        ("order α", shown_order(guarantee.alpha, digits)),
+        ("relation", guarantee.claim.adjacency),
+        ("theorems", ", ".join(guarantee.claim.theorems) or OWN_CURVE),
     )
 
 
@@ -216,17 +220,25 @@ def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
 
 
 def _print_sweep(swept: Sweep, asked: str) -> None:
-    table = Table(*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems")
-    for record in swept[:_SHOWN]:
-        row = [record[name] for name in swept.axes]
-        if "error" in record:
-            table.add_row(*row, record["error"])
-        else:
-            shown = (record["value"], record["kind"], record.get("order", ""), record["theorems"])
-            table.add_row(*row, *shown)
-    screen = console()
-    screen.print(table)
+    print_table(
+        (*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems"),
+        (_cells(swept, record) for record in swept[:_SHOWN]),
+    )
     if len(swept) > _SHOWN:
-        screen.print(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
+        click.echo(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
     if swept.errors:
-        screen.print(f"{len(swept.errors):,} points have no answer; their error says why")
+        click.echo(f"{len(swept.errors):,} points have no answer; their error says why")
+
+
+def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
+    point = tuple(record[name] for name in swept.axes)
+    if "error" in record:
+        return (*point, record["error"], "", "", "")
+    theorems = record["theorems"] or OWN_CURVE
+    return (
+        *point,
+        record["value"],
+        KIND_LABELS[Kind(record["kind"])],
+        record.get("order", ""),
+        theorems,
+    )

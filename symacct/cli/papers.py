@@ -6,9 +6,6 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 from rich.text import Text
 
 import symacct
@@ -16,7 +13,6 @@ from symacct import sizes
 from symacct.cli.frame import (
     InputError,
     by_option,
-    console,
     expression_command,
     findings_alone_are_1,
     json_option,
@@ -28,6 +24,8 @@ from symacct.cli.frame import (
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
+from symacct.progress import progress
+from symacct.screen import print_prose, print_table
 
 _SHOWN_DIGITS = 6  # of a value beside the printed number
 
@@ -69,7 +67,7 @@ def statement_command(
     It is meant for a paper or a model card.
     """
     text = symacct.parse(expr).statement(delta, epsilon, form)
-    print_text(as_json, {"statement": text, "form": form}, text)
+    print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
 
 @expression_command("expand")
@@ -153,24 +151,24 @@ def _read(file: Path) -> str:
 
 
 def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
-    total = len(paper_check.entries(text))
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as p:
-        return list(p.track(paper_check.check(text), total=total, description="checking"))
+    checked = []
+    with progress("checking", len(paper_check.entries(text))) as advance:
+        for one in paper_check.check(text):
+            checked.append(one)
+            advance(1)
+    return checked
 
 
 _STYLES = {"true": "green", "undecided": "yellow"}
 
 
 def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> None:
-    table = Table("source", "printed", "value", "verdict", "why")
-    for one in checked:
-        table.add_row(*_cells(one), Text(one.reason))
-    screen = console()
-    screen.print(table)
+    print_table(
+        ("source", "printed", "value", "verdict", "why"),
+        ((*_cells(one), one.reason) for one in checked),
+    )
     good = sum(str(one.verdict) == "true" for one in checked)
-    screen.print(f"{good} of {len(checked)} numbers are true as printed")
+    click.echo(f"{good} of {len(checked)} numbers are true as printed")
 
 
 def _cells(one: paper_check.Checked | paper_check.Malformed) -> tuple[Text, ...]:

@@ -12,13 +12,14 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
-from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
+from symacct.cli.frame import NOT_JUDGED, InputError, findings_alone_are_1, main
 from symacct.errors import SymacctError, echo
+from symacct.screen import Cell, console, print_prose, print_table
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import Truth, decimal_text
+from symacct.verify.clusters import Cluster
 from symacct.verify.report import finding_as_dict
 from symacct.verify.verdict import VERDICTS
 
@@ -65,7 +66,7 @@ def verify_command(
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
         for report in reports:
-            _print(report)
+            print_report(report)
         _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
     except SymacctError as error:
@@ -173,23 +174,26 @@ def _waiting(what: str) -> Iterator[None]:
 # --- reports
 
 
-def _print(report: Report) -> None:
+def print_report(report: Report) -> None:
     screen = console()
-    screen.print(Text(_headline(report)))
+    print_prose(_headline(report))
     if report.skipped:
-        screen.print(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
+        print_prose(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
     for line in (*report.cut, *report.incidents.quotes):
-        screen.print(Text(line, style="dim"))
+        print_prose(line)
     if not report.clusters:
-        screen.print("No finding.")
+        click.echo("No finding.")
         return
-    screen.print(_table(report))
+    print_table(
+        ("verdict", "answers", "question", "value", "truth", "× truth", "formula, note"),
+        (_cells(report, cluster) for cluster in report.clusters[:_SHOWN]),
+    )
     if len(report.clusters) > _SHOWN:
         rest = len(report.clusters) - _SHOWN
-        screen.print(Text(f"{rest} more findings: see --json or --html"))
+        click.echo(f"{rest} more findings: see --json or --html")
     for cluster in report.clusters[:3]:
         found = finding_as_dict(cluster, report.command)
-        screen.print(Text(f"\n{found['verdict']}, {found['call']} of {found['expression']}:"))
+        print_prose(f"\n{found['verdict']}, {found['call']} of {found['expression']}:")
         screen.print(Text(found["reproduce"], style="dim"), soft_wrap=True)
 
 
@@ -199,22 +203,19 @@ def _headline(report: Report) -> str:
     return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
 
 
-def _table(report: Report) -> Table:
-    table = Table("verdict", "answers", "question", "value", "truth", "× truth", "formula, note")
-    for cluster in report.clusters[:_SHOWN]:
-        found = finding_as_dict(cluster, report.command)
-        rounding = "" if found["beyond_rounding"] else " (rounding)"
-        style = "bold red" if found["below_proved"] else ""
-        cells = (
-            f"{cluster.count:,}",
-            f"{found['call']}\n{found['expression']}",
-            _number(found["peer_value"]),
-            _truth(cluster.shown.truth),
-            _number(found["ratio"]),
-            "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
-        )
-        table.add_row(Text(found["verdict"] + rounding, style=style), *map(Text, cells))
-    return table
+def _cells(report: Report, cluster: Cluster) -> tuple[Cell, ...]:
+    found = finding_as_dict(cluster, report.command)
+    rounding = "" if found["beyond_rounding"] else " (rounding)"
+    style = "bold red" if found["below_proved"] else ""
+    return (
+        Text(found["verdict"] + rounding, style=style),
+        f"{cluster.count:,}",
+        f"{found['call']}\n{found['expression']}",
+        _number(found["peer_value"]),
+        _truth(cluster.shown.truth),
+        _number(found["ratio"]),
+        "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
+    )
 
 
 def _truth(truth: Truth | None) -> str:

@@ -17,6 +17,7 @@ from symacct.errors import DomainError, SoundnessError, SymacctError, echo
 from symacct.exact import Numeric, Order, order
 from symacct.explore.grids import several
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.theory import PROVED, Theorem, is_about, theorems
 
 _RATIO_BITS = 128
@@ -65,6 +66,7 @@ class Row:
         }
 
 
+@progress("compare")
 def compare(
     m: Node,
     orders: Iterable[Numeric] | Numeric,
@@ -112,6 +114,7 @@ class Answer:
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
+@progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
 ) -> list[Answer]:
@@ -152,7 +155,7 @@ def _epsilon(
     try:
         return accountant.epsilon(m, delta, conversion, by=by).asked
     except SymacctError as error:
-        return str(error)
+        return _without_remedy(str(error), by)
 
 
 def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
@@ -183,20 +186,21 @@ def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> Row:
 def _ask(
     accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
 ) -> Enclosure | str:
+    name = None if by is None else by.name
     try:
-        return accountant.rdp(m, alpha, by=None if by is None else by.name)
+        return accountant.rdp(m, alpha, by=name)
     except SoundnessError as error:
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
-        return _without_remedy(str(error), by)
+        return _without_remedy(str(error), name)
     except SymacctError as error:
-        return _without_remedy(str(error), by)
+        return _without_remedy(str(error), name)
 
 
-def _without_remedy(message: str, by: Theorem | None) -> str:
+def _without_remedy(message: str, by: str | None) -> str:
     """An error as the reason for an empty row: leaving out by= is no remedy there."""
     if by is not None:
-        message = message.removeprefix(f"{by.name}: ")
+        message = message.removeprefix(f"{by}: ")
     return message.partition("; leave out by=")[0].partition("; use .convexify()")[0]
 
 
