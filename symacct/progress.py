@@ -39,10 +39,12 @@ _lock = new_lock()
 
 
 @contextmanager
-def progress(what: str, total: int | None = None, done: int = 0) -> Iterator[Callable[[int], None]]:
+def progress(
+    what: str, total: int | None = None, done: int = 0, wanted: bool = True
+) -> Iterator[Callable[[int], None]]:
     """Gives advance(count); of what is nested the innermost is shown. It decorates, too."""
     task = _Task(what, total, done)
-    if not _is_watched():
+    if not (wanted and _is_watched()):
         yield task.advance
         return
     with _lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 from rich.text import Text
@@ -68,7 +68,7 @@ def _cells(row: Row) -> Iterator[str]:
         yield _times(times)
 
 
-def print_epsilons(m: Node, rows: list[Answer], as_json: bool) -> None:
+def print_epsilons(m: Node, rows: Sequence[Answer], as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
