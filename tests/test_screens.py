@@ -36,6 +36,7 @@ WIDTHS = (60, 80, 120)
 STEP = "PoissonSubsample(Gaussian(5), 1/1000)"
 RUN = f"600000 * {STEP}"
 GRID = ["--over", "sigma=1,2,4", "--over", "delta=1e-5,1e-8"]
+TRAINING = ["--n", "60000", "--batch-size", "256", "--epochs", "15", "--delta", "1e-5"]
 PAPERS = "examples/papers.json"
 
 #: Each verb with a question, and how many lines of the answer are kept: some are long, or depend
@@ -45,6 +46,8 @@ QUESTIONS = [
     (["rdp", STEP, "--alpha", "8", "--digits", "70"], None),
     (["epsilon", RUN, "--delta", "1e-8"], None),
     (["delta", RUN, "--epsilon", "1", "--digits", "40"], None),
+    (["dpsgd", *TRAINING, "--noise-multiplier", "1.1"], None),
+    (["dpsgd", *TRAINING, "--target-epsilon", "1", "--digits", "3"], None),
     (["calibrate", "Gaussian(sigma)", "--epsilon", "1", "--delta", "1e-5"], None),
     (["sweep", "1000*PoissonSubsample(Gaussian(sigma), 1/100)", *GRID], None),
     (["optimum", "ZCDP(1/10)"], None),

@@ -24,6 +24,8 @@ from symacct.cli.frame import (
     print_relation,
     shown_order,
 )
+from symacct.conversion import WholeProfile
+from symacct.conversion import named as named_conversion
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import order
@@ -125,6 +127,18 @@ def _beside(asked: Enclosure, truth: Enclosure) -> str:
     return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 
 
+def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
+    """The Rényi order and the theorems behind a guarantee; of the true profile there is none."""
+    if isinstance(named_conversion(g.conversion), WholeProfile):
+        return [("conversion", f"{g.conversion}, by the laws themselves: no Rényi order")]
+    return [
+        ("order α", shown_order(g.alpha, digits)),
+        ("best order", "proved" if g.optimal else "sound, not proved the best"),
+        ("conversion", g.conversion),
+        ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
+    ]
+
+
 def print_guarantee(
     g: Guarantee,
     letters: tuple[str, str],
@@ -138,10 +152,7 @@ def print_guarantee(
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
         *truth,
         ("given", f"{letters[1]} = {given(stated)}"),
-        ("order α", shown_order(g.alpha, g.asked.digits_asked)),
-        ("best order", "proved" if g.optimal else "sound, not proved the best"),
-        ("conversion", g.conversion),
-        ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
+        *order_facts(g, g.asked.digits_asked),
         ("sources", "; ".join(map(str, g.claim.sources))),
         ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
         ("curve", kind_label(g.claim)),

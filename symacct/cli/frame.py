@@ -29,7 +29,7 @@ EPILOG = (
 
 #: Every command, by what one comes for.
 JOBS = {
-    "Ask": ("rdp", "epsilon", "delta", "calibrate", "sweep", "optimum"),
+    "Ask": ("epsilon", "delta", "rdp", "dpsgd", "calibrate", "sweep", "optimum"),
     "Look": ("compare", "explain", "graph", "plot", "expand", "theorems"),
     "Write": ("statement", "cite", "latex", "table", "code", "reference"),
     "Verify": ("verify", "check", "falsify"),
