@@ -65,10 +65,11 @@ def progress(
 
 
 def _is_watched() -> bool:
-    """Is standard error a terminal, or a notebook?"""
-    with suppress(AttributeError, ValueError):  # there is none, or it is closed
-        return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
-    return False
+    """Is standard error a terminal? (A notebook says itself that it is busy, and keeps all.)"""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
 
 
 def _show(over: threading.Event) -> None:
