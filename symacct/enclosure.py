@@ -214,8 +214,10 @@ class Guarantee:
         best = "no order does better" if self.optimal else "another order may do better"
         lines = [f"Guarantee: {self}", f"{self.kind}; {best}", f"of the curve: {self.claim}"]
         if self.mechanism is not None:
-            lines.append(f"of: {shortened(repr(self.mechanism))}")
-        return "\n  ".join(lines)
+            from symacct.export.description import float_note
+
+            lines += [f"of: {shortened(repr(self.mechanism))}", float_note(self.mechanism)]
+        return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee for JSON."""

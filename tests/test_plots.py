@@ -199,10 +199,13 @@ def test_the_command(tmp_path):
         assert out.read_bytes().startswith(start)
     over = ["plot", "Gaussian(sigma)", "--over", "sigma=1,2,4", "--over", "delta=1e-5"]
     assert run(main, [*over, "--out", str(tmp_path / "s.png")]).exit_code == 0
+    runs = ["plot", repr(M), "--delta", "1e-5", "--out", str(tmp_path / "r.png")]
+    assert run(main, runs).exit_code == 0
     for arguments, fault in [
+        ([*runs[1:], "--by", "ZW19-T5"], "found --delta with"),
         ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
         ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
-        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the name 'sigma'"),
+        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the open parameter sigma"),
         ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
     ]:
         wrong = run(main, ["plot", *arguments])

@@ -101,6 +101,18 @@ def test_a_name_is_text_and_no_markup():
     assert "<b>&" in Balanced(card(swept)).text
 
 
+def test_a_float_where_a_decimal_was_meant_is_said_in_a_line():
+    of_float, of_text = (
+        PoissonSubsample(Gaussian(2), x).epsilon("1e-5", 6) for x in (0.001, "0.001")
+    )
+    line = "0.001 was given as a float, which is another number; '0.001' is exact"
+    assert line in repr(of_float).splitlines()[-1]
+    assert line in Balanced(card(of_float)).text
+    for exactly in (of_text, Gaussian(0.375).epsilon("1e-5"), Gaussian(2.5).epsilon("1e-5", 6)):
+        assert "float" not in repr(exactly) + card(exactly)
+    assert len(repr(of_float).splitlines()) == 5
+
+
 def test_no_number_of_a_shortened_expression_is_cut():
     last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
     assert last.endswith(" …")

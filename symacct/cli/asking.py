@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-import symacct
 from symacct.accountant import ENGINES, Accountant
 from symacct.claims import Kind
 from symacct.cli.frame import (
@@ -18,6 +17,7 @@ from symacct.cli.frame import (
     by_option,
     expression_command,
     how_options,
+    in_numbers,
     kind_label,
     print_facts,
     print_json,
@@ -54,7 +54,7 @@ def rdp(
     as_json: bool,
 ) -> None:
     """ε(α) of EXPR at one or more orders."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
     exactly = engine == "ball" and not lower
@@ -83,7 +83,7 @@ def rdp(
 @how_options
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ, beside the true one."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     guarantee = m.epsilon(delta, digits, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
@@ -94,7 +94,7 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 @how_options
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε, beside the true one."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     guarantee = m.delta(epsilon, digits, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.delta, m.lower_delta)
     print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json, truth)

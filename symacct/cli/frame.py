@@ -18,12 +18,14 @@ from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Order
 from symacct.explore.grids import grid
 from symacct.expr import Node
+from symacct.notation import parse_open
 from symacct.rounding import order_text
 from symacct.screen import print_pairs
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
-    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same."
+    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same. Other names in it, as in "
+    "Gaussian(sigma), are parameters left open."
 )
 
 
@@ -113,9 +115,6 @@ AXIS_HELP = (
     "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-symbol_option = click.option(
-    "--symbol", "symbols", multiple=True, help="A parameter left open; repeatable."
-)
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
     "--conversion",
@@ -194,6 +193,18 @@ def orders_option(text: str | None) -> str | list[str] | None:
 
 def kind_label(claim: Claim) -> str:
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
+
+
+def in_numbers(text: str) -> Node:
+    """The expression, which is asked for numbers."""
+    m = parse_open(text)
+    if m.free_symbols:
+        names = ", ".join(sorted(map(str, m.free_symbols)))
+        raise InputError(
+            f"found the open parameter {names}, needed numbers; sweep asks at many values, "
+            "calibrate finds one, latex, code and expand take it as it is"
+        )
+    return m
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

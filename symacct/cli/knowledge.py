@@ -8,11 +8,11 @@ import click
 from rich.text import Text
 from rich.tree import Tree
 
-import symacct
 from symacct import catalogue
 from symacct.cli.frame import (
     KIND_LABELS,
     expression_command,
+    in_numbers,
     json_option,
     kind_label,
     main,
@@ -26,6 +26,7 @@ from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ra
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
 from symacct.expr import Node
+from symacct.notation import parse_open
 from symacct.rounding import format_shared
 from symacct.screen import console, print_prose, print_table
 from symacct.theory import PROVED
@@ -44,7 +45,7 @@ def compare_command(
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     if delta is not None:
         print_epsilons(m, compare_epsilon(m, delta, digits), as_json)
         return
@@ -92,7 +93,7 @@ def print_epsilons(m: Node, rows: Sequence[Answer], as_json: bool) -> None:
 @click.option("--alpha", default="2", show_default=True, help="The order asked about.")
 def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
     """What EXPR is, and which theorem says what about each part of it."""
-    explanation = explain(symacct.parse(expr), alpha)
+    explanation = explain(parse_open(expr), alpha)
     if as_json:
         print_json(explanation.as_dict())
     else:

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-import symacct
 from symacct import sizes
 from symacct.cli.frame import (
     InputError,
     by_option,
     expression_command,
     findings_alone_are_1,
+    in_numbers,
     json_option,
     main,
     print_facts,
@@ -24,6 +24,7 @@ from symacct.cli.frame import (
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
+from symacct.notation import parse_open
 from symacct.progress import progress
 from symacct.screen import print_prose, print_table
 
@@ -41,7 +42,7 @@ def cite_command(
 
     The theorems stand in `note`.
     """
-    m = symacct.parse(expr)
+    m = parse_open(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
     if delta is None:
@@ -66,7 +67,7 @@ def statement_command(
 
     It is meant for a paper or a model card.
     """
-    text = symacct.parse(expr).statement(delta, epsilon, form)
+    text = in_numbers(expr).statement(delta, epsilon, form)
     print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
 
@@ -81,7 +82,7 @@ def expand_command(
     expr: str, variable: str, order: int, digits: int, as_json: bool, **wanted: str
 ) -> None:
     """ε(α) of EXPR as powers of one of its variables."""
-    found = symacct.parse(expr).expansion(variable, order=order, **wanted)
+    found = parse_open(expr).expansion(variable, order=order, **wanted)
     print_facts(
         as_json,
         found.as_dict(),
@@ -101,7 +102,7 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
     Where there is none, an error says why.
     """
-    found = symacct.parse(expr).optimum(**given)
+    found = parse_open(expr).optimum(**given)
     print_facts(
         as_json,
         found.as_dict(),

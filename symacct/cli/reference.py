@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-import symacct
 from symacct.cli.frame import AXIS_HELP, axis, main
 from symacct.errors import DomainError, echo
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.notation import parse_open
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (
@@ -42,7 +42,7 @@ def reference_command(
     Poisson-sampled Gaussian on a grid of common parameters.
     """
     values = dict(axis("--grid", text) for text in axes or _GRID)
-    node = symacct.parse(expr, [name for name in values if name not in NEEDED.values()])
+    node = parse_open(expr)
     table = replace(reference_table(node, values, ask, digits), expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())

@@ -7,6 +7,7 @@ from html import escape
 
 from symacct import rounding
 from symacct.enclosure import Enclosure, Guarantee, shortened, shown
+from symacct.export.description import float_note
 
 _DIGITS = 6
 
@@ -27,6 +28,8 @@ def guarantee_card(guarantee: Guarantee) -> str:
     ]
     if guarantee.mechanism is not None:
         rows.append(("of", shortened(repr(guarantee.mechanism))))
+        note = float_note(guarantee.mechanism)
+        rows += [("note", note)] if note else []
     return card(rows)
 
 

@@ -1,7 +1,7 @@
 """Expressions as text and as JSON, written and read back."""
 
 from symacct.notation.documents import from_json, to_json
-from symacct.notation.reading import parse
+from symacct.notation.reading import parse, parse_open
 from symacct.notation.writing import stated_parameters, to_text
 
-__all__ = ["from_json", "parse", "stated_parameters", "to_json", "to_text"]
+__all__ = ["from_json", "parse", "parse_open", "stated_parameters", "to_json", "to_text"]
