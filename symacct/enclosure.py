@@ -178,11 +178,11 @@ class Guarantee:
 
         return guarantee_card(self)
 
-    def statement(self, form: str = "text") -> str:
+    def statement(self, form: str = "text", digits: int = 6) -> str:
         """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
         from symacct.export.statement import statement
 
-        return statement(self, form)
+        return statement(self, form, digits)
 
     @property
     def asked(self) -> Bound:

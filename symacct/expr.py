@@ -367,15 +367,19 @@ class Node(Interned):
         return cite(self, alpha, by)
 
     def statement(
-        self, delta: Numeric | None = None, epsilon: Numeric | None = None, form: str = "text"
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        form: str = "text",
+        digits: int = 6,
     ) -> str:
         """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         if epsilon is not None:
-            return self.delta(epsilon).statement(form)
+            return self.delta(epsilon).statement(form, digits)
         assert delta is not None  # noqa: S101  # one of the two is given
-        return self.epsilon(delta).statement(form)
+        return self.epsilon(delta).statement(form, digits)
 
     def expansion(
         self,

@@ -67,7 +67,7 @@ def statement_command(
 
     It is meant for a paper or a model card.
     """
-    text = in_numbers(expr).statement(delta, epsilon, form)
+    text = in_numbers(expr).statement(delta, epsilon, form, digits)
     print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
 

@@ -136,4 +136,4 @@ def float_note(m: Node) -> str:
 def _is_no_decimal(x: Fraction) -> bool:
     """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
     places = x.denominator.bit_length() - 1
-    return x.denominator == 1 << places and _PLACES < places and float(x) == x
+    return x.denominator == 1 << places and places > _PLACES and float(x) == x
