@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-import click
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -65,11 +64,11 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
     screen.print(table)
 
 
-def print_prose(text: str) -> None:
+def print_prose(text: str, style: str = "") -> None:
     """Sentences wrapped between words on a terminal; as they are for a program."""
     screen = console()
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
-    click.echo("\n".join(lines))
+    screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
 def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> None:

@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 
 from symacct.cli import main
 from symacct.cli.frame import JOBS
-from symacct.cli.verifying import print_report
+from symacct.cli.verifying import print_judgement
 from symacct.screen import print_pairs, print_table
 from symacct.verify.bounds import Truth
 from symacct.verify.clusters import Cluster
+from symacct.verify.judgement import Judgement
 from symacct.verify.process import Incidents
 from symacct.verify.protocol import Answer, Ask, Part
 from symacct.verify.report import Report
@@ -90,7 +91,7 @@ def peer_report():
 def shown_report(width):
     columns = mock.patch.dict(os.environ, {"COLUMNS": str(width)})
     with columns, contextlib.redirect_stdout(io.StringIO()) as out:
-        print_report(peer_report())
+        print_judgement(Judgement(peer_report()))
     return out.getvalue()
 
 

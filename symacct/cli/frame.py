@@ -21,6 +21,7 @@ from symacct.expr import Node
 from symacct.notation import parse_open
 from symacct.rounding import order_text
 from symacct.screen import print_pairs
+from symacct.verify.judgement import NOT_JUDGED
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
@@ -46,10 +47,6 @@ class InputError(click.ClickException):
 
     def show(self, file: IO[str] | None = None) -> None:
         click.echo(f"Error: {self.format_message()}", err=True)
-
-
-#: The exit status where too little could be judged, and of a defect of symacct itself.
-NOT_JUDGED = 3
 
 
 @contextlib.contextmanager

@@ -17,14 +17,7 @@ import sympy
 
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
-from symacct.errors import (
-    DomainError,
-    ExecutorError,
-    MissingPackageError,
-    StorageError,
-    SymacctError,
-    echo,
-)
+from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo
 from symacct.exact import Numeric
 from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
@@ -103,28 +96,20 @@ class Sweep(Sequence[Record]):
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingPackageError(
-                "to_pandas: found no pandas; install it with `pip install pandas`, or use to_csv"
-            ) from None
-        return pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+        pandas = doors.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
+        made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+        return made
 
     def to_arrow(self) -> ArrowTable:
         """A pyarrow Table, which Polars, DuckDB and Parquet read; numbers as text."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingPackageError(
-                "to_arrow: found no pyarrow; install it with `pip install pyarrow`, or use to_csv"
-            ) from None
+        pyarrow = doors.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
         truths = {"certified", "optimal"}
         fields = [
             (name, pyarrow.bool_() if name in truths else pyarrow.string())
             for name in [*self.axes, *COLUMNS]
         ]
-        return pyarrow.Table.from_pylist(list(self), schema=pyarrow.schema(fields))
+        made: ArrowTable = pyarrow.Table.from_pylist(list(self), schema=pyarrow.schema(fields))
+        return made
 
 
 def sweep(
