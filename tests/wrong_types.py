@@ -34,6 +34,7 @@ from symacct.export.code import code
 from symacct.export.document import paper
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
+from symacct.verify.judgement import Judgement
 from symacct.verify.process import Incidents
 
 
@@ -275,7 +276,8 @@ def verify_calls():
         "verify": (verify.verify, good | {
             "extent": verify.QUICK, "seed": 0, "progress": lambda stage, asked: None}),
         "verify.Peer": (verify.Peer, good),
-        "verify.Report.fails": (OFFERS_NOTHING.fails, {"verdict": "unsound"}),
+        "verify.Judgement": (lambda fail_on: Judgement(OFFERS_NOTHING, fail_on),
+                             {"fail_on": "unsound"}),
     }  # fmt: skip
 
 
