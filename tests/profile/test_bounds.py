@@ -105,12 +105,13 @@ TAPERED = {
     st.floats(0.05, 3),
     st.integers(1, 60),
     st.integers(1, 9),
+    st.integers(1, 5),
     st.booleans(),
 )
-def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, reverse):
+def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, stride, reverse):
     """With few nodes what is left out is what the ball consists of."""
     part, law = TAPERED[name]
-    taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order)
+    taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order, stride)
     plan = Plan(c, h, taper.last, c + 2, 40.0, BITS, taper)
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
@@ -118,13 +119,25 @@ def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, revers
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_a_taper_is_near_what_it_bounds(runs):
+@pytest.mark.parametrize("stride", [1, 10])
+def test_a_taper_is_near_what_it_bounds(runs, stride):
     """One that says nothing would pass as well: twice the nodes are better by a power."""
     part = SampledGaussian(Fraction(1, 4), Fraction(1, 10))
-    tapers = [Taper(((part, runs),), False, 2.0, 0.1, first, 12) for first in (400, 800)]
+    tapers = [Taper(((part, runs),), False, 2.0, 0.1, first, 12, stride) for first in (400, 800)]
     with ctx.workprec(64):
         near, far = (float(taper.left_out(arb(1), 12).log()) for taper in tapers)
     assert near - far > 10 * math.log(2)
+
+
+def test_a_stride_keeps_the_weights_small():
+    """Next to the loss that the moments turn at."""
+    part, y, weights = SampledGaussian(Fraction(1), Fraction(1, 10_000)), 0.001, []
+    for stride in (1, 1000):
+        taper = Taper(((part, 2),), False, 9.0, 1.5, 10_000, 8, stride)
+        with ctx.workprec(200):
+            weights.append(max(float(abs(weight).log()) for weight in taper.weights(arb(y))))
+        assert taper.log_weight(y) >= weights[-1]
+    assert weights[0] > 40 > 3 > weights[1]
 
 
 @pytest.mark.parametrize("a", [1.5, -0.75])
