@@ -59,6 +59,12 @@ class Direction:
         """The largest finite loss."""
         return sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
 
+    @cached_property
+    def _about_largest(self) -> arb:
+        """The same to few digits."""
+        with ctx.workprec(64):
+            return self.largest
+
     @property
     def lost(self) -> arb:
         """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
@@ -129,6 +135,8 @@ class Direction:
 
     def _at_an_end(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y."""
+        if y < self._about_largest:
+            return None
         return self.lost if not self.runs or y >= self.largest else None
 
     def _by_contour(self, y: Callable[[], arb], digits: float) -> arb:
@@ -167,12 +175,10 @@ class Direction:
 
     def refuse_lost(self, delta: Fraction) -> None:
         """DomainError where no finite ε goes with δ."""
-        with ctx.workprec(64):
-            lost, largest = self.lost, self.largest
-            if delta == 0 and lost == 0 and not largest.is_finite() and self.runs:
-                raise DomainError(
-                    "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
-                )
+        if delta == 0 and self.lost == 0 and not self._about_largest.is_finite() and self.runs:
+            raise DomainError(
+                "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+            )
         if self._exactly_lost is None or self._exactly_lost > delta:
             for bits in _precisions(20):
                 with ctx.workprec(bits):
@@ -204,9 +210,13 @@ class Direction:
     def _is_above_at_0(self, delta: Fraction) -> bool:
         """Is D(0) > δ for one run of one part? So it is then for all."""
         with ctx.workprec(64):
-            return any(
-                part.hockey_stick(arb(0), self.reverse) > ball(delta) for part, _ in self.runs
-            )
+            return any(most > ball(delta) for most in self._apart_in_one_run)
+
+    @cached_property
+    def _apart_in_one_run(self) -> list[arb]:
+        """D(0) of one run of each part."""
+        with ctx.workprec(64):
+            return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
