@@ -341,10 +341,12 @@ class Direction:
         for _ in range(_ATTEMPTS):
             guess = self.moments.renyi_log_delta(y)[1]
             rough = sketched(self.runs, self.reverse, plan(self.moments, y, guess, _STEER_DIGITS))
-            if not rough.log_value(y) > guess - _STEER_DIGITS * math.log(10):
+            least = guess - _STEER_DIGITS * math.log(10)
+            if rough.taper is not None and not rough.log_value(y) > least:
                 return min(y, self._by_one_jump(delta, y))
             old, (y, slope) = y, rough.root(y, log_delta, lost)
-            if slope < 0 and abs(y - old) <= 1e-4 * abs(old):
+            y = y if slope < 0 else 0.9 * y
+            if abs(y - old) <= 1e-4 * abs(old):
                 break
         return y
 
@@ -354,7 +356,8 @@ class Direction:
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             with ctx.workprec(64):
-                ones = (k * part.hockey_stick(arb(middle), self.reverse) for part, k in self.runs)
+                y = arb(middle)
+                ones = (k * part.hockey_stick(y, self.reverse) for part, k in self.moments.alike)
                 is_above = sum(ones, arb(0)).mid() > ball(delta)
             low, high = (middle, high) if is_above else (low, middle)
         return (low + high) / 2
