@@ -27,6 +27,7 @@ _NEWTON_STEPS = 40
 _WIDENINGS = 12
 _HALVINGS = 60
 _STEER_DIGITS = 2.0
+_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
@@ -214,9 +215,8 @@ class Direction:
 
     @cached_property
     def _apart_in_one_run(self) -> list[arb]:
-        """D(0) of one run of each part."""
-        with ctx.workprec(64):
-            return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
+        """D(0) of one run of each part, to few digits."""
+        return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
@@ -342,7 +342,7 @@ class Direction:
             guess = self.moments.renyi_log_delta(y)[1]
             rough = sketched(self.runs, self.reverse, plan(self.moments, y, guess, _STEER_DIGITS))
             least = guess - _STEER_DIGITS * math.log(10)
-            if rough.taper is not None and not rough.log_value(y) > least:
+            if not rough.log_value(y) > least and sum(k for _, k in self.runs) <= _FEW_RUNS:
                 return min(y, self._by_one_jump(delta, y))
             old, (y, slope) = y, rough.root(y, log_delta, lost)
             y = y if slope < 0 else 0.9 * y

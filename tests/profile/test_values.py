@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct import parse
@@ -173,6 +173,7 @@ def test_a_gaussian_by_its_closed_form_and_by_contour(y):
 
 
 @settings(max_examples=12)
+@example(21, 1.0457, 1584, 2.916)  # no taper where it is looked for
 @given(
     st.integers(2, 50),
     st.floats(0.7, 5),
