@@ -35,7 +35,7 @@ from rich.table import Table
 import symacct as sa
 from symacct.amplification.triples import gaussian as triangles
 from symacct.arithmetic.ball import precision
-from symacct.integrals.plane import triple_excess
+from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
 from symacct.sums.differences import differences_at
 

@@ -40,6 +40,7 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import INTEGER_ORDERS
 from symacct.evaluation import OperationCurve
 from symacct.integrals import triangles as triangles_of_sampling
+from symacct.integrals.lattice import triple_log_excess
 from symacct.integrals.slopes import Expansion
 from symacct.integrals.triangles import Triangles
 from symacct.interop.opacus import to_opacus_history
@@ -491,7 +492,7 @@ def test_far_below_and_at_the_jump_an_end_is_proved_without_an_integral_of_the_s
         with precision(53):
             assert triangles_of_sampling.worst_ends(triangles) == (triangles.ends[end],)
             places = [triangles.delta**2 * k / 8 for k in range(9)]
-            values = [triangles.at(square).log_excess_in_floats() for square in places]
+            values = [triple_log_excess(triangles.at(square)) for square in places]
         assert max(values) == values[-end]
 
 
