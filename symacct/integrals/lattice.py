@@ -25,6 +25,7 @@ from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
 _BOUND_BITS = 64
 _FLOAT_BITS = 46
 _MOST_NODES = 4_000_000
+_MOST_FLOAT_NODES = 1_000_000
 _MOST_WORK = 2**39  # nodes times the square of their bits: some ten seconds
 _WIDEST_ANGLE = 3.1  # below π, where m and n may vanish
 _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips, in deviations
@@ -62,6 +63,7 @@ def triple_log_excess(triple: Triple) -> float:
     if triple.on_a_line:
         return line_log_excess(triple)
     lattice = lattice_of(triple, _FLOAT_BITS)
+    lattice.refuse_above(_MOST_FLOAT_NODES)
     u, v = (np.array(nodes) * step for nodes, step in zip(lattice.box, lattice.steps, strict=True))
     log_density = lattice.log_density(u[:, None], v[None, :])
     first, _, second = map(float, triple.gram)
@@ -130,6 +132,14 @@ class Lattice:
         """How many are summed."""
         return len(self.box[0]) * len(self.box[1])
 
+    def refuse_above(self, most: int) -> None:
+        """LimitError where more nodes than these are to be summed."""
+        if self.nodes > most:
+            raise LimitError(
+                f"a sampled Gaussian's integral: found more than {most:,} nodes, which take too "
+                "long; ask for a lower order, or for another theorem with by="
+            )
+
     @cached_property
     def box(self) -> tuple[range, range]:
         """The nodes at which a bell may count."""
@@ -149,16 +159,16 @@ class Lattice:
     @cached_property
     def bits(self) -> int:
         """What rounding leaves the tolerance to."""
-        nodes = self.nodes
+        self.refuse_above(_MOST_NODES)
         ends = [k * max(-r[0], r[-1]) for k, r in zip(self.steps, self.box, strict=True)]
         squares = (end * end / float(s) for end, s in zip(ends, self.gram[::2], strict=True))
         exponent = (float(self._turns[1]) + 2) * (1 + sum(ends)) + 4 * sum(squares)
         scale = (self.log_size - self.log_tolerance) / LOG2
-        bits = int(scale + math.log2(exponent * (nodes + 4))) + 10
-        if nodes > _MOST_NODES or nodes * bits**2 > _MOST_WORK:
+        bits = int(scale + math.log2(exponent * (self.nodes + 4))) + 10
+        if self.nodes * bits**2 > _MOST_WORK:
             raise LimitError(
-                f"a sampled Gaussian's integral: found {nodes:,} nodes of {bits:,} bits, which "
-                "take too long; ask for a lower order, or for another theorem with by="
+                f"a sampled Gaussian's integral: found {self.nodes:,} nodes of {bits:,} bits, "
+                "which take too long; ask for a lower order, or for another theorem with by="
             )
         return bits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Any
@@ -83,12 +84,23 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
     return _value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
 
+def end_near(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order) -> Number:
+    """The end that is the larger at the order `near`, at α."""
+
+    def excess_of_end(ctx: Arithmetic, triangles: Triangles) -> Number:
+        first, last = replace(triangles, alpha=Fraction(near)).ends_in_floats
+        return excess(ctx, triangles.ends[last > first])
+
+    return _value(ctx, eps, alpha, gamma, excess_of_end)
+
+
 @theorem(
     "TRIPLE-GAUSSIAN",
     kind=Kind.EXACT,
     default=True,
     tight=True,
     steer=steered,
+    below=end_near,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers; an end, B = 0 or B = δ², "
     "is proved to be the maximum at this order, else it says nothing; 0 < γ < 1, two dimensions "
     "and a third record for it to be attained",
