@@ -1,41 +1,230 @@
-"""Expectations over a lattice of the plane and how they change along B, by other quadratures."""
+"""Expectations over a lattice of the plane and how they change along B, by other sums."""
 
-import itertools
+import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from flint import ctx
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath.ctx_mp import MPContext
 
+from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
+from symacct.arithmetic.ball import precision
+from symacct.enclosure import to_fraction
+from symacct.integrals import lattice as lattices
 from symacct.integrals.drift import Drift
-from symacct.integrals.lattice import Lattice, Power, lattice_of, triple_log_excess
-from symacct.integrals.triangles import Triangles, derivatives_of_slope
+from symacct.integrals.lattice import Lattice, Power, triple_excess
+from symacct.integrals.triangles import Triangles, derivatives_of_slope, slope
 from symacct.integrals.triple import Gram
-from tests import independent
 
-MP = MPContext()
-MP.dps = 30
-
-
-def number(x):
-    return independent.number(MP, x)
+# --- by independent coordinates, in float64, over steps of a twelfth of a deviation
 
 
 def expectation(gram, gamma, mu, nu, power):
-    """E[X^p Y^q m^μ n^{−ν} x^a y^b] by tanh-sinh over two independent normal coordinates."""
-    first, mixed, second, gamma, mu, nu = map(number, (*gram, gamma, mu, nu))
-    size, across = MP.sqrt(first), MP.sqrt(second - mixed**2 / first)
+    """E[X^p Y^q m^μ n^{−ν} x^a y^b]"""
+    first, mixed, second, gamma, mu, nu = map(float, (*gram, gamma, mu, nu))
+    size, across = math.sqrt(first), math.sqrt(second - mixed**2 / first)
+    far = (abs(mu) + power.p) * size + power.q * math.sqrt(second) + 12
+    z, w = np.arange(-12, far, 1 / 12)[:, None], np.arange(-12, far, 1 / 12)[None, :]
+    x = size * z - first / 2
+    y = mixed / size * z + across * w - second / 2
+    m, n = 1 + gamma * np.expm1(x), 1 + gamma * np.expm1(y)
+    shares = (gamma * np.exp(x) / m) ** power.a * (gamma * np.exp(y) / n) ** power.b
+    log_weight = power.p * x + power.q * y + mu * np.log(m) - nu * np.log(n) - (z * z + w * w) / 2
+    return float(np.sum(np.exp(log_weight) * shares)) / (2 * math.pi * 144)
 
-    def value(z, w):
-        x = MP.exp(size * z - first / 2)
-        y = MP.exp(mixed / size * z + across * w - second / 2)
-        m, n = 1 - gamma + gamma * x, 1 - gamma + gamma * y
-        shares = (gamma * x / m) ** power.a * (gamma * y / n) ** power.b
-        return x**power.p * y**power.q * m**mu * n**-nu * shares * MP.npdf(z) * MP.npdf(w)
 
-    # The trapezoidal rule by the text: steps so fine that halving them changes no digit.
-    step, reach = MP.mpf(1) / 6, 20
-    places = [step * i for i in range(-6 * reach, 6 * reach + 1)]
-    return step**2 * MP.fsum(value(z, w) for z, w in itertools.product(places, places))
+def triangle(delta, square):
+    return Gram(delta**2, square / 2, square)
+
+
+POWERS = (Power(), Power(q=2), Power(p=1, q=1, b=1), Power(q=2, a=2), Power(p=1, q=1, a=3, b=2))
+GRAMS = {
+    "equilateral": triangle(Fraction(1), Fraction(1)),
+    "flat": triangle(Fraction(2), Fraction(1, 50)),
+    "enlarged": Gram(Fraction(5, 4), Fraction(1, 2), Fraction(1)),
+    "obtuse": Gram(Fraction(1), Fraction(-1, 3), Fraction(1, 4)),
+}
+
+
+@pytest.mark.parametrize("gram", GRAMS)
+@pytest.mark.parametrize(
+    ("gamma", "mu", "nu"),
+    [("1/10", "2", "4"), ("3/4", "7/2", "9/2"), ("1/1000", "1/2", "5/2"), ("2/5", "6", "1/3")],
+)
+@pytest.mark.parametrize("bits", [3, 12, 30])
+def test_a_lattice_holds_the_expectation(gram, gamma, mu, nu, bits):
+    """With few nodes too, where what is left out and the aliases are seen."""
+    gram, (gamma, mu, nu) = GRAMS[gram], map(Fraction, (gamma, mu, nu))
+    truths = {power: expectation(gram, gamma, mu, nu, power) for power in POWERS}
+    size = math.log(max(truths.values()))
+    lattice = Lattice(gram, gamma, mu, nu, POWERS, size, size - bits * math.log(2))
+    for power, found in lattice.expectations().items():
+        assert abs(float(found.mid()) - truths[power]) <= float(found.rad()) + 1e-11 * truths[power]
+        assert float(found.rad()) <= 2 ** (4 - bits) * math.exp(size)
+
+
+COARSE = GRAMS["equilateral"], Fraction(1, 10), Fraction(2), Fraction(4), (Power(), Power(q=2))
+
+
+def missed(tolerances=(-20.0,), rows=None):
+    """How often a sum in few nodes, or in few of them, is off by more than is said."""
+    truths = [expectation(*COARSE[:4], power) for power in COARSE[4]]
+    found = []
+    for tolerance in tolerances:
+        lattice = Lattice(*COARSE, 0.0, float(tolerance))
+        if rows is not None:
+            lattice.__dict__["box"] = rows
+        found += lattice.expectations().values()
+    return sum(
+        abs(float(ball.mid()) - truth) > float(ball.rad())
+        for ball, truth in zip(found, len(tolerances) * truths, strict=True)
+    )
+
+
+def test_what_wide_steps_are_off_by_is_as_much(monkeypatch):
+    tolerances = np.linspace(-6, 0, 30)
+    assert not missed(tolerances)
+    monkeypatch.setattr(Lattice, "_shifted", arb(0))
+    assert missed(tolerances)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("end", [0, 1])
+def test_what_is_left_out_on_a_side_is_as_much(axis, end, monkeypatch):
+    """A narrow box, on one side of one axis: its share is at least what is missing."""
+    whole = Lattice(*COARSE, 0.0, -20.0).box
+    for last in (1, 3, 6):
+        rows = list(whole)
+        rows[axis] = range(-last, whole[axis].stop) if end else range(whole[axis].start, last + 1)
+        assert not missed(rows=tuple(rows))
+    monkeypatch.setattr(Lattice, "_lost", {(0, 0): arb(0), (0, 2): arb(0)})
+    assert missed(rows=tuple(rows))
+
+
+# --- along B
+
+SETTINGS = st.tuples(
+    st.fractions(Fraction(11, 10), 12, max_denominator=20),
+    st.fractions(Fraction(1, 50), Fraction(19, 20), max_denominator=50),
+    st.fractions(Fraction(1, 4), 1, max_denominator=8),
+    st.fractions(Fraction(1, 8), Fraction(15, 16), max_denominator=16),
+)
+
+
+@settings(deadline=None, max_examples=10)
+@given(SETTINGS, st.sampled_from([0, 1]))
+def test_the_drift_is_the_derivative_along_b(setting, times):
+    """Of the slope and its own derivative, by central differences."""
+    alpha, gamma, delta, share = setting
+    _, derivatives = derivatives_of_slope(alpha)
+    step = share * delta**2 / 200
+
+    def value(powers, square):
+        parts = [
+            (
+                float(factor),
+                expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power),
+            )
+            for power, factor in powers.items()
+        ]
+        return sum(f * e for f, e in parts), sum(abs(f) * e for f, e in parts)
+
+    middle = share * delta**2
+    (above, size), (below, _) = (value(derivatives[times], middle + s) for s in (step, -step))
+    found, scale = value(derivatives[times + 1], middle)
+    error = 1e-9 * size / float(step) + 1e-2 * scale
+    assert abs((above - below) / (2 * float(step)) - found) < error
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.fractions(Fraction(1, 20), 40, max_denominator=20),
+    st.builds(Power, *(st.integers(0, most) for most in (2, 3, 4, 6))),
+    st.fractions(0, 1, max_denominator=64),
+    st.fractions(0, 1, max_denominator=64),
+)
+def test_nothing_falls_faster_along_b_than_stated(mu, power, x, y):
+    """LT/T from the definition, X∂_X log T and Y∂_Y log T being linear in x and y."""
+    drift = Drift(mu, mu + 2)
+    p, q, a, b = power
+    s, z = p + a + (mu - a) * x, q + b - (mu + 2 + b) * y
+    bent = -(mu + 2 + b) * y * (1 - y)
+    assert drift.least(power) <= (z * z - z + bent + s * z) / 2
+
+
+def test_nothing_stated_is_far_too_low():
+    drift = Drift(Fraction(5), Fraction(7))
+    grid = [Fraction(k, 64) for k in range(65)]
+    for power in (Power(q=2), Power(p=1, q=1), Power(p=1, q=1, a=2, b=3)):
+        p, q, a, b = power
+        ends = [
+            (z * z - z - (7 + b) * y * (1 - y) + (p + a + (5 - a) * x) * z) / 2
+            for x in grid
+            for y in grid
+            for z in [q + b - (7 + b) * y]
+        ]
+        assert 0 <= min(ends) - drift.least(power) < Fraction(1, 20)
+
+
+@settings(deadline=None, max_examples=20)
+@given(SETTINGS, st.sampled_from([2, 4, 16, 64]))
+def test_the_slope_on_a_piece_is_held(setting, pieces):
+    """At both ends of a piece and inside it, by sums in float64."""
+    alpha, gamma, delta, share = setting
+    high = share * delta**2
+    low = high - delta**2 / pieces
+    low = max(low, Fraction(0))
+    with precision(53):
+        found = slope(Triangles(alpha, gamma, delta), low, high)
+    for part in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
+        square = low + part * (high - low)
+        first, second = (
+            expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power)
+            for power in (Power(q=2), Power(p=1, q=1))
+        )
+        spare = 1e-11 * (first + second)
+        assert float(found.lower()) - spare <= first - second <= float(found.upper()) + spare
+
+
+def test_many_nodes_are_refused(monkeypatch):
+    monkeypatch.setattr(lattices, "_MOST_NODES", 100)
+    with pytest.raises(lattices.LimitError, match="more than 100 nodes"), ctx.workprec(53):
+        triple_excess(Triangles(Fraction(3), Fraction(1, 10), Fraction(1)).ends[1])
+
+
+# --- an optimum where two triangles change places
+
+
+def log_excess_plus_one(alpha, square):
+    """log G at σ = 1, γ = 1/1000"""
+    if square == 0:
+        z = np.arange(-12, alpha + 14, 1 / 100)
+        terms = (1 + np.expm1(z - 0.5) / 1000) ** alpha * np.exp(-z * z / 2)
+        return math.log(float(np.sum(terms)) / (100 * math.sqrt(2 * math.pi)))
+    gram = triangle(Fraction(1), Fraction(square))
+    return math.log(expectation(gram, Fraction(1, 1000), alpha, alpha - 1, Power()))
+
+
+def epsilon_of(alpha, square):
+    """10,000 runs at 1e-5 by one triangle, improved conversion."""
+    lam = alpha - 1
+    spent = 1e4 * log_excess_plus_one(alpha, square) - math.log(1e-5) - math.log(alpha)
+    return spent / lam + math.log1p(-1 / alpha)
+
+
+def test_an_optimum_at_a_kink_is_proved():
+    """Where the line and the equilateral triangle are equally bad the curve bends."""
+    node = 10_000 * SubsampleWithoutReplacement(Gaussian(1), "1/1000")
+    found = Accountant().epsilon(node, "1e-5", digits=20)
+    assert found.optimal
+    assert found.claim.kind is Kind.EXACT
+    low, high = 13.0, 13.5
+    for _ in range(40):
+        middle = (low + high) / 2
+        line, other = (epsilon_of(middle, square) for square in (0, 1))
+        low, high = (middle, high) if line < other else (low, middle)
+    assert abs(float(found.alpha) - low) < 1e-7
+    assert float(to_fraction(found.epsilon.upper)) == pytest.approx(line, rel=1e-8)
+    assert epsilon_of(low - 1e-3, 1) > line < epsilon_of(low + 1e-3, 0)

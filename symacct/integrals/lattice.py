@@ -114,7 +114,8 @@ class Lattice:
         turned, angle = sizes[0] * d, sizes[1] * e
         with np.errstate(invalid="ignore"):
             cost = need + (d * d + 2 * abs(tie) * d * e + e * e) / (2 * (1 - tie * tie))
-            cost = cost - float(self._turns[1]) * np.log(np.cos(angle / 2))
+            for power, by in zip(self._turns, (turned, angle), strict=True):
+                cost = cost - float(power) * np.log(np.cos(by / 2))
         size = np.where(np.maximum(turned, angle) < _WIDEST_ANGLE, d * e / cost**2, -1.0)
         best = np.unravel_index(np.argmax(size), size.shape)
         heights = float(_TRIED[best[0]] * sizes[0]), float(_TRIED[best[1]] * sizes[1])
