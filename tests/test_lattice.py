@@ -15,7 +15,12 @@ from symacct.enclosure import to_fraction
 from symacct.integrals import lattice as lattices
 from symacct.integrals.drift import Drift
 from symacct.integrals.lattice import Lattice, Power, triple_excess
-from symacct.integrals.triangles import Triangles, derivatives_of_slope, slope
+from symacct.integrals.triangles import (
+    Triangles,
+    derivatives_of_slope,
+    largest_moduli,
+    slope,
+)
 from symacct.integrals.triple import Gram
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
@@ -103,6 +108,84 @@ def test_what_is_left_out_on_a_side_is_as_much(axis, end, monkeypatch):
     assert missed(rows=tuple(rows))
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(list(GRAMS.values())),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.fractions(Fraction(1, 10), 6, max_denominator=10),
+    st.sampled_from(POWERS),
+    st.tuples(*2 * [st.floats(0.01, 3)]),
+)
+def test_moved_planes_are_below_their_bound(gram, gamma, mu, power, heights):
+    """∫|φT| on the planes moved by ±i times the heights; at T = 1 the bound is met."""
+    nu = mu + 2
+    lattice = Lattice(gram, gamma, mu, nu, (power,), 0.0, -9.0)
+    lattice.__dict__["_widest"] = heights, (1.0, 1.0)
+    first, mixed, second = map(float, gram)
+    determinant = float(gram.determinant)
+    sizes = math.sqrt(first), math.sqrt(second)
+    reach = [12 + (float(mu) + 5) * size for size in sizes]
+    u, v = (np.arange(-12 * s, r * s, s / 8) for s, r in zip(sizes, reach, strict=True))
+    for sign in (1, -1):
+        p = u[:, None] + 1j * heights[0]
+        q = v[None, :] + 1j * sign * heights[1]
+        bend = (second * p * p - 2 * mixed * p * q + first * q * q) / (2 * determinant)
+        x, y = (np.exp(t - t0 / 2) for t, t0 in ((p, first), (q, second)))
+        m, n = (1 - float(gamma) + float(gamma) * t for t in (x, y))
+        size = abs(float(gamma) * x / m) ** power.a * abs(float(gamma) * y / n) ** power.b
+        size = size * abs(x) ** power.p * abs(y) ** power.q * abs(m) ** float(mu)
+        size = size * abs(n) ** -float(nu)
+        scale = sizes[0] * sizes[1] / 64 / (2 * math.pi * math.sqrt(determinant))
+        alone, moved = (float(np.sum(np.abs(np.exp(-bend)) * what)) * scale for what in (1.0, size))
+        most = float(lattice.growth().upper())
+        assert moved <= most * expectation(gram, gamma, mu, nu, power) * (1 + 1e-9)
+        turns = [float(turn) for turn in lattice._turns]
+        cosines = math.prod(math.cos(h / 2) ** t for h, t in zip(heights, turns, strict=True))
+        assert alone <= most * cosines * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_aliases_of_one_coordinate_are_nearly_their_bound(axis):
+    """At T about 1 a sum is 1 + 2e^{−2π²/h²} + …; the other coordinate's steps are fine."""
+    h, tiny = 2.4, Fraction(1, 10**12)
+    independent = Gram(Fraction(1), Fraction(0), Fraction(1))
+    lattice = Lattice(independent, tiny, tiny, tiny, (Power(),), 0.0, -30.0)
+    heights, steps = (2 * math.pi / h, 0.3), (h, 0.01)
+    lattice.__dict__["_widest"] = (heights, steps) if axis == 0 else (heights[::-1], steps[::-1])
+    truth = sum(h * math.exp(-((h * i) ** 2) / 2) for i in range(-9, 10)) / math.sqrt(2 * math.pi)
+    assert truth - 1 < float(lattice._shifted.mid()) < 1.1 * (truth - 1)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from(list(GRAMS.values())),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.fractions(Fraction(1, 10), 6, max_denominator=10),
+    st.sampled_from(POWERS),
+    st.floats(-30, 2),
+)
+def test_the_bells_are_above_the_power_everywhere(gram, gamma, mu, power, tolerance):
+    nu = mu + 2
+    lattice = Lattice(gram, gamma, mu, nu, (power,), 0.0, tolerance)
+    first, mixed, second = map(float, gram)
+    u = np.linspace(-30, 60, 181)[:, None] * math.sqrt(first)
+    v = np.linspace(-30, 60, 181)[None, :] * math.sqrt(second)
+    rate, inverse = float(gamma), np.linalg.inv([[first, mixed], [mixed, second]])
+
+    def log_density(u, v):
+        return -(inverse[0, 0] * u * u + 2 * inverse[0, 1] * u * v + inverse[1, 1] * v * v) / 2
+
+    x, y = u - first / 2, v - second / 2
+    m, n = (np.logaddexp(math.log1p(-rate), math.log(rate) + t) for t in (x, y))
+    value = power.p * x + power.q * y + float(mu) * m - float(nu) * n + log_density(u, v)
+    bells = [
+        float(bell.log_factor.mid())
+        + log_density(u - float(bell.centre[0].mid()), v - float(bell.centre[1].mid()))
+        for bell in lattice.bells[power.p, power.q]
+    ]
+    assert np.all(value <= np.logaddexp(*bells) + 1e-9)
+
+
 # --- along B
 
 SETTINGS = st.tuples(
@@ -119,7 +202,7 @@ def test_the_drift_is_the_derivative_along_b(setting, times):
     """Of the slope and its own derivative, by central differences."""
     alpha, gamma, delta, share = setting
     _, derivatives = derivatives_of_slope(alpha)
-    step = share * delta**2 / 200
+    step = share * delta**2 / 2000
 
     def value(powers, square):
         parts = [
@@ -134,7 +217,7 @@ def test_the_drift_is_the_derivative_along_b(setting, times):
     middle = share * delta**2
     (above, size), (below, _) = (value(derivatives[times], middle + s) for s in (step, -step))
     found, scale = value(derivatives[times + 1], middle)
-    error = 1e-9 * size / float(step) + 1e-2 * scale
+    error = 1e-12 * size / float(step) + 1e-4 * scale
     assert abs((above - below) / (2 * float(step)) - found) < error
 
 
@@ -186,6 +269,40 @@ def test_the_slope_on_a_piece_is_held(setting, pieces):
         )
         spare = 1e-11 * (first + second)
         assert float(found.lower()) - spare <= first - second <= float(found.upper()) + spare
+
+
+@settings(deadline=None, max_examples=12)
+@given(SETTINGS, st.sampled_from([0, 1, 2]))
+def test_moduli_are_largest_as_said(setting, times):
+    alpha, gamma, delta, share = setting
+    drift, derivatives = derivatives_of_slope(alpha)
+    high, powers = share * delta**2, derivatives[times]
+
+    def expectations(square):
+        return {
+            power: expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power)
+            for power in powers
+        }
+
+    last = {power: arb(value) for power, value in expectations(high).items()}
+    for part in (0.1, 0.5, 0.9):
+        width = part * float(high)
+        most = float(largest_moduli(drift, powers, last, arb(width)).upper())
+        there = expectations(float(high) - width)
+        moduli = sum(abs(float(factor)) * there[power] for power, factor in powers.items())
+        assert moduli <= most * (1 + 1e-9)
+
+
+def test_a_falling_expectation_needs_its_growth():
+    """E[T] of T = Y(Y−X)… falls along B where X pulls Y up: without e^{cw} the bound is missed."""
+    drift, power = Drift(Fraction(10), Fraction(12)), Power(p=1, q=1)
+    ends = [
+        expectation(triangle(Fraction(1), square), Fraction(1, 10), 10, 12, power)
+        for square in (Fraction(1, 4), Fraction(1))
+    ]
+    assert ends[0] > ends[1]
+    most = largest_moduli(drift, {power: Fraction(1)}, {power: arb(ends[1])}, arb(0.75))
+    assert ends[0] < float(most)
 
 
 def test_many_nodes_are_refused(monkeypatch):

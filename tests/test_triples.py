@@ -460,6 +460,30 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha):
             assert least < truth < most
 
 
+@pytest.mark.parametrize(("alpha", "degree"), [("5/2", 3), ("5/2", 1), ("9/2", 5), ("9", 3)])
+def test_the_last_coefficients_share_bounds_taylors_remainder(alpha, degree):
+    """κ²E[Y(Y−X)n^{−2}((1+s)^p − Σ_{k<K}C(p,k)s^k)] has the sign of −C(p,K), and is within it."""
+    alpha, gamma, d = Fraction(alpha), 0.2, 0.75
+    power = float(alpha) - 1
+    expansion = Expansion(alpha - 1, Fraction(1, 4), Fraction(9, 16))
+    with precision(128):
+        error = expansion.left_out(degree)
+        cut = expansion.cut(degree, error)
+        below, above = (float((x - error).mid()) for x in (cut.below, cut.above))
+    z = np.arange(-10, 14, 1 / 16)
+    for square in np.linspace(0, d * d, 5):
+        a, b = d - square / (2 * d), -square / (2 * d)
+        common = np.sqrt(d * d - a * a) * z[None, :]
+        x, y = (np.exp(t * z[:, None] + common - size / 2) for t, size in ((a, d * d), (b, square)))
+        n = 1 - gamma + gamma * y
+        s = gamma * (x - y) / n
+        kept = sum(float(sympy.binomial(power, k)) * s**k for k in range(degree))
+        weight = np.exp(-(z[:, None] ** 2 + z[None, :] ** 2) / 2) / (2 * np.pi * 256)
+        rest = float(np.sum(weight * y * (y - x) / n**2 * ((1 + s) ** power - kept))) * 0.8**2
+        assert -below <= rest <= above
+        assert abs(rest) > 1e-6
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     st.fractions(Fraction(11, 10), 30, max_denominator=60),

@@ -250,19 +250,23 @@ class Lattice:
     def _shifted(self) -> arb:
         """ρ such that sums over nodes err by at most ρ∫f: Poisson's summation, shifted planes."""
         with ctx.workprec(_BOUND_BITS):
-            first, mixed, second = map(ball, self.gram)
-            turned, angle = (arb(height) for height in self.heights)
-            if not (turned < arb.pi() and angle < arb.pi()):
-                return arb.pos_inf()
-            moved = second * turned**2 + 2 * abs(mixed) * turned * angle + first * angle**2
-            growth = moved / (2 * ball(self.gram.determinant))
-            for turn, by in zip(self._turns, (turned, angle), strict=True):
-                growth -= ball(turn) * (by / 2).cos().log()
             one, other = (
-                2 / (2 * arb.pi() * height / arb(step)).expm1()
-                for step, height in zip(self.steps, (turned, angle), strict=True)
+                2 / (2 * arb.pi() * arb(height) / arb(step)).expm1()
+                for step, height in zip(self.steps, self.heights, strict=True)
             )
-            return growth.exp() * (one + other + one * other)
+            return self.growth() * (one + other + one * other)
+
+    def growth(self) -> arb:
+        """How many times larger ∫|f| is at most on the planes that are moved by the heights."""
+        first, mixed, second = map(ball, self.gram)
+        turned, angle = (arb(height) for height in self.heights)
+        if not (turned < arb.pi() and angle < arb.pi()):
+            return arb.pos_inf()
+        moved = second * turned**2 + 2 * abs(mixed) * turned * angle + first * angle**2
+        growth = moved / (2 * ball(self.gram.determinant))
+        for turn, by in zip(self._turns, (turned, angle), strict=True):
+            growth -= ball(turn) * (by / 2).cos().log()
+        return growth.exp()
 
     def _outside(self, bell: Bell) -> arb:
         """hk Σ of a bell over the nodes outside of the box."""

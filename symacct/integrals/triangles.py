@@ -252,22 +252,26 @@ def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
     E[T] at B is at most e^{c(high−B)} times its value there, −c <= LT/T everywhere.
     """
     drift, derivatives = derivatives_of_slope(triangles.alpha)
-    found = _expectations(triangles, high, derivatives)
+    lattice = _lattice(triangles, high, derivatives)
+    found = lattice.expectations()
     *kept, rest = derivatives
-    with ctx.workprec(_SLOPE_BITS):
+    with ctx.workprec(lattice.bits):
         width, total = ball(high - low), arb(0)
         for n, powers in enumerate(kept):
             value = sum((ball(factor) * found[power] for power, factor in powers.items()), arb(0))
             back = arb(0).union(-width) if n else arb(1)
             total += value * back**n / math.factorial(n)
-        most = sum(
-            (
-                abs(ball(factor)) * found[power] * (-ball(drift.least(power)) * width).exp()
-                for power, factor in rest.items()
-            ),
-            arb(0),
-        )
+        most = largest_moduli(drift, rest, found, width)
         return total + within(most * width ** len(kept) / math.factorial(len(kept)))
+
+
+def largest_moduli(drift: Drift, powers: Powers, found: dict[Power, arb], width: arb) -> arb:
+    """At least Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
+    moduli = (
+        abs(ball(factor)) * found[power] * (-ball(drift.least(power)) * width).exp()
+        for power, factor in powers.items()
+    )
+    return sum(moduli, arb(0))
 
 
 @lru_cache(maxsize=64)
@@ -280,14 +284,11 @@ def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
     return drift, found
 
 
-def _expectations(
-    triangles: Triangles, square: Fraction, derivatives: Iterable[Powers]
-) -> dict[Power, arb]:
-    """Of all that stands in them, as well as G − 1 at the larger end asks for."""
+def _lattice(triangles: Triangles, square: Fraction, derivatives: Iterable[Powers]) -> Lattice:
+    """For all that stands in them, as fine as G − 1 at the larger end asks for."""
     powers = tuple(dict.fromkeys(power for one in derivatives for power in one))
     alpha, gram = triangles.alpha, triangles.at(square).gram
     size = max(triangles.ends_in_floats) - float(triangles.factor.log().mid())
     spread = 2 * max(0.0, -math.log(triangles.delta))
     tolerance = size - _SLOPE_BITS * LOG2
-    lattice = Lattice(gram, triangles.gamma, alpha - 1, alpha + 1, powers, size + spread, tolerance)
-    return lattice.expectations()
+    return Lattice(gram, triangles.gamma, alpha - 1, alpha + 1, powers, size + spread, tolerance)
