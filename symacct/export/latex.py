@@ -8,8 +8,10 @@ from typing import Any
 
 import sympy
 
+from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Kind
 from symacct.errors import DomainError, SymacctError
+from symacct.evaluation import Evaluation
 from symacct.exact import INFINITY, Numeric
 from symacct.export.formula import named_formulas
 from symacct.export.latex_names import SymbolNames
@@ -17,6 +19,7 @@ from symacct.export.latex_printer import WIDTH, Printer, bracketed
 from symacct.export.latex_width import width_of
 from symacct.export.writing import REAL, WHOLE
 from symacct.expr import Node
+from symacct.sources import REWRITING
 from symacct.symbols import alpha as ALPHA
 
 #: Nodes up to which a notebook shows the formula rather than the expression.
@@ -47,7 +50,15 @@ def latex(
     \end{align*}
     """
     rows = Display(m, alpha, names, by).rows()
-    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+    return _remark(m, by) + "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+
+
+def _remark(m: Node, by: str | None) -> str:
+    """A comment that says of which mechanism of the same curve the formula is."""
+    meant = Evaluation(SymbolicArithmetic(), by=by).meant(m)
+    if meant is m:
+        return ""
+    return f"% the formula of {meant!r}, whose curve is the same ({REWRITING})\n"
 
 
 def inline(m: Node) -> str | None:

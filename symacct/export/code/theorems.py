@@ -81,16 +81,16 @@ def _(
     ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand, branches: Branches
 ) -> Traced:
     """Theorem 27's sum; in float64 up to the last order of the table of differences."""
-    spread, difference = loss_spread(ctx, cast(RDPCurve, eps)), ctx.differences(eps)
-    last = ctx.max_order // branches.reach
-    end = ctx.minimum(alpha, last)
+    spread = loss_spread(ctx, cast(RDPCurve, eps))
+    difference = ctx.differences(eps, branches.reach)
+    end = ctx.minimum(alpha, ctx.max_order)
 
     def term(j: Traced) -> Traced:
         return Traced.of(branches.power(ctx, cast(RDPCurve, eps), spread, difference, j))
 
     start = ctx.binomial(alpha, 2) * gamma**2
     total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))
-    return choose("<=", alpha, Traced.of(last), total, NO_ANSWER)
+    return choose("<=", alpha, Traced.of(ctx.max_order), total, NO_ANSWER)
 
 
 @form("ZW19-T11", "ZW19-T20")
