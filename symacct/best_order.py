@@ -355,7 +355,7 @@ class BestOrder:
         left, right = map(self._objective_of, curves)
         if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
             return best, None
-        if left(best).overlaps(right(best)):
+        if left(places[0]).overlaps(right(places[0])):
             found = search.real_valley(left, places, width, self.question.asks_epsilon)
             return found, self._floor(curves[0], found, width)
         found = search.crossing(left, right, places[0], places[2])

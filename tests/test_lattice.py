@@ -1,6 +1,7 @@
 """Expectations over a lattice of the plane and how they change along B, by other sums."""
 
 import math
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +23,7 @@ from symacct.integrals.triangles import (
     slope,
 )
 from symacct.integrals.triple import Gram
+from symacct.theory import always, forget, named, theorem
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
 
@@ -345,3 +347,55 @@ def test_an_optimum_at_a_kink_is_proved():
     assert abs(float(found.alpha) - low) < 1e-7
     assert float(to_fraction(found.epsilon.upper)) == pytest.approx(line, rel=1e-8)
     assert epsilon_of(low - 1e-3, 1) > line < epsilon_of(low + 1e-3, 0)
+
+
+@contextmanager
+def stated(name, bound, **statement):
+    """A theorem about samples of a fixed size, for as long as a test takes."""
+    try:
+        theorem(
+            name,
+            operation=SubsampleWithoutReplacement,
+            kind=Kind.EXACT,
+            source=named("TRIPLE-GAUSSIAN").source,
+            orders=named("TRIPLE-GAUSSIAN").orders,
+            adjacency=named("TRIPLE-GAUSSIAN").adjacency,
+            status="proved",
+            applies=always,
+            monotone=True,
+            default=False,
+            **statement,
+        )(bound)
+        yield
+    finally:
+        forget(name)
+
+
+@pytest.mark.parametrize(
+    ("second", "order", "optimal"), [(1000, 10, False), (2500, 25, True), (3000, 30, False)]
+)
+def test_where_two_curves_cross_is_the_best_order_only_if_one_falls_and_one_rises(
+    second, order, optimal
+):
+    """α/100 and α²/c cross at c/100; their valleys at 1e-5 are at 29.5 and at 17, 22.6 and 23.9."""
+
+    def pieces(ctx, alpha):
+        a = ctx.number(alpha)
+        return a / 100, a * a / second
+
+    def larger(ctx, eps, alpha, gamma):
+        """ε′(α) = max{α/100, α²/c}"""
+        return ctx.maximum(*pieces(ctx, alpha))
+
+    def one_of_them(ctx, eps, alpha, gamma, near):
+        return pieces(ctx, alpha)[near > order]
+
+    def towards_the_crossing(ctx, eps, alpha, gamma):
+        lam = ctx.number(alpha) - 1
+        return 10**9 * (lam + (order - 1) ** 2 / lam)
+
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    with stated("TEST-CROSSING", larger, steer=towards_the_crossing, below=one_of_them):
+        found = Accountant().epsilon(node, "1e-5", by="TEST-CROSSING", digits=10)
+    assert abs(found.alpha - order) < 1
+    assert found.optimal is optimal
