@@ -2,11 +2,13 @@
 
 import itertools
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import sympy
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath.ctx_mp import MPContext
@@ -458,6 +460,38 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha):
         for span, truth in zip(spans, found, strict=True):
             least, most = cut.over(*span)
             assert least < truth < most
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.fractions(Fraction(11, 10), 12, max_denominator=20),
+    st.fractions(Fraction(1, 100), 2, max_denominator=100),
+    st.fractions(0, 1, max_denominator=16),
+    st.integers(1, 6),
+)
+def test_what_is_kept_is_the_series_of_the_slope(alpha, x, share, degree):
+    """κ²H = E[Y(Y−X)(1+xX)^p (1+xY)^{−p−2}], by both binomial series up to this power of x."""
+    power, top = alpha - 1, Fraction(3, 4)
+    with precision(200):
+        kept = Expansion(power, x, top).cut(degree, arb(0))
+        kept = replace(kept, below=arb(0), above=arb(0))
+        least, most = kept.over(share * top, share * top)
+    mp = MPContext()
+    mp.dps = 50
+    p, rate, a, b = (independent.number(mp, t) for t in (power, x, top, share * top))
+
+    def moment(i, j):
+        return mp.exp((i * (i - 1) * a + j * (j - 1) * b + i * j * b) / 2)
+
+    terms = [
+        rate ** (i + j) * mp.binomial(p, i) * mp.binomial(-p - 2, j) * sign * value
+        for i in range(degree)
+        for j in range(degree - i)
+        for sign, value in ((1, moment(i, j + 2)), (-1, moment(i + 1, j + 1)))
+    ]
+    spare = mp.mpf(10) ** -40 * mp.fsum(map(abs, terms))
+    assert mp.mpf(least.str(45, radius=False)) - spare <= mp.fsum(terms)
+    assert mp.fsum(terms) <= mp.mpf(most.str(45, radius=False)) + spare
 
 
 @pytest.mark.parametrize(("alpha", "degree"), [("5/2", 3), ("5/2", 1), ("9/2", 5), ("9", 3)])
