@@ -49,8 +49,6 @@ MIR17 = WORKS["MIR17"]
 MTZ19 = WORKS["MTZ19"]
 S22 = WORKS["S22"]
 SYMACCT = WORKS["SYMACCT"]
-#: What proves that a rewritten mechanism has the same curve.
-REWRITING = SYMACCT.at("docs/proofs.md, section 20")
 VEH14 = WORKS["VEH14"]
 WBK19 = WORKS["WBK19"]
 ZDW22 = WORKS["ZDW22"]

@@ -42,7 +42,7 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import INTEGER_ORDERS
 from symacct.evaluation import OperationCurve
 from symacct.integrals import triangles as triangles_of_sampling
-from symacct.integrals.lattice import triple_log_excess
+from symacct.integrals.lattice import triple_excess, triple_log_excess
 from symacct.integrals.slopes import Expansion
 from symacct.integrals.triangles import Triangles
 from symacct.interop.opacus import to_opacus_history
@@ -315,6 +315,33 @@ def test_one_triangle_is_above_all(setting):
     assert bound == pytest.approx(log_moment(float(alpha), g, a, b), rel=1e-8)
 
 
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from([*SETTINGS, ("1/2", "3/10", 5), (2, "9/10", Fraction(3, 2))]),
+    st.fractions(0, Fraction(7, 8), max_denominator=16),
+    st.sampled_from([Fraction(1, 64), Fraction(1, 8)]),
+)
+def test_one_triple_is_above_a_piece(setting, start, part):
+    sigma, gamma, alpha = setting
+    d, g = 1 / Fraction(sigma), Fraction(gamma)
+    triangles = Triangles(Fraction(alpha), g, d)
+    low, high = start * d * d, (start + part) * d * d
+    with precision(53):
+        bound = float(triple_excess(triangles.above(low, high)).upper())
+    for square in np.linspace(float(low), float(high), 5):
+        a = float(d) - square / (2 * float(d))
+        rise = np.sqrt(max(0.0, float(d) ** 2 - a * a))
+        found = log_moment(float(alpha), float(g), (a, rise), (a - float(d), rise))
+        assert np.expm1(found) <= bound * (1 + 1e-9)
+
+
+def test_an_end_is_proved_where_the_steepest_rise_is_far_too_steep():
+    """At σ = 1/4 it is e^B; G falls by a quarter."""
+    triangles = Triangles(Fraction(8, 5), Fraction(1, 1000), Fraction(4))
+    with precision(53):
+        assert triangles_of_sampling.worst_ends(triangles) == triangles.ends[:1]
+
+
 def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_one_order(monkeypatch):
     """0.84083608317476 by an independent two-dimensional rule over real orders."""
     decided = []
@@ -327,7 +354,7 @@ def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_one_order(monkeypa
     assert guarantee.claim.kind is Kind.EXACT
     assert abs(guarantee.alpha - Fraction("35.65")) < Fraction("0.01")
     assert guarantee.optimal
-    assert len(decided) == 1
+    assert len(decided) <= 2  # at 2 too, which the order 1 is weighed by
 
 
 def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):

@@ -20,7 +20,7 @@ from symacct.expr import Node
 from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.notation import stated_parameters
 from symacct.operations.compose import Compose
-from symacct.sources import REWRITING
+from symacct.sources import SYMACCT
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128
@@ -43,7 +43,7 @@ class Explanation:
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
         if self.rewritten:
-            yield "same curve as", f"{self.rewritten} ({REWRITING})"
+            yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
             yield "says", self.statement

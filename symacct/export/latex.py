@@ -19,7 +19,6 @@ from symacct.export.latex_printer import WIDTH, Printer, bracketed
 from symacct.export.latex_width import width_of
 from symacct.export.writing import REAL, WHOLE
 from symacct.expr import Node
-from symacct.sources import REWRITING
 from symacct.symbols import alpha as ALPHA
 
 #: Nodes up to which a notebook shows the formula rather than the expression.
@@ -49,16 +48,14 @@ def latex(
     \epsilon_{\mathcal{M}}(\alpha) &= \frac{\alpha}{2 \sigma_0^{2}}
     \end{align*}
     """
-    rows = Display(m, alpha, names, by).rows()
-    return _remark(m, by) + "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+    rows = [*Display(m, alpha, names, by).rows(), *_remark(m, by)]
+    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
 
 
-def _remark(m: Node, by: str | None) -> str:
-    """A comment that says of which mechanism of the same curve the formula is."""
-    meant = Evaluation(SymbolicArithmetic(), by=by).meant(m)
-    if meant is m:
-        return ""
-    return f"% the formula of {meant!r}, whose curve is the same ({REWRITING})\n"
+def _remark(m: Node, by: str | None) -> Iterator[str]:
+    """A line that says so where the formula is that of another mechanism of the same curve."""
+    if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
+        yield r"&\quad \text{(rewritten: a mechanism of the same curve)}"
 
 
 def inline(m: Node) -> str | None:

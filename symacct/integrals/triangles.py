@@ -70,9 +70,16 @@ class Triangles:
     @property
     def dominating(self) -> Triple:
         """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
-        apart = _WIDE * self.delta
-        b = -(self.delta**2) / (2 * apart)
-        return Triple(self.alpha, self.gamma, apart + b, b, self.delta**2 - b**2)
+        return self.wide(_WIDE * self.delta, self.delta**2)
+
+    def above(self, low: Fraction, high: Fraction) -> Triple:
+        """|a|² = |a − b|² >= δ² + (high − low)/4, |b|² = high: at no B of the piece is G larger."""
+        return self.wide(self.delta + (high - low) / (8 * self.delta), high)
+
+    def wide(self, apart: Fraction, square: Fraction) -> Triple:
+        """|a| = |a − b| = apart, |b|² = square"""
+        b = -square / (2 * apart)
+        return Triple(self.alpha, self.gamma, apart + b, b, square - b**2)
 
     @cached_property
     def ends_in_floats(self) -> tuple[float, float]:
@@ -196,7 +203,7 @@ class Looks:
             width = min(width, high - low)
             reached = self._reach(low, width, high, spare - self.risen(low) if low else spare)
             if reached is not None:
-                low, width = reached, 2 * width
+                low, width = reached, 2 * (reached - low)
             elif width < _NARROWEST * high:
                 return False
             else:
@@ -237,13 +244,23 @@ class LooksByIntegrals(Looks):
             return triple_excess(triple)
 
     def _reach(self, low: Fraction, width: Fraction, high: Fraction, spare: arb) -> Fraction | None:
-        """As far as the steepest rise allows, else the piece."""
+        """As far as the steepest rise allows; the piece, if one triple above it is low enough."""
         rights = (low + (high - low) * Fraction(2, 3) ** part for part in range(20))
         steepest = self.triangles.steepest
         far = next(
             (right for right in rights if ball(right - low) * steepest(right) <= spare), None
         )
+        if far is not None and far >= low + width:
+            return far
+        if low and self._is_below(low, low + width, spare):
+            return low + width
         return far or super()._reach(low, width, high, spare)
+
+    def _is_below(self, low: Fraction, high: Fraction, spare: arb) -> bool:
+        """Is a triple that is above all of the piece above its low end by no more than this?"""
+        with ctx.workprec(_FEW_BITS):
+            largest = triple_excess(self.triangles.above(low, high))
+        return bool(largest <= self.values[low] + spare)
 
 
 def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
