@@ -149,9 +149,17 @@ GOOD = {
     "max_order": 4,
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
-    "mean": 0, "scale": 1, "variance": 1, "start": 1, "low": 0, "high": 1,
+    "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
+    "start": 1, "low": 0, "high": 1,
 }  # fmt: skip
-LAW_GOOD = {"b": 3, "f": "exp(-x)", "cuts": [0, "inf"], "mass": 1, "rate": 3, "p": "1/3"}
+LAW_GOOD = {"gamma": "1/10"} | {
+    "b": 3,
+    "f": "exp(-x)",
+    "cuts": [0, "inf"],
+    "mass": 1,
+    "rate": 3,
+    "p": "1/3",
+}
 OWN = {
     "MultivariateNormal": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
     "Curve": {"adjacency": "either"},

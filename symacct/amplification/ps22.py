@@ -12,6 +12,7 @@ from symacct import search
 from symacct.amplification.groups import of_pure
 from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.arithmetic.ball import precision
+from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
 from symacct.errors import OrderError
 from symacct.exact import INFINITY, Order
@@ -20,7 +21,7 @@ from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import PS22, SYMACCT
-from symacct.theory import larger_order, theorem
+from symacct.theory import Condition, larger_order, theorem
 
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 _TRIED = tuple(2**k for k in range(1, 9))
@@ -31,21 +32,28 @@ _OURS = SYMACCT.at("docs/proofs.md, section 21")
 Cost: TypeAlias = Callable[[RDPCurve, Order], arb]
 
 
-def counts_by_binomial(node: Node) -> str | None:
-    """The number of runs is truncated negative binomial."""
-    return _needed(node, TruncatedNegativeBinomial)
+def counted_by(law: type) -> Condition:
+    """The number of runs is of this law."""
+
+    def applies(node: Node) -> str | None:
+        runs = node.runs  # type: ignore[attr-defined]
+        if isinstance(runs, law):
+            return None
+        return f"needed a {law.__name__} number of runs, got {type(runs).__name__}"
+
+    return applies
 
 
-def counts_by_poisson(node: Node) -> str | None:
-    """The number of runs is Poisson."""
-    return _needed(node, Poisson)
+BINOMIAL, POISSON = counted_by(TruncatedNegativeBinomial), counted_by(Poisson)
 
 
-def _needed(node: Node, law: type) -> str | None:
-    runs = node.runs  # type: ignore[attr-defined]
-    if isinstance(runs, law):
-        return None
-    return f"needed a {law.__name__} number of runs, got {type(runs).__name__}"
+def refuse_formula(ctx: Arithmetic) -> None:
+    """OrderError where numbers decide what is read, and whether a sum is finite."""
+    if isinstance(ctx, SymbolicArithmetic):
+        raise OrderError(
+            "found a formula asked for, needed numbers: they decide which orders are read; leave "
+            "out by= for a formula"
+        )
 
 
 def steered(eps: RDPCurve, what: object, cost: Cost) -> Order:
@@ -106,12 +114,20 @@ def pure_log_ratio(ctx: Arithmetic, eps: RDPCurve, gamma: Fraction) -> Number:
 
 
 def read_at(
-    ctx: Arithmetic, eps: RDPCurve, order: Order, runs: TruncatedNegativeBinomial
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    order: Order,
+    runs: TruncatedNegativeBinomial,
+    log: Number,
 ) -> Number:
-    """ε(λ) + log E[K]/(λ−1)"""
+    """ε(λ) + log E[K]/(λ−1) + (1+η)·log"""
+    value = eps(order)
+    if ctx.is_infinite(value):
+        return value
+    value = value + ctx.number(runs.eta + 1) * log
     if isinstance(order, float) and order == INFINITY:
-        return eps(INFINITY)
-    return eps(order) + log_mean(ctx, runs) / (ctx.number(order) - 1)
+        return value
+    return value + log_mean(ctx, runs) / (ctx.number(order) - 1)
 
 
 @theorem(
@@ -122,7 +138,7 @@ def read_at(
     orders=ALL_ORDERS,
     adjacency=EITHER,
     assumes="a truncated negative binomial number of runs",
-    applies=counts_by_binomial,
+    applies=BINOMIAL,
     monotone=True,
     status="proved",
 )
@@ -135,8 +151,7 @@ def negative_binomial(
     """
     ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in _TRIED]
     least = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
-    told = read_at(ctx, eps, larger_order(alpha, 2), runs)
-    return told + ctx.number(runs.eta + 1) * least
+    return read_at(ctx, eps, larger_order(alpha, 2), runs, least)
 
 
 @theorem(
@@ -147,7 +162,7 @@ def negative_binomial(
     orders=ALL_ORDERS,
     adjacency=EITHER,
     assumes="a truncated negative binomial number of runs; λ and j are searched for",
-    applies=counts_by_binomial,
+    applies=BINOMIAL,
     monotone=True,
     partial=True,
     status="proved",
@@ -156,11 +171,12 @@ def negative_binomial_at_best(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
     """The same at the best λ >= α and the best j"""
-    lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs))
+    refuse_formula(ctx)
+    lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0)))
     j = steered(eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma))
     ratio = log_ratio(ctx, eps, j, runs.gamma)
     least = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), ratio)
-    return read_at(ctx, eps, max(alpha, lam), runs) + ctx.number(runs.eta + 1) * least
+    return read_at(ctx, eps, max(alpha, lam), runs, least)
 
 
 @theorem(
@@ -171,7 +187,7 @@ def negative_binomial_at_best(
     orders=ALL_ORDERS,
     adjacency=EITHER,
     assumes="a truncated negative binomial number of runs; it is infinite where ε(∞) is",
-    applies=counts_by_binomial,
+    applies=BINOMIAL,
     monotone=True,
     status="proved",
 )
@@ -197,7 +213,7 @@ def negative_binomial_pure(
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     assumes="a truncated negative binomial number of runs, (1−γ)e^{(α−1)ε(α)} < 1",
-    applies=counts_by_binomial,
+    applies=BINOMIAL,
     monotone=True,
     partial=True,
     status="proved",
@@ -206,7 +222,8 @@ def negative_binomial_all(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
     """ε′(α) <= log E[e^{(α−1)ε(α)K}]/(α−1), E[K]ε(1) at 1: all outputs told"""
-    if alpha == 1:
+    refuse_formula(ctx)
+    if isinstance(alpha, int) and alpha == 1:
         return ctx.exp(log_mean(ctx, runs)) * eps(1)
     lam = ctx.number(alpha) - 1
     rise = ctx.number((1 - runs.gamma) / runs.gamma) * ctx.expm1(lam * eps(alpha))
@@ -255,7 +272,7 @@ def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     assumes="a Poisson number of runs, none of them included",
-    applies=counts_by_poisson,
+    applies=POISSON,
     monotone=True,
     status="proved",
 )
@@ -279,7 +296,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     assumes="a Poisson number of runs, none of them included; λ and j are searched for",
-    applies=counts_by_poisson,
+    applies=POISSON,
     monotone=True,
     partial=True,
     status="proved",
@@ -292,6 +309,7 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
         least = ctx.minimum(pure_excess(ctx, curve, lam), excess_at(ctx, curve, lam, j))
         return told_at(ctx, curve, lam, ctx.number(runs.rate) * least, runs)
 
+    refuse_formula(ctx)
     known = eps.remember("repeated")
     if runs not in known:
         with precision(_SEARCH_BITS):
@@ -310,7 +328,7 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
     orders=ALL_ORDERS,
     adjacency=EITHER,
     assumes="a Poisson number of runs; it is infinite where ε(∞) is",
-    applies=counts_by_poisson,
+    applies=POISSON,
     monotone=True,
     status="proved",
 )
@@ -334,7 +352,7 @@ def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) ->
     orders=FINITE_ORDERS,
     adjacency=EITHER,
     assumes="a Poisson number of runs",
-    applies=counts_by_poisson,
+    applies=POISSON,
     monotone=True,
     status="proved",
 )
