@@ -25,7 +25,7 @@ from symacct.theory import Condition, larger_order, theorem
 
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 _TRIED = tuple(2**k for k in range(1, 9))
-_LAST, _FIRST_GUESS, _SEARCH_BITS = 2**12, 8, 80
+_LAST, _FIRST_GUESS, _SEARCH_BITS = 2**9, 8, 80
 _OURS = SYMACCT.at("docs/proofs.md, section 21")
 
 #: (the curve in balls, an order) ↦ what is to be small.

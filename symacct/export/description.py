@@ -17,6 +17,7 @@ from symacct.operations import (
     GroupPrivacy,
     PoissonSubsample,
     PostProcess,
+    RepeatAndSelect,
     Scale,
     SubsampleWithoutReplacement,
 )
@@ -44,6 +45,8 @@ record kept independently with probability 0.01)'
         return f"{_inner(m.mechanism)} on a fresh uniform sample without replacement ({share})"
     if isinstance(m, PostProcess):
         return f"a post-processing of {_inner(m.mechanism)}"
+    if isinstance(m, RepeatAndSelect):
+        return f"the best of a random number of runs ({m.runs}) of {_inner(m.mechanism)}"
     if isinstance(m, GroupPrivacy):
         return f"{_inner(m.mechanism)}, for groups of {m.size} records"
     if isinstance(m, Scale):

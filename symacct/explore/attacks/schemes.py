@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symacct.claims import ADD_REMOVE, EITHER, Kind
-from symacct.explore.attacks import crossed, poisson, replaced
+from symacct.explore.attacks import crossed, poisson, repeated, replaced
 from symacct.explore.attacks.averages import Averages
 from symacct.explore.attacks.noise import NOISES
 from symacct.explore.attacks.operations import (
@@ -53,6 +53,7 @@ SCHEMES: tuple[Scheme, ...] = (
     *(FarNoise(noise, side) for noise in NOISES for side in (Kind.UPPER, Kind.LOWER)),
     Copies(2, Kind.UPPER),
     Copies(3, Kind.LOWER),
+    *repeated.SCHEMES,
     RaisedCurve(),
     HockeyStick(),
     TrueEpsilon(),
