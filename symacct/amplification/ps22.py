@@ -1,4 +1,4 @@
-"""Papernot, Steinke 2022: the best of a random number of runs; proofs.md, section 21."""
+"""Papernot, Steinke 2022: the best of a random number of runs; proofs.md, section 22."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from symacct.theory import Condition, larger_order, theorem
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 _TRIED = tuple(2**k for k in range(1, 9))
 _LAST, _FIRST_GUESS, _SEARCH_BITS = 2**9, 8, 80
-_OURS = SYMACCT.at("docs/proofs.md, section 21")
+_OURS = SYMACCT.at("docs/proofs.md, section 22")
 
 #: (the curve in balls, an order) ↦ what is to be small.
 Cost: TypeAlias = Callable[[RDPCurve, Order], arb]
@@ -242,12 +242,6 @@ def negative_binomial_all(
 # --- a Poisson number of runs
 
 
-def told_at(ctx: Arithmetic, eps: RDPCurve, order: Order, log: Number, runs: Poisson) -> Number:
-    """log( e^{−μ} + μ e^{(λ−1)ε(λ) + log} )/(λ−1), the first for no run at all"""
-    lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
-    return ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(lam * eps(order) + log)) / lam
-
-
 def excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Number:
     """λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, above (λ−1)y′ − λy for an event's chances"""
     j, number = ctx.number(order), ctx.number(lam)
@@ -256,12 +250,23 @@ def excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Numbe
 
 
 def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
-    """max(0, ((λ−1)e^t − λ)/(e^t + 1)), t = ε(∞), above the same; λ−1 where t is ∞"""
+    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), where it is not negative above the same; λ−1 at t = ∞"""
     t, less = pure(ctx, eps), ctx.number(lam) - 1
     if t is None:
         return less
     shrunk = ctx.exp(-t)
-    return ctx.maximum(ctx.number(0), (less * -ctx.expm1(-t) - shrunk) / (shrunk + 1))
+    return (less * -ctx.expm1(-t) - shrunk) / (shrunk + 1)
+
+
+def told_at(
+    ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
+) -> Number:
+    """log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min{max(0, c), c_j}} )/(λ−1), the first for no run at all"""
+    lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
+    told = lam * eps(order)
+    most = ctx.maximum(told, told + mu * pure_excess(ctx, eps, order))
+    exponent = ctx.minimum(most, *(told + mu * excess for excess in excesses))
+    return ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(exponent)) / lam
 
 
 @theorem(
@@ -277,15 +282,14 @@ def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
     status="proved",
 )
 def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """ε′(α) <= log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min(c, min_j c_j)} )/(λ−1), λ = max(α, 2),
+    """ε′(α) <= log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min{max(0, c), min_j c_j}} )/(λ−1), λ = max(α, 2),
 
-    c = max(0, ((λ−1)e^t − λ)/(e^t + 1)), t = ε(∞), and
+    c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
     c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4, 8, …, 256
     """
-    lam, mu = larger_order(alpha, 2), ctx.number(runs.rate)
+    lam = larger_order(alpha, 2)
     excesses = [excess_at(ctx, eps, lam, order) for order in _TRIED]
-    least = ctx.minimum(pure_excess(ctx, eps, lam), *excesses)
-    return told_at(ctx, eps, lam, mu * least, runs)
+    return told_at(ctx, eps, lam, excesses, runs)
 
 
 @theorem(
@@ -306,8 +310,7 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
 
     def bound(ctx: Arithmetic, curve: RDPCurve, lam: Order) -> Number:
         j = steered(eps, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
-        least = ctx.minimum(pure_excess(ctx, curve, lam), excess_at(ctx, curve, lam, j))
-        return told_at(ctx, curve, lam, ctx.number(runs.rate) * least, runs)
+        return told_at(ctx, curve, lam, [excess_at(ctx, curve, lam, j)], runs)
 
     refuse_formula(ctx)
     known = eps.remember("repeated")
