@@ -171,7 +171,7 @@ class Filter(Adaptive):
 
     @property
     def _budget(self) -> str:
-        return f"the budget ε = {text(self.epsilon)}, δ = {text(self.delta)}"
+        return f"the budget ε = {echo(self.epsilon)}, δ = {echo(self.delta)}"
 
     def _arguments(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, **super()._arguments()}
@@ -217,7 +217,7 @@ class Filter(Adaptive):
         return any_at_most(
             [lambda alpha=alpha: self._converted(total, alpha) for alpha in orders],  # type: ignore[misc]
             self.epsilon,
-            f"Filter: {echo(total)} against ε = {text(self.epsilon)}",
+            f"Filter: {echo(total)} against ε = {echo(self.epsilon)}",
         )
 
 
