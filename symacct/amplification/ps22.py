@@ -26,6 +26,8 @@ from symacct.theory import Condition, larger_order, theorem
 #: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
 _TRIED = tuple(2**k for k in range(1, 9))
 _LAST, _FIRST_GUESS, _SEARCH_BITS = 2**9, 8, 80
+#: No order nearer to 1 is read: what it gives is near what needs no curve at all.
+_NEAREST = Fraction(65, 64)
 _OURS = SYMACCT.at("docs/proofs.md, section 22")
 
 #: (the curve in balls, an order) ↦ what is to be small.
@@ -71,9 +73,10 @@ def _lowest(f: search.Objective) -> Order:
     """The bottom of f's valley among whole orders, and between those where f can be asked."""
     whole = search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
     try:
-        return search.real_valley(f, search.places(f, whole), Fraction(whole, 2**10), True)
+        found = search.real_valley(f, search.places(f, whole), Fraction(whole, 2**10), True)
     except OrderError:
         return whole
+    return max(found, _NEAREST)
 
 
 def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
@@ -88,9 +91,16 @@ def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
 # --- truncated negative binomial numbers of runs
 
 
+def log_of(ctx: Arithmetic, gamma: Fraction) -> Number:
+    """log γ, from 1−γ where that is the smaller: arithmetics that round would make γ 1."""
+    if isinstance(gamma, Fraction) and 2 * gamma > 1:
+        return ctx.log1p(ctx.number(gamma - 1))
+    return ctx.log(ctx.number(gamma))
+
+
 def log_mean(ctx: Arithmetic, runs: TruncatedNegativeBinomial) -> Number:
     """log E[K], E[K] = η(1−γ)/(γ(1−γ^η)); (1−γ)/(γ log(1/γ)) for η = 0"""
-    log_gamma = ctx.log(ctx.number(runs.gamma))
+    log_gamma = log_of(ctx, runs.gamma)
     odds = ctx.number((1 - runs.gamma) / runs.gamma)
     if runs.eta == 0:
         return ctx.log(odds / -log_gamma)
@@ -101,14 +111,14 @@ def log_mean(ctx: Arithmetic, runs: TruncatedNegativeBinomial) -> Number:
 def log_ratio(ctx: Arithmetic, eps: RDPCurve, order: Order, gamma: Fraction) -> Number:
     """(1−1/j)ε(j) + log(1/γ)/j, above log (γ + (1−γ)y′)/(γ + (1−γ)y) for an event's chances"""
     j = ctx.number(order)
-    return ((j - 1) * eps(order) - ctx.log(ctx.number(gamma))) / j
+    return ((j - 1) * eps(order) - log_of(ctx, gamma)) / j
 
 
 def pure_log_ratio(ctx: Arithmetic, eps: RDPCurve, gamma: Fraction) -> Number:
     """log( (γ + e^t)/(1 + γe^t) ), t = ε(∞), above the same; log(1/γ) where t is ∞"""
     t = pure(ctx, eps)
     if t is None:
-        return -ctx.log(ctx.number(gamma))
+        return -log_of(ctx, gamma)
     rise = ctx.number(1 - gamma) * -ctx.expm1(-t) / (ctx.exp(-t) + ctx.number(gamma))
     return ctx.log1p(rise)
 
@@ -232,7 +242,7 @@ def negative_binomial_all(
             f"REPEAT-ALL: found (1−γ)e^{{(α−1)ε(α)}} >= 1, or too near to tell, at order {alpha}, "
             "needed < 1; ask for a smaller order"
         )
-    log_gamma = ctx.log(ctx.number(runs.gamma))
+    log_gamma = log_of(ctx, runs.gamma)
     if runs.eta == 0:
         return ctx.log1p(ctx.log1p(-rise) / log_gamma) / lam
     eta = ctx.number(runs.eta)

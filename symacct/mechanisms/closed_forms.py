@@ -303,19 +303,26 @@ class TruncatedNegativeBinomialDirection(FamilyDirection):
                 return ctx.number(INFINITY)
             lam = ctx.number(alpha) - 1
             exponent = log_x + lam * (log_x - log_y)
-            between = (
-                self._total(ctx, ctx.log(-ctx.expm1(exponent)))
-                if sign
-                else ctx.number(-1 / self.eta)  # A(1)
-            )
-            return gain + ctx.log(between / total) / lam
+            if sign == 0:
+                return gain + ctx.log(ctx.number(-1 / self.eta) / total) / lam  # A(1) = −1/η
+            few = 2 * self.first > 1 and 2 * self.second > 1
+            rest = ctx.log1p(-ctx.exp(exponent)) if few else ctx.log(-ctx.expm1(exponent))
+            return gain + ctx.log(self._total(ctx, rest) / total) / lam
 
         return rdp
 
     def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
         """log x₁, log x₂, A(x₁), A(x₂)."""
-        logs = [ctx.log1p(-ctx.number(gamma)) for gamma in (self.first, self.second)]
-        totals = [self._total(ctx, ctx.log(ctx.number(g))) for g in (self.first, self.second)]
+        logs = [
+            ctx.log(ctx.number(1 - g)) if 2 * g > 1 else ctx.log1p(-ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        # From 1−γ where that is the smaller: arithmetics that round would make γ 1.
+        log_gammas = [
+            ctx.log1p(ctx.number(g - 1)) if 2 * g > 1 else ctx.log(ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        totals = [self._total(ctx, log) for log in log_gammas]
         return logs[0], logs[1], totals[0], totals[1]
 
     def _total(self, ctx: Arithmetic, log_gamma: Number) -> Number:
