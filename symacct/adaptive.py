@@ -253,12 +253,12 @@ class Odometer(Adaptive):
         """The reading as an Enclosure of kind `upper`: the least of the orders'."""
         total = self._spent
 
-        def reading(accountant: Accountant) -> tuple[arb, Claim]:
+        def reading(_: Accountant) -> tuple[arb, Claim]:
             values = [self._converted(total, alpha) for alpha in self.orders]
             claim = Claim(Kind.UPPER, total.claim.adjacency, sources=total.claim.sources)
             return BALL.minimum(*values), claim
 
-        return certified_number(Accountant(), reading, digits, f"Odometer: {echo(total)}")
+        return certified_number(reading, digits, f"Odometer: {echo(total)}")
 
 
 def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> bool:
