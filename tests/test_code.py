@@ -736,7 +736,7 @@ def test_the_command_prints_the_code():
     assert printed.output == symacct.parse(expression).code("c", max_order=20, points=20)
     answer = CliRunner().invoke(main, ["code", expression, "--target", "c", *options, "--json"])
     assert json.loads(answer.output)["code"] == printed.output
-    opened = ["code", "Gaussian(sigma)", "--target", "python", "--symbol", "sigma"]
+    opened = ["code", "Gaussian(sigma)", "--target", "python"]
     assert "def epsilon(alpha, sigma):" in CliRunner().invoke(main, opened).output
 
 

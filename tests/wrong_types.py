@@ -34,6 +34,7 @@ from symacct.export.code import code
 from symacct.export.document import paper
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
+from symacct.verify.judgement import Judgement
 from symacct.verify.process import Incidents
 
 
@@ -111,7 +112,8 @@ def node_calls():
                           "accuracy": "1e-9", "at": None}),
         "explain": (M.explain, {"alpha": 2}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
-        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text"}),
+        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
+                                    "digits": 5}),
         "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
                                     "by": None, "within": None}),
         "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
@@ -148,7 +150,7 @@ def accountant_calls():
         "Odometer.epsilon": (symacct.Odometer("1e-5", spent=M).epsilon, {"digits": 5}),
         "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
         "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
-        "Guarantee.statement": (GUARANTEE.statement, {"form": "text"}),
+        "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5}),
     }
 
 
@@ -293,7 +295,8 @@ def verify_calls():
         "verify": (verify.verify, good | {
             "extent": verify.QUICK, "seed": 0, "progress": lambda stage, asked: None}),
         "verify.Peer": (verify.Peer, good),
-        "verify.Report.fails": (OFFERS_NOTHING.fails, {"verdict": "unsound"}),
+        "verify.Judgement": (lambda fail_on: Judgement(OFFERS_NOTHING, fail_on),
+                             {"fail_on": "unsound"}),
     }  # fmt: skip
 
 
