@@ -2,6 +2,7 @@
 
 from symacct import amplification, baselines, catalogue, laws, symbols
 from symacct.accountant import Accountant
+from symacct.adaptive import Filter, Odometer
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.conditions import OddChiReport, check_odd_chi
 from symacct.conversion import conversions
@@ -10,6 +11,7 @@ from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import (
     AdjacencyError,
     AssumptionError,
+    BudgetError,
     DomainError,
     ExecutorError,
     GapWarning,
@@ -57,6 +59,7 @@ from symacct.operations import (
     GroupPrivacy,
     PoissonSubsample,
     PostProcess,
+    RepeatAndSelect,
     Scale,
     SubsampleWithoutReplacement,
     dp_sgd,
@@ -74,6 +77,7 @@ __all__ = [
     "AdjacencyError",
     "AssumptionError",
     "Attack",
+    "BudgetError",
     "Calibration",
     "Claim",
     "Compose",
@@ -84,6 +88,7 @@ __all__ = [
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
+    "Filter",
     "FiniteMechanism",
     "GapWarning",
     "Gaussian",
@@ -95,6 +100,7 @@ __all__ = [
     "MissingPackageError",
     "Node",
     "OddChiReport",
+    "Odometer",
     "OrderError",
     "OrderGridWarning",
     "Orders",
@@ -104,6 +110,7 @@ __all__ = [
     "PrecisionError",
     "PureDP",
     "RandomizedResponse",
+    "RepeatAndSelect",
     "ScalarGaussian",
     "Scale",
     "SoundnessError",

@@ -34,6 +34,11 @@ def above_one(value: Numeric, name: str) -> Exact:
     return _within(value, name, "> 1", (lambda x: x - 1 > 0,))
 
 
+def above_minus_one(value: Numeric, name: str) -> Exact:
+    """A number > −1."""
+    return _within(value, name, "> -1", (lambda x: x + 1 > 0,))
+
+
 def rate(value: Numeric, name: str) -> Exact:
     """A sampling rate in [0, 1]."""
     return _within(value, name, "0 <= rate <= 1", (lambda x: x >= 0, lambda x: 1 - x >= 0))

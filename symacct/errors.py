@@ -54,6 +54,10 @@ class AssumptionError(SymacctError):
     """A theorem was asked for where its assumptions are not proved."""
 
 
+class BudgetError(SymacctError):
+    """What would be run does not keep to the budget."""
+
+
 class PrecisionError(SymacctError, ArithmeticError):
     """The digits asked were not reached, or a comparison stayed undecided, within the limit."""
 

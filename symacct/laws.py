@@ -12,6 +12,7 @@ from symacct.mechanisms.families import (
     Pareto,
     Poisson,
     Rayleigh,
+    TruncatedNegativeBinomial,
     Uniform,
     Weibull,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Pareto",
     "Poisson",
     "Rayleigh",
+    "TruncatedNegativeBinomial",
     "Uniform",
     "Weibull",
 ]

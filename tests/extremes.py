@@ -19,9 +19,11 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
+    laws,
 )
 from symacct.exact import exact
 from symacct.mechanisms import families, normal
@@ -68,6 +70,7 @@ OPERATIONS = {
     "Convexify": lambda m: Convexify(m, 8),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 4),
     "PostProcess": PostProcess,
+    "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
     "Scale": lambda m: Scale(m, "1/3"),
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/100"),
@@ -75,6 +78,10 @@ OPERATIONS = {
 #: Operations with a parameter that may be extreme itself.
 EXTREME_OPERATIONS = {
     "Compose": lambda m, v: Compose({m: exact(v)}),
+    "RepeatAndSelect": lambda m, v: RepeatAndSelect(m, laws.Poisson(v)),
+    "RepeatAndSelect, binomial": lambda m, v: RepeatAndSelect(
+        m, laws.TruncatedNegativeBinomial(0, v)
+    ),
     "Scale": Scale,
     "PoissonSubsample": PoissonSubsample,
     "PoissonSubsample, kept": lambda m, v: PoissonSubsample(m, 1 - exact(v)),

@@ -684,7 +684,10 @@ DERIVED = {"WBK19-C10", "VEH14-T3"}
 #: Integrals over the plane, which tests/test_triples.py compares at fewer places.
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17-P2"}
-PLAIN = {"MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS
+#: Of repeated runs, which tests/test_repeat.py writes down.
+REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T6", "T6-BEST")}
+REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
+PLAIN = {"MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
 
 
 def smallest(mp, objective, low, high):

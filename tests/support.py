@@ -26,10 +26,12 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     ScalarGaussian,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
+    laws,
     symbols,
     theorems,
 )
@@ -150,6 +152,13 @@ LEAVES = {
     ),
 }
 
+poisson_runs = st.builds(laws.Poisson, fractions(Fraction(1, 5), 20, 5))
+binomial_runs = st.builds(
+    laws.TruncatedNegativeBinomial,
+    st.sampled_from([0, 1, Fraction(-1, 2), Fraction(5, 3)]),
+    fractions(Fraction(1, 100), Fraction(99, 100), 100),
+)
+
 _OPERATIONS = {
     "Convexify": lambda base: st.builds(Convexify, base, st.integers(2, 16)),
     "Compose": lambda base: st.builds(
@@ -158,6 +167,8 @@ _OPERATIONS = {
     "Scale": lambda base: st.builds(Scale, base, fractions(Fraction(1, 9), 3, 9).filter(_no_count)),
     "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),
     "PostProcess": lambda base: st.builds(PostProcess, base),
+    "RepeatAndSelect": lambda base: st.builds(RepeatAndSelect, base, poisson_runs),
+    "RepeatAndSelect, binomial": lambda base: st.builds(RepeatAndSelect, base, binomial_runs),
     "PoissonSubsample": lambda base: st.builds(PoissonSubsample, base, rates),
     "SubsampleWithoutReplacement": lambda base: st.builds(SubsampleWithoutReplacement, base, rates),
     "PoissonSubsample, replace_one": lambda base: st.builds(
@@ -186,12 +197,14 @@ SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
 TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
-#: Expressions without sampling, whose curve tests/independent.py writes down.
+#: Expressions without sampling, whose curve tests/independent.py writes down; that of repeated
+#: runs is searched for (tests/test_repeat.py).
 BASES = {
     **LEAVES,
     **{
         f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
         for name in PLAIN_OPERATIONS
+        if "Repeat" not in name
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }

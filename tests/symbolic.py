@@ -23,6 +23,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     ScalarGaussian,
     Scale,
     SubsampleWithoutReplacement,
@@ -70,6 +71,10 @@ OPERATIONS = {
     "Scale": lambda m: Scale(m, Q),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,
+    "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
+    "RepeatAndSelect, binomial": lambda m: RepeatAndSelect(
+        m, laws.TruncatedNegativeBinomial("1/2", "1/5")
+    ),
     "Convexify": lambda m: Convexify(m, 5),
     "PoissonSubsample": lambda m: PoissonSubsample(m, Q),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, Q),
@@ -87,6 +92,7 @@ REGIMES = {
 }
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
+NEED_NUMBERS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL"}
 REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
 
 

@@ -204,6 +204,8 @@ STATED = {
     "BLOG-C24": (UPPER, EITHER, 1, False),
     "S22-POISSON": (UPPER, ADD, 2, True),
     "PAIR-EXACT": (EXACT, ADD, 1, False),
+    "PS22-T2": (UPPER, EITHER, 1, False),
+    "PS22-T6": (UPPER, EITHER, 1, False),
 }
 
 

@@ -39,6 +39,7 @@ from symacct import (
     PrecisionError,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
@@ -385,6 +386,7 @@ OPERATED = {
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "Scale": lambda m: Scale(m, "1/3"),
     "PostProcess": PostProcess,
+    "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
     "Convexify": lambda m: Convexify(m, 9),
     "Compose": lambda m: 3 * m + Gaussian(3),
 }
@@ -399,6 +401,7 @@ WITH_CODE = {
     *("ACG16-L3", "BDRS18-T11", "BLOG-C24", "S22-POISSON", "MIR17-P1", "MIR17-P2", "SCALE"),
     *("VEH14-T13", "VEH14-T3-CAP", "VEH14-T3", "VEH14-T9"),
     *("GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-PURE", "GROUP-ZCDP"),
+    *("PS22-T6", "REPEAT-POISSON-PURE", "REPEAT-POISSON-ALL"),
 }
 
 
@@ -409,6 +412,7 @@ def about(name):
 
 #: What balls prove order by order has values, and no code.
 CODELESS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
+CODELESS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL"}
 
 
 def assert_generates(leaf, name):

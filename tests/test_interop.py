@@ -55,6 +55,7 @@ FIELDS = {
     "ComposedDpEvent": ["events"],
     "PoissonSampledDpEvent": ["sampling_probability", "event"],
     "SampledWithoutReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
+    "RepeatAndSelectDpEvent": ["event", "mean", "shape"],
     "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
 }
 

@@ -137,6 +137,17 @@ def accountant_calls():
         "Accountant.delta": (a.delta, {"epsilon": 1, **question}),
         "Accountant.oracle_calls": (a.oracle_calls, {"m": M}),
         "Accountant.curve": (a.curve, {"m": M, "by": None}),
+        "Filter": (symacct.Filter, {"epsilon": 9, "delta": "1e-5", "orders": [8], "spent": M}),
+        "Filter.admits": (symacct.Filter(9, "1e-5").admits, {"m": M}),
+        "Filter.spend": (symacct.Filter(9, "1e-5").spend, {"m": M}),
+        "Filter.left": (symacct.Filter(9, "1e-5").left, {"m": M}),
+        "Filter.from_json": (
+            symacct.Filter.from_json,
+            {"document": symacct.Filter(9, 0).to_json()},
+        ),
+        "Odometer": (symacct.Odometer, {"delta": "1e-5", "orders": [8], "spent": M}),
+        "Odometer.add": (symacct.Odometer("1e-5").add, {"m": M}),
+        "Odometer.epsilon": (symacct.Odometer("1e-5", spent=M).epsilon, {"digits": 5}),
         "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
         "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
         "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5}),
@@ -151,9 +162,17 @@ GOOD = {
     "max_order": 4,
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
-    "mean": 0, "scale": 1, "variance": 1, "start": 1, "low": 0, "high": 1,
+    "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
+    "start": 1, "low": 0, "high": 1,
 }  # fmt: skip
-LAW_GOOD = {"b": 3, "f": "exp(-x)", "cuts": [0, "inf"], "mass": 1, "rate": 3, "p": "1/3"}
+LAW_GOOD = {"gamma": "1/10"} | {
+    "b": 3,
+    "f": "exp(-x)",
+    "cuts": [0, "inf"],
+    "mass": 1,
+    "rate": 3,
+    "p": "1/3",
+}
 OWN = {
     "MultivariateNormal": {"mean": [0, 0], "covariance": [[1, 0], [0, 1]]},
     "Curve": {"adjacency": "either"},
@@ -286,7 +305,7 @@ def baseline_calls():
     good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
-            "profile": baselines.gaussian_profile(5)}  # fmt: skip
+            "profile": baselines.gaussian_profile(5), "epsilon_0": "1/9"}  # fmt: skip
     calls = {}
     for name in baselines.__all__:
         function = getattr(baselines, name)
@@ -295,6 +314,7 @@ def baseline_calls():
                 function,
                 {n: good[n] for n in inspect.signature(function).parameters},
             )
+    calls["baselines.shuffled_closed"][1]["n"] = 400
     return calls
 
 

@@ -9,6 +9,7 @@ from symacct.amplification import (  # noqa: F401  # each puts its theorems on t
     groups,
     mtz19,
     pairs,
+    ps22,
     s22,
     tau_terms,
     triples,

@@ -118,7 +118,11 @@ def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Num
 )
 def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
     """ε′(α) <= log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), t = size·ε(∞); t at ∞"""
-    t = size * eps(INFINITY)
+    return of_pure(ctx, size * eps(INFINITY), alpha)
+
+
+def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
+    """log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the curve of what is t-DP; t at ∞"""
     if ctx.is_infinite(t) or (isinstance(alpha, float) and alpha == INFINITY):
         return t
     share = 1 / (ctx.exp(-t) + 1)

@@ -21,6 +21,7 @@ from symacct.baselines.gaussian import (
 from symacct.baselines.moments import MomentConstant, moment_constant
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
+from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
 
 __all__ = [
     "Baseline",
@@ -43,6 +44,9 @@ __all__ = [
     "route_one",
     "route_three",
     "route_two",
+    "shuffled",
+    "shuffled_closed",
+    "shuffled_epsilon",
     "strong",
     "subsampled_dp",
 ]

@@ -69,6 +69,7 @@ _WORDS = {
     "SubsampleWithoutReplacement": "{mechanism} on a fresh uniform sample without replacement "
     "(a share {gamma} of the records, of fixed size)",
     "PostProcess": "a post-processing of {mechanism}",
+    "RepeatAndSelect": "the best of a random number of runs ({runs}) of {mechanism}",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
     "Convexify": "{mechanism}",

@@ -15,14 +15,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
-from symacct.domains import whole
+from symacct.domains import above_minus_one, whole
 from symacct.doors import package
 from symacct.errors import AdjacencyError, DomainError, echo
-from symacct.exact import exact
+from symacct.exact import exact, is_infinite
 from symacct.expr import Node, as_node
 from symacct.interop import floats
+from symacct.interop.runs import gamma_of_mean, mean_above
 from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
-from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
+from symacct.operations import (
+    Compose,
+    PoissonSubsample,
+    RepeatAndSelect,
+    SubsampleWithoutReplacement,
+)
 from symacct.operations.subsample import Sampling
 
 if TYPE_CHECKING:
@@ -139,6 +146,23 @@ class _Reading:
             return PoissonSubsample(sampled, gamma, "replace_one")
         return PoissonSubsample(self.node(inner, depth + 1), gamma)
 
+    def repeated(self, event: object, depth: int) -> Node:
+        """Of γ below the one with this mean, where that is no rational number: no bound falls."""
+        what = "RepeatAndSelectDpEvent"
+        mean = exact(_field(event, "mean"), f"{what}, mean")
+        shape = _field(event, "shape")
+        inner = self.node(_field(event, "event"), depth + 1)
+        if not isinstance(mean, Fraction) or mean < 1:
+            raise DomainError(f"{what}, mean: found {echo(mean)}, needed a number >= 1")
+        if is_infinite(shape):
+            return RepeatAndSelect(inner, Poisson(mean))
+        eta = above_minus_one(shape, f"{what}, shape")
+        if not isinstance(eta, Fraction):
+            raise DomainError(f"{what}, shape: found {echo(shape)}, needed a rational number")
+        if mean == 1:
+            return inner  # one run for certain
+        return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
+
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
         if self.relation == "replace_special":
@@ -164,6 +188,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
+    "RepeatAndSelectDpEvent": _Reading.repeated,
 }
 
 
@@ -217,9 +242,26 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
         share = floats.rational(node.gamma, what)
         size, sample = share.denominator, share.numerator
         return events.SampledWithoutReplacementDpEvent(size, sample, made[node.mechanism])
+    if isinstance(node, RepeatAndSelect):
+        return _repeated(node, made, events, what)
     if isinstance(node, Compose):
         return _composed(node, made, events)
     raise DomainError(f"{what}: dp_accounting has no event for it")
+
+
+def _repeated(
+    node: RepeatAndSelect, made: dict[Node, DpEvent], events: ModuleType, what: str
+) -> DpEvent:
+    """dp_accounting's shape is η >= 0, its mean is in place of γ; a Poisson mean is at least 1."""
+    runs, inner = node.runs, made[node.mechanism]
+    if isinstance(runs, TruncatedNegativeBinomial):
+        if runs.eta < 0:
+            raise DomainError(f"{what}: found eta = {runs.eta}, needed eta >= 0")
+        shape = floats.exactly(runs.eta, f"{what}, eta")
+        return events.RepeatAndSelectDpEvent(inner, floats.up(mean_above(runs), what), shape)
+    if runs.rate < 1:
+        raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
+    return events.RepeatAndSelectDpEvent(inner, floats.up(runs.rate, what), float("inf"))
 
 
 def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:

@@ -42,3 +42,11 @@ def nearest(x: Fraction, what: str) -> float:
         return float(x)
     except OverflowError:
         raise DomainError(f"{what}: found {echo(x)}, needed a number within float64") from None
+
+
+def exactly(x: Exact, what: str) -> float:
+    """The float64 that is x; DomainError where none is."""
+    near = nearest(rational(x, what), what)
+    if Fraction(near) != x:
+        raise DomainError(f"{what}: found {echo(x)}, needed a number that is a float64")
+    return near

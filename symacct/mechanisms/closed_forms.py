@@ -280,3 +280,76 @@ class GeometricDirection(FamilyDirection):
             return None
         p, q = self.first, self.second
         return p**l * q ** (1 - l) / (1 - (1 - p) ** l * (1 - q) ** (1 - l))
+
+
+@dataclass(frozen=True)
+class TruncatedNegativeBinomialDirection(FamilyDirection):
+    """Truncated negative binomial laws of one η, x = 1−γ, with A(x) = Σ_{k>=1} w_k x^k:
+
+    D_α = ( log A(x₁^α x₂^{1−α}) − α log A(x₁) − (1−α) log A(x₂) )/(α−1), ∞ where the sum diverges.
+    """
+
+    eta: Fraction
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        log_x, log_y, total, other = self._constants(ctx)
+        gain = ctx.log(other / total)
+
+        def rdp(alpha: Order) -> Any:
+            sign = self._sign(alpha)
+            if sign > 0 or (sign == 0 and self.eta >= 0):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            exponent = log_x + lam * (log_x - log_y)
+            if sign == 0:
+                return gain + ctx.log(ctx.number(-1 / self.eta) / total) / lam  # A(1) = −1/η
+            few = 2 * self.first > 1 and 2 * self.second > 1
+            rest = ctx.log1p(-ctx.exp(exponent)) if few else ctx.log(-ctx.expm1(exponent))
+            return gain + ctx.log(self._total(ctx, rest) / total) / lam
+
+        return rdp
+
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
+        """log x₁, log x₂, A(x₁), A(x₂)."""
+        logs = [
+            ctx.log(ctx.number(1 - g)) if 2 * g > 1 else ctx.log1p(-ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        # From 1−γ where that is the smaller: arithmetics that round would make γ 1.
+        log_gammas = [
+            ctx.log1p(ctx.number(g - 1)) if 2 * g > 1 else ctx.log(ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        totals = [self._total(ctx, log) for log in log_gammas]
+        return logs[0], logs[1], totals[0], totals[1]
+
+    def _total(self, ctx: Arithmetic, log_gamma: Number) -> Number:
+        """A(1−γ) = (γ^{−η} − 1)/η, log(1/γ) for η = 0."""
+        if self.eta == 0:
+            return -log_gamma
+        eta = ctx.number(self.eta)
+        return ctx.expm1(-(eta * log_gamma)) / eta
+
+    def _sign(self, alpha: Order) -> int:
+        """The sign of log x₁^α x₂^{1−α}; an open order is taken to make the sum converge."""
+        if isinstance(alpha, sympy.Expr):
+            return -1
+        a = Fraction(alpha)
+        return log_sign(a, 1 - self.first, 1 - a, 1 - self.second)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        log_x, log_y, total, other = self._constants(ctx)
+        gamma = ctx.number(self.first)
+        # E[K] = x γ^{−η−1}/A(x)
+        power = ctx.exp(-ctx.number(self.eta + 1) * ctx.log(gamma))
+        mean = ctx.number(1 - self.first) * power / total
+        return ctx.log(other / total) + mean * (log_x - log_y)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The log-ratio is a line in k >= 1, largest at 1 unless it grows."""
+        if self.first < self.second:
+            return ctx.number(INFINITY)
+        log_x, log_y, total, other = self._constants(ctx)
+        return ctx.log(other / total) + log_x - log_y

@@ -11,7 +11,7 @@ import sympy
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.special import log_gamma
-from symacct.domains import nonnegative, positive, probability
+from symacct.domains import above_minus_one, nonnegative, positive, probability
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, exact, expression
 from symacct.integrals.discrete import Progression
@@ -24,6 +24,7 @@ from symacct.mechanisms.closed_forms import (
     LaplaceDirection,
     PoissonDirection,
     RateDirection,
+    TruncatedNegativeBinomialDirection,
 )
 from symacct.mechanisms.direction import ConstantDirection, Direction
 from symacct.mechanisms.law import LOG_X, Law, kernel_of
@@ -265,6 +266,23 @@ class Geometric(Law, p=probability):
 
     def against(self, other: Self) -> Direction:
         return GeometricDirection(self.p, other.p)
+
+
+@dataclass(frozen=True, repr=False)
+class TruncatedNegativeBinomial(Law, eta=above_minus_one, gamma=probability):
+    """k = 1, 2, … with probability ∝ (1−γ)^k η(η+1)…(η+k−1)/k!, η > −1 and 0 < γ < 1.
+
+    η = 1 is the geometric law from 1 on; η = 0 the logarithmic one, ∝ (1−γ)^k/k.
+    """
+
+    eta: Any
+    gamma: Any
+
+    def why_no_closed_form(self, other: Self) -> str | None:
+        return None if self.eta == other.eta else "one eta for both"
+
+    def against(self, other: Self) -> Direction:
+        return TruncatedNegativeBinomialDirection(self.eta, self.gamma, other.gamma)
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,6 +4,7 @@ from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
+from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.operations.training import dp_sgd
@@ -14,6 +15,7 @@ __all__ = [
     "GroupPrivacy",
     "PoissonSubsample",
     "PostProcess",
+    "RepeatAndSelect",
     "Scale",
     "SubsampleWithoutReplacement",
     "dp_sgd",

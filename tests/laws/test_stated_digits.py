@@ -24,6 +24,7 @@ from symacct import (
     PostProcess,
     PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
     Scale,
     SubsampleWithoutReplacement,
     SymacctError,
@@ -89,6 +90,10 @@ OPERATIONS = {
     "Scale": lambda draw, m: Scale(m, size(draw, -3, 3)),
     "GroupPrivacy": lambda draw, m: GroupPrivacy(m, draw.randint(2, 4)),
     "PostProcess": lambda draw, m: PostProcess(m),
+    "RepeatAndSelect": lambda draw, m: RepeatAndSelect(m, laws.Poisson(size(draw, -3, 3))),
+    "RepeatAndSelect, binomial": lambda draw, m: RepeatAndSelect(
+        m, laws.TruncatedNegativeBinomial(draw.choice((0, 1, Fraction(-1, 2))), unit(draw))
+    ),
     "Convexify": lambda draw, m: Convexify(m, 5),
 }
 ORDERS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symacct.claims import EITHER
-from symacct.explore.attacks import crossed, operations, poisson, replaced, thresholds
+from symacct.explore.attacks import crossed, operations, poisson, repeated, replaced, thresholds
 from symacct.explore.attacks.poisson import SkewedRight
 from symacct.explore.attacks.raised import RaisedCurve
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
@@ -16,6 +16,7 @@ SCHEMES: tuple[Scheme, ...] = (
     *crossed.SCHEMES,
     *thresholds.SCHEMES,
     *operations.SCHEMES,
+    *repeated.SCHEMES,
     RaisedCurve(),
     HockeyStick(),
     TrueEpsilon(),

@@ -1,0 +1,185 @@
+"""Feldman, McMillan, Talwar 2021: local randomizers whose answers are shuffled, by their clones.
+
+Of n people each answers by an ε₀-DP randomizer, which may be chosen by the answers before. With
+p = e^{ε₀}/(1 + e^{ε₀}), C ~ Bin(n−1, e^{−ε₀}), A ~ Bin(C, ½) and Δ ~ Bernoulli(p) the shuffled
+answers tell no more of one person than (A + Δ, C − A + 1 − Δ) against (A + 1 − Δ, C − A + Δ) does.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import arb, fmpz
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.claims import Kind
+from symacct.domains import positive, rational, whole
+from symacct.errors import AssumptionError, DomainError, echo
+from symacct.exact import Numeric
+from symacct.sources import FMT21
+
+_MOST_PEOPLE = 10**7
+_STEPS, _SEARCH_BITS = 2**30, 64
+
+
+def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
+    """δ(ε) of the two laws themselves, the counts of C that matter summed: their numerical bound.
+
+    >>> print(shuffled("1/2", 1, 1000).delta.rounded_up(5))
+    6.9039e-27
+    """
+    eps, local, people = rational(epsilon, "epsilon"), _local(epsilon_0), _people(n)
+    source = FMT21.at("deltacomp of the authors' program")
+
+    def value() -> arb:
+        if eps >= local:
+            return arb(0)
+        return _summed(people, local, eps)
+
+    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, eps, value)
+
+
+def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
+    """The least multiple of ε₀/2³⁰ at which the same δ(ε) is certainly at most δ.
+
+    >>> print(shuffled_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
+    0.18242
+    """
+    d, local, people = probability_or_zero(delta, "delta"), _local(epsilon_0), _people(n)
+    low, high = 0, _STEPS  # at ε₀ it is 0
+    with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
+        allowed = BALL.number(d)
+        while high - low > 1:
+            middle = (low + high) // 2
+            keeps = _summed(people, local, local * middle / _STEPS) <= allowed
+            low, high = (low, middle) if keeps else (middle, high)
+    source = FMT21.at("numericalanalysis of the authors' program")
+    found = local * high / _STEPS
+    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, found, d)
+
+
+def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 30) -> Baseline:
+    """ε = log(1 + (1 − e^{−ε₀})/(1 + e^{−ε₀}/(1+s)) s), s = 8√(e^{ε₀} log(4/δ)/n) + 8e^{ε₀}/n,
+
+    for ε₀ <= log(n/(16 log(4/δ))); AssumptionError beyond.
+
+    >>> print(shuffled_closed("1e-6", 1, 10**6).epsilon.rounded_up(5))
+    0.023807
+    """
+    d, local, people = probability_or_zero(delta, "delta"), _local(epsilon_0), _people(n)
+    if d == 0:
+        raise DomainError("delta: found 0, needed delta > 0")
+    source = FMT21.at("closedformanalysis of the authors' program")
+
+    def value() -> arb:
+        grown, log = BALL.number(local).exp(), (4 / BALL.number(d)).log()
+        if not 16 * log * grown <= people:
+            raise AssumptionError(
+                f"shuffled_closed: found epsilon_0 = {echo(epsilon_0)}, needed at most "
+                "log(n/(16 log(4/δ)))"
+            )
+        s = 8 * (grown * log / people).sqrt() + 8 * grown / people
+        found: arb = ((1 - 1 / grown) / (1 + 1 / (grown * (1 + s))) * s).log1p()
+        return found
+
+    return Baseline.of("shuffled, closed form", source, digits, Kind.UPPER, value, d)
+
+
+def _local(epsilon_0: Numeric) -> Fraction:
+    number = positive(epsilon_0, "epsilon_0")
+    return rational(number, "epsilon_0")
+
+
+def _people(n: Numeric) -> int:
+    people = whole(n, "n", least=1)
+    if people > _MOST_PEOPLE:
+        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_PEOPLE:,}")
+    return people
+
+
+def _summed(n: int, local: Fraction, eps: Fraction) -> arb:
+    """Σ_c P[C = c] δ_c from the largest count down; for the counts left out, 0 <= δ_c <= 1."""
+    kept = (-BALL.number(local)).exp()
+    first, last = _window(n - 1, kept)
+    weight = arb(fmpz.bin_uiui(n - 1, last)) * kept**last * (1 - kept) ** (n - 1 - last)
+    against, total, seen = (1 - kept) / kept, arb(0), arb(0)
+    stick = _Clones(last, local, eps)
+    for c in range(last, first - 1, -1):
+        total, seen = total + weight * stick.at(c), seen + weight
+        weight = weight * against * c / (n - c)
+    return total.union(total + (1 - seen).max(arb(0)))
+
+
+def _window(count: int, kept: arb) -> tuple[int, int]:
+    """The counts of Bin(count, kept) outside of which there is about 2^−bits, by Hoeffding."""
+    centre = count * float(kept.mid())
+    width = math.sqrt(count * (BALL.bits + 2) * math.log(2) / 2)
+    return max(0, math.floor(centre - width)), min(count, math.ceil(centre + width))
+
+
+class _Clones:
+    """The hockey stick of the two laws given C = c, for c from the largest one down.
+
+    P/Q grows with the first count k, so it is the largest of one(c)·P[Bin(c, ½) >= k−1] +
+    other·P[Bin(c, ½) >= k] over k, and 0. Tails grow downwards, so that no digits are lost.
+    """
+
+    def __init__(self, c: int, local: Fraction, eps: Fraction) -> None:
+        kept, e = (-BALL.number(local)).exp(), BALL.number(eps).exp()
+        p = 1 / (1 + kept)
+        self.one = -BALL.number(eps - local).expm1() * p  # p − e^ε q
+        self.other = BALL.number(-eps - local).expm1() * e * p  # q − e^ε p
+        both, alone = (-BALL.number(-x).expm1() for x in (eps + local, local))
+        self.share = both * e / ((1 + e) * alone)
+        self.c, self.k = c, min(c, self._edges(c)[0])
+        self.mass = arb(fmpz.bin_uiui(c, self.k)) / arb(2) ** c  # P[Bin(c, ½) = k]
+        self.tail = _tail(c, self.k, self.mass)  # P[Bin(c, ½) >= k]
+
+    def _edges(self, c: int) -> list[int]:
+        """The first counts from which P > e^ε Q, as far as balls tell."""
+        edge = (c + 1) * self.share
+        return sorted({math.floor(float(x)) + 1 for x in (edge.lower(), edge.upper())})
+
+    def at(self, c: int) -> arb:
+        """δ_c, c being the count asked before or one less."""
+        if c < self.c:
+            self._one_less()
+        return BALL.maximum(arb(0), *map(self._above, self._edges(c)))
+
+    def _above(self, k: int) -> arb:
+        """Of the threshold k; k = c + 1 leaves the one count above it."""
+        c = self.c
+        while self.k > min(k, c):
+            self.mass *= arb(self.k) / (c - self.k + 1)
+            self.tail, self.k = self.tail + self.mass, self.k - 1
+        while self.k < min(k, c):
+            self.tail, self.k = self.tail - self.mass, self.k + 1
+            self.mass *= arb(c - self.k + 1) / self.k
+        if k > c:
+            return self.one * self.tail if k == c + 1 else arb(0)
+        before = self.mass * self.k / (c - self.k + 1)
+        return self.one * (self.tail + before) + self.other * self.tail
+
+    def _one_less(self) -> None:
+        """P[Bin(c, ½) >= k] = P[Bin(c−1, ½) >= k] + ½P[Bin(c−1, ½) = k−1]"""
+        while self.k > self.c - 1 and self.k:
+            self.mass *= arb(self.k) / (self.c - self.k + 1)
+            self.tail, self.k = self.tail + self.mass, self.k - 1
+        before = self.mass * self.k / self.c  # ½P[Bin(c−1, ½) = k−1]
+        self.mass *= arb(2 * (self.c - self.k)) / self.c
+        self.tail, self.c = self.tail - before, self.c - 1
+
+
+def _tail(c: int, k: int, mass: arb) -> arb:
+    """P[Bin(c, ½) >= k] from P[Bin(c, ½) = k], the quotients falling."""
+    total, least = arb(0), arb(2) ** (-2 * BALL.bits)
+    for a in range(k, c + 1):
+        total += mass
+        quotient = arb(c - a) / (a + 1)
+        if quotient < 1 and mass < total * least:
+            return total.union(total + mass * quotient / (1 - quotient))
+        mass = mass * quotient
+    return total

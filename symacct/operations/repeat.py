@@ -1,0 +1,38 @@
+"""Repeat and select: a random number of runs, of which only the best is told."""
+
+from __future__ import annotations
+
+from symacct.errors import DomainError, echo
+from symacct.expr import Node, as_node
+from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
+from symacct.operations.operation import Operation
+
+#: The laws of the number of runs that something is proved of.
+Runs = Poisson | TruncatedNegativeBinomial
+
+
+class RepeatAndSelect(Operation):
+    """The best of K independent runs of the mechanism, K of the law `runs`; nothing for K = 0.
+
+    What is best is told by the output alone, by an order or a score that is part of it; K and the
+    other outputs stay secret. `runs` is `laws.Poisson(mean)` or `laws.TruncatedNegativeBinomial`
+    (η = 1 geometric, η = 0 logarithmic). Raises DomainError.
+
+    >>> from symacct import Gaussian, laws
+    >>> m = RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, "1/10"))
+    >>> m
+    RepeatAndSelect(Gaussian(5), laws.TruncatedNegativeBinomial(0, '1/10'))
+    """
+
+    mechanism: Node
+    runs: Runs
+
+    def __new__(cls, mechanism: Node, runs: Runs) -> RepeatAndSelect:
+        mechanism = as_node(mechanism, "RepeatAndSelect, mechanism")
+        if not isinstance(runs, Runs):
+            raise DomainError(
+                f"RepeatAndSelect, runs: found {echo(runs)}, needed laws.Poisson(mean) or "
+                "laws.TruncatedNegativeBinomial(eta, gamma), of which eta = 1 is geometric and "
+                "eta = 0 logarithmic"
+            )
+        return cls._intern(mechanism=mechanism, runs=runs)

@@ -1,0 +1,109 @@
+"""Shuffled answers by their clones: all counts summed plainly, the authors' program, bad input."""
+
+import random
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from symacct import AssumptionError, DomainError, Kind
+from symacct.baselines import shuffled, shuffled_closed, shuffled_epsilon
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(60)
+
+
+def number(x):
+    return independent.number(MP, x)
+
+
+def by_counting(epsilon, epsilon_0, n):
+    """Σ_c Σ_a P[C = c] (P(a) − e^ε Q(a))₊, count by count."""
+    kept, e = MP.exp(-number(epsilon_0)), MP.exp(number(epsilon))
+    p = 1 / (1 + kept)
+    total = MP.mpf(0)
+    for c in range(n):
+        half = [MP.mpf(0), *(MP.binomial(c, a) / MP.mpf(2) ** c for a in range(c + 1)), MP.mpf(0)]
+        stick = MP.fsum(
+            max(p * b + (1 - p) * a - e * ((1 - p) * b + p * a), MP.mpf(0))
+            for b, a in pairwise(half)
+        )
+        total += MP.binomial(n - 1, c) * kept**c * (1 - kept) ** (n - 1 - c) * stick
+    return total
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_delta_is_the_sum_over_all_counts(seed):
+    rng = random.Random(seed)
+    local = Fraction(rng.randrange(1, 40), 10)
+    epsilon, n = local * Fraction(rng.randrange(0, 10), 10), rng.choice([1, 2, 3, 9, 40, 70])
+    found = shuffled(epsilon, local, n, digits=25)
+    assert holds(found.delta, by_counting(epsilon, local, n), 25, 40), (epsilon, local, n)
+    assert found.delta.claim.kind is Kind.UPPER
+
+
+#: (n, ε₀, ε): δ by deltacomp with steps of 1, from above and from below, in float64 by SciPy.
+THEIRS = {
+    (1000, 1, "1/5"): (4.1077830914559854e-07, 2.0580085388936982e-07),
+    (1000, 2, "1/2"): (7.730867772060002e-06, 3.923712436503685e-06),
+    (10_000, 1, "1/20"): (4.175984930632204e-06, 2.1405934761698394e-06),
+    (5000, 3, "3/5"): (1.1585571058070343e-08, 6.256370155547943e-09),
+}
+
+
+@pytest.mark.parametrize("key", THEIRS)
+def test_delta_lies_between_the_authors_two(key):
+    """They stop where what is left of C is below δ, and add it from above."""
+    n, local, epsilon = key
+    above, below = THEIRS[key]
+    delta = shuffled(epsilon, local, n).delta
+    assert below < delta.lower <= delta.upper < above
+
+
+def test_epsilon_is_the_least_that_keeps_to_delta():
+    """Theirs lie at 0.190245 from above, 0.182407 from below, and 0.649538 in closed form."""
+    for n, local, delta in ((1000, 1, "1e-6"), (200, 2, "1e-3"), (50, "1/2", 0)):
+        found = shuffled_epsilon(delta, local, n, digits=20).epsilon
+        epsilon = independent.fraction(found.upper)
+        assert shuffled(epsilon, local, n).delta.upper <= number(Fraction(delta))
+        less = epsilon - Fraction(local) / 2**29
+        assert shuffled(less, local, n).delta.upper > number(Fraction(delta))
+    assert 0.182407 < shuffled_epsilon("1e-6", 1, 1000).epsilon.upper < 0.190245
+
+
+@pytest.mark.parametrize(
+    ("key", "theirs"),
+    [((1000, 1, "1e-6"), "0.6495375524107758"), ((10_000, 2, "1e-6"), "0.5235509772345485")],
+)
+def test_the_closed_form_is_theirs(key, theirs):
+    n, local, delta = key
+    closed = shuffled_closed(delta, local, n).epsilon
+    assert abs(closed.upper - MP.mpf(theirs)) < 1e-14
+    assert shuffled_epsilon(delta, local, n).epsilon.upper < closed.lower
+
+
+def test_the_edges():
+    assert shuffled(1, 1, 100).delta.upper == 0
+    assert shuffled(2, 1, 100).delta.upper == 0
+    alone = shuffled(0, 1, 1).delta  # nobody else: the total variation of randomized response
+    assert holds(alone, MP.tanh(MP.mpf(1) / 2), 10, 40)
+    with pytest.raises(AssumptionError, match="needed at most"):
+        shuffled_closed("1e-6", 5, 1000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        (lambda: shuffled(1, 0, 10), "> 0"),
+        (lambda: shuffled(-1, 1, 10), ">= 0"),
+        (lambda: shuffled(1, 1, 0), "whole number >= 1"),
+        (lambda: shuffled(1, 1, "5/2"), "whole number >= 1"),
+        (lambda: shuffled(1, 1, 10**8), "n <= 10,000,000"),
+        (lambda: shuffled_epsilon(1, 1, 10), r"in \[0, 1\)"),
+        (lambda: shuffled_closed(0, 1, 10), "delta > 0"),
+    ],
+)
+def test_bad_input(asked, needed):
+    with pytest.raises(DomainError, match=needed):
+        asked()
