@@ -14,17 +14,19 @@ import sympy
 
 from symacct import sizes
 from symacct.claims import Kind, combine
-from symacct.errors import AssumptionError
+from symacct.errors import AssumptionError, echo
 from symacct.exact import Exact, expression
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
-from symacct.mechanisms.mixtures import noise
+from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
@@ -84,10 +86,24 @@ def _(node: DistributionPair) -> list[Product]:
     masses = node.masses
     if masses is None:
         known = noise(node.P, node.Q)
-        return products.dispatch(object)(node) if known is None else products(known)
+        return _densities(node) if known is None else products(known)
     if node.swap_symmetric:
         return _one(Atoms(masses))
     return [*_one(Atoms(masses)), *_one(Atoms(tuple((q, p) for p, q in masses)))]
+
+
+def _densities(node: DistributionPair) -> list[Product]:
+    """Two densities, either way round."""
+    overlap = Overlap(*one_dimensional(node.P, node.Q))
+    if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
+        raise AssumptionError(
+            f"conversion='exact': found {echo(node)}, needed finitely many outcomes, or two "
+            "densities on the same part of the line; use conversion='improved'"
+        )
+    found = [DensityLoss(Pair(overlap))]
+    if not found[0].symmetric:
+        found.append(DensityLoss(found[0].pair.exchanged))
+    return [product for part in found for product in _one(part)]
 
 
 @products.register

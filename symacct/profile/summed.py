@@ -95,7 +95,7 @@ class Summed:
         turns = [(turn * loss).exp() for loss in found.losses]
         radius = arb(0, found.error.upper())
         sums = power_sums([acb(w) for w in found.weights], turns, line.last + 1)
-        return [value + acb(radius, radius) for value in sums]
+        return [value + acb(radius, radius) for value in sums[line.first :]]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
