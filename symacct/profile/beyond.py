@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from flint import arb
 
 _MOST_STEPS = 1200
-_SHARE = 20
+SHARE = 20
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Curve:
     def largest_beyond(self, start: float) -> arb:
         """An upper bound of it for all s >= start, within a share of what it has fallen there."""
         place, here, step = start, self.at(start), start
-        slack = ((self.moment / here).log() / _SHARE).expm1().lower()
+        slack = ((self.moment / here).log() / SHARE).expm1().lower()
         goal = here * (1 + slack)
         for _ in range(_MOST_STEPS if slack > 0 else 0):
             if self.constant + self.falling / place <= goal:

@@ -28,6 +28,7 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
 from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
 
@@ -139,6 +140,8 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
         return [Product(((glued, 1),), found.kind)]
+    if isinstance(part, LaplaceLoss):
+        return [Product(((GluedLaplace(part.shift, node.gamma), 1),), found.kind)]
     return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
 
 
@@ -227,8 +230,8 @@ def _replaced(product: Product, choice: Iterable[tuple[Product, int]]) -> Produc
     """Samples of fixed size dominate one by one, and so do all of them together."""
     if any(found.one_way for found, _ in choice):
         raise AssumptionError(
-            "conversion='exact': found several runs with samples of fixed size and Laplace "
-            "noise, needed one run, or Gaussian noise or finite laws; use conversion='improved'"
+            "conversion='exact': found several runs with samples of fixed size and "
+            "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
     return replace(product, kind=Kind.UPPER, is_glued=True)
 

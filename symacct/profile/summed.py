@@ -12,12 +12,13 @@ from flint import acb, arb, arb_poly
 
 from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
-from symacct.profile.beyond import Curve, bent_by_moments
+from symacct.profile.beyond import SHARE, Curve, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
 from symacct.profile.power_sums import power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
+_SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
 _SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
 
 
@@ -78,7 +79,8 @@ class Summed:
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
-        return float(_steering_curve(self, a).largest_beyond(t).log())
+        times, falls = _falling(self, a)
+        return float(np.interp(math.log(t), times, falls)) if t > 0 else float(falls[0])
 
     def log_values(self, line: Line) -> Floats:
         log_weights, losses = self._grid(line.a)
@@ -164,6 +166,18 @@ def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Float
 @lru_cache(32)
 def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
     return part.floats(reach)
+
+
+@lru_cache(64)
+def _falling(part: Summed, a: float) -> tuple[Floats, Floats]:
+    """log t, and log of about the largest |F(a+is)| that is proved for s >= t; float64."""
+    log_weights, losses = part._grid(a)
+    log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
+    weights = np.exp(log_weights + a * losses - log_moment)
+    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
+    heights = np.array([abs(np.exp(1j * t * losses) @ weights) for t in times])
+    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
+    return np.log(times), log_moment + np.log(heights) * (1 - 1 / SHARE)
 
 
 @lru_cache(64)

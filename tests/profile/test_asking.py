@@ -33,6 +33,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     calibrate,
+    laws,
     limits,
     parse,
     sweep,
@@ -124,6 +125,9 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         assert ends(of_both[0]) == ends(of_both[1])
 
 
+TENTS = DistributionPair(laws.Density("exp(-Abs(x))/2"), laws.Density("exp(-Abs(x-1))/2"))
+
+
 @pytest.mark.parametrize(
     "m",
     [
@@ -132,7 +136,7 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         Curve(line_for_any_arithmetic(1), kind="upper", adjacency="either"),
         Gaussian(1) + ZCDP("1/10"),
         PoissonSubsample(Gaussian(1) + Laplace(1), "1/2"),
-        2 * SubsampleWithoutReplacement(Laplace(1), "1/2"),
+        2 * SubsampleWithoutReplacement(TENTS, "1/2"),
         2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
         SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),

@@ -6,17 +6,18 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symacct import Accountant, Gaussian, Kind, PureDP, SubsampleWithoutReplacement
+from symacct import Accountant, Gaussian, Kind, Laplace, PureDP, SubsampleWithoutReplacement
 from symacct.enclosure import to_fraction
 from symacct.integrals.plane import Majorant
 from symacct.profile.beyond import Curve, bent_by_moments
 from symacct.profile.contour import Contour
 from symacct.profile.equilateral import Equilateral, _turned, below
 from symacct.profile.glued import GluedGaussian
+from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from tests.profile.laws import MP, contains, contains_complex, mp
@@ -337,3 +338,52 @@ def test_lower_is_not_above_the_collinear_curve_s_answer():
     few = 100 * W(Gaussian(2), "1/10")
     assert to_fraction(few.lower_epsilon("1e-5", digits=6).upper) < Fraction("2.3375")
     assert few.epsilon("1e-5", digits=6, conversion="exact").epsilon.upper < 2.5409
+
+
+# --- Laplace noise
+
+LAPLACE = [("1", "1/10"), ("1/2", "1/100"), ("3", "1/3")]
+
+
+@pytest.mark.parametrize(("shift", "gamma"), LAPLACE)
+@pytest.mark.parametrize("z", [(0, 0), (1, 0), (3, 2), (-2, 25)])
+def test_the_glued_moment_of_laplace_noise(shift, gamma, z):
+    """E over both halves of the line by mpmath, from the definition; F(0) = F(1) = 1."""
+    s, g = mp(Fraction(shift)), mp(Fraction(gamma))
+
+    def integrand(x):
+        q, p = MP.exp(-abs(x)) / 2, MP.exp(-abs(x - s)) / 2
+        one, other = ((1 - g) * q + g * p, q) if p > q else (p, (1 - g) * p + g * q)
+        return other * MP.exp(MP.mpc(*z) * MP.log(one / other))
+
+    exact = MP.quad(integrand, [-MP.inf, 0, s / 4, s / 2, 3 * s / 4, s, MP.inf])
+    exact += (1 - g) * -MP.expm1(-s / 2)
+    part = GluedLaplace(Fraction(shift), Fraction(gamma))
+    with ctx.workprec(BITS):
+        sample = part.sample(float(z[0]), float(z[1]), 40.0)
+        terms = (
+            w * (acb(0, z[1]) * x).exp() for w, x in zip(sample.weights, sample.losses, strict=True)
+        )
+        found = sum(terms, acb(0)) + acb(arb(0, sample.error.upper()), arb(0, sample.error.upper()))
+        constant, falling = part.far(float(z[0]), arb(1))
+    assert contains_complex(found, exact, rounding=15)
+    assert z[1] == 0 or abs(exact) < float((constant + falling / z[1]).mid())
+
+
+@pytest.mark.parametrize(
+    ("m", "delta"),
+    [
+        (W(Laplace(1), "1/10"), "1/1000"),
+        (5 * W(Laplace(1), "1/10"), "1e-5"),
+        (1000 * W(Laplace(2), "1/100"), "1e-5"),
+        (10**5 * W(Laplace(5), "1/1000"), "1e-6"),
+    ],
+    ids=repr,
+)
+def test_laplace_noise_has_a_bracket(m, delta):
+    """One run is exact; of several the smaller of the glued profile and the curve's answer."""
+    found = m.epsilon(delta, digits=7, conversion="exact")
+    lower = m.lower_epsilon(delta, digits=7)
+    assert found.kind is (Kind.EXACT if "*" not in repr(m) else Kind.UPPER)
+    assert 0.85 * float(found.epsilon) < lower.lower <= found.epsilon.upper
+    assert found.epsilon.upper <= m.epsilon(delta, digits=7).epsilon.upper
