@@ -14,19 +14,20 @@ from flint import arb
 _MOST_STEPS = 1200
 SHARE = 20
 
+End = tuple[arb, arb]
+
 
 @dataclass(frozen=True)
 class Curve:
     """|F(a+is)| on one line: `at` bounds a value, `moment` is F(a), `bend` bounds |G″|.
 
-    For every s > 0 it is at most `constant` + `falling`/s.
+    For every s > 0 it is at most A + C/s, for each (A, C) of `ends`.
     """
 
     at: Callable[[float], arb]
     moment: arb
     bend: arb
-    constant: arb
-    falling: arb
+    ends: list[End]
 
     def largest_beyond(self, start: float) -> arb:
         """An upper bound of it for all s >= start, within a share of what it has fallen there."""
@@ -34,7 +35,7 @@ class Curve:
         slack = ((self.moment / here).log() / SHARE).expm1().lower()
         goal = here * (1 + slack)
         for _ in range(_MOST_STEPS if slack > 0 else 0):
-            if self.constant + self.falling / place <= goal:
+            if any(constant + falling / place <= goal for constant, falling in self.ends):
                 return goal.min(self.moment)
             there = self.at(place + step)
             bent = self.bend * arb(step) ** 2 / 2

@@ -19,6 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.errors import LimitError, PrecisionError
 from symacct.exact import Exact
 from symacct.integrals.supremum import largest_log_ratio
+from symacct.profile.beyond import End
 from symacct.profile.charts import Chart, Pair
 from symacct.profile.crossings import hockey_stick
 from symacct.profile.laplace import legendre
@@ -92,8 +93,8 @@ class DensityLoss(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
-        return _far(self, a)
+    def far(self, a: float, moment: arb) -> list[End]:
+        return [_far(self, a)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         return hockey_stick(self.pair, y, reverse)

@@ -19,6 +19,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
+from symacct.profile.beyond import End
 from symacct.profile.laplace import LaplaceLoss, legendre
 from symacct.profile.part import Floats, Line
 from symacct.profile.summed import Sample, Summed
@@ -73,7 +74,7 @@ class GluedLaplace(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
+    def far(self, a: float, moment: arb) -> list[End]:
         """The atoms, and by parts 2(h(s/2) + h(s)) of either power b, h = e^{s−3x}R^{b+1}/4γ:
 
         (log h)′ = −3 + 2(b+1)γe^{2x−s}/R changes its sign at most once, from − to +.
@@ -83,7 +84,7 @@ class GluedLaplace(Summed):
         for b in (arb(a), 1 - arb(a)):
             atoms += (b * top - s).exp() / 2
             falling += ((-s / 2).exp() + ((b + 1) * top - 2 * s).exp()) / (2 * gamma)
-        return atoms, falling
+        return [(atoms, falling)]
 
     def untold(self) -> arb:
         """(1−γ)TV(P, Q), the mass of what says nothing."""

@@ -12,7 +12,7 @@ from flint import acb, arb, arb_poly
 
 from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
-from symacct.profile.beyond import SHARE, Curve, bent_by_moments
+from symacct.profile.beyond import SHARE, Curve, End, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
 from symacct.profile.power_sums import power_sums
 
@@ -48,8 +48,8 @@ class Summed:
         """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
         raise NotImplementedError
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
-        """(A, C) with |F(a+it)| <= A + C/t; F(a) is given."""
+    def far(self, a: float, moment: arb) -> list[End]:
+        """Some (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
         raise NotImplementedError
 
     def sampled(self, gamma: Exact) -> Part:
@@ -117,7 +117,7 @@ class Summed:
             return arb((total.abs_upper() + found.error).upper())
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
-        return Curve(at, moment, bend, *self.far(a, moment)).largest_beyond(t).log()
+        return Curve(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
         """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
@@ -192,4 +192,4 @@ def _steering_curve(part: Summed, a: float) -> Curve:
     def at(s: float) -> arb:
         return arb(abs(complex(np.exp(1j * s * losses) @ weights)))
 
-    return Curve(at, arb(moment), arb(bend), *part.far(a, arb(moment)))
+    return Curve(at, arb(moment), arb(bend), part.far(a, arb(moment)))

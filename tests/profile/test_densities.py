@@ -114,7 +114,7 @@ def test_far_from_the_real_axis():
     for overlap in (NORMALS, Overlap(laws.Beta(2, 3), laws.Beta("5/2", 2))):
         part = rated(overlap, "1/10")
         with ctx.workprec(80):
-            constant, falling = part.far(3.0, arb(1))
+            ((constant, falling),) = part.far(3.0, arb(1))
             bound = part.decay(3.0, 2.0, 0.01).exp()
             for t in (2.0, 5.0, 17.0, 40.0):
                 value = abs(part.transform(Line(3.0, t, 1), 25.0)[1])
