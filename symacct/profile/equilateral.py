@@ -169,19 +169,19 @@ class Equilateral(Summed):
         """By parts in z: L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm
 
         of g = φm^a n^{1−a} has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <=
-        ∫g(|z|/L_z + 2a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y alone,
-        where that is not large, and below it ∫g.
+        ∫g((|z|+δ/2)/L_z + a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y
+        alone, where that is not large, and below it ∫g.
         """
         found = []
         for start in _STARTS:
             halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
             below = min((below for below, _ in halves), key=lambda x: x.upper())
             steep = min((steep for _, steep in halves), key=lambda x: x.upper())
-            found.append((below, steep * 2 / ball(self.delta) + 2 * arb(a) * moment))
+            found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
         return found
 
     def _halved(self, a: arb, share: arb, start: arb) -> tuple[arb, arb]:
-        """Bounds of E_q[g; y < start] and E_q[g|z|(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
+        """E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
 
         n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by convexity; X^a tilts
         q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
@@ -191,7 +191,7 @@ class Equilateral(Summed):
         odds, below, steep = rest / gamma * (delta**2 / 2).exp(), arb(0), arb(0)
         for part, mass, b in ((1 - share, rest, arb(0)), (share, gamma, a)):
             log_size = (1 - a) * (part * rest).log() + a * mass.log() + (b * b - b) * delta**2 / 2
-            away, middle = (1 + (b * delta / 2) ** 2).sqrt(), b * rise
+            away, middle = (1 + (b * delta / 2) ** 2).sqrt() + delta / 2, b * rise
             fallen = odds * (rise**2 / 2 - b * rise**2).exp() * normal_tail(start - middle + rise)
             steep += log_size.exp() * away * (normal_tail(start - middle) + fallen)
             below += log_size.exp() * normal_tail(middle - start)

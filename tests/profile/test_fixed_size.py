@@ -303,14 +303,14 @@ def test_the_bound_far_away(part, a):
 @pytest.mark.parametrize(("delta", "gamma", "a"), [("10/11", "1/234", 6.7), ("1", "1/2", 2.0)])
 @pytest.mark.parametrize("start", [-1.0, 0.5, 2.0])
 def test_what_lies_below_and_above_a_line(delta, gamma, a, start):
-    """∫g below it and ∫g|z|(1 + odds e^{−ry}) above, on a fine grid; near where γX is small."""
+    """∫g below it, ∫g(|z|+δ/2)(1 + odds e^{−ry}) above, on a fine grid; near where γX is small."""
     part, step = Equilateral(Fraction(delta), Fraction(gamma)), 0.02
     size, rate, rise = float(part.delta), float(part.gamma), math.sqrt(3) / 2 * float(part.delta)
     z, y = np.arange(-12, 14, step)[:, None], np.arange(-9, 16, step)[None, :]
     x, w = (np.exp(rise * y + sign * size / 2 * z - size**2 / 2) for sign in (1, -1))
     m, n = 1 - rate + rate * x, 1 - rate + rate * w
     g = np.exp(-(z * z + y * y) / 2) / (2 * math.pi) * m**a * n ** (1 - a) * step**2
-    steep = g * abs(z) * (1 + (1 - rate) / rate * np.exp(size**2 / 2 - rise * y))
+    steep = g * (abs(z) + size / 2) * (1 + (1 - rate) / rate * np.exp(size**2 / 2 - rise * y))
     exact = float(g[:, y[0] < start].sum()), float(steep[:, y[0] >= start].sum())
     with ctx.workprec(64):
         halves = [part._halved(arb(a), arb(w), arb(start)) for w in (0.001, 0.01, 0.1, 0.5)]
@@ -320,6 +320,22 @@ def test_what_lies_below_and_above_a_line(delta, gamma, a, start):
         assert min(bounds) < 20 * known
     if rate < 0.01:
         assert min(float(half[0].upper()) for half in halves) < 1.2 * exact[0]
+
+
+@pytest.mark.parametrize(("delta", "gamma", "a"), [("1/2", "1/20", 2.0), ("3", "1/100", 1.5)])
+def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
+    """∫∫|(g/L_z)_z| on a fine grid, by differences: what C has to be above."""
+    part, step = Equilateral(Fraction(delta), Fraction(gamma)), 0.01
+    size, rate, rise = float(part.delta), float(part.gamma), math.sqrt(3) / 2 * float(part.delta)
+    z, y = np.arange(-14, 14, step)[:, None], np.arange(-12, 12, 0.1)[None, :]
+    x, w = (np.exp(rise * y + sign * size / 2 * z - size**2 / 2) for sign in (1, -1))
+    m, n = 1 - rate + rate * x, 1 - rate + rate * w
+    g = np.exp(-(z * z + y * y) / 2) / (2 * math.pi) * m**a * n ** (1 - a)
+    over = g / (size / 2 * (rate * x / m + rate * w / n))
+    exact = float(abs(np.diff(over, axis=0)).sum() * 0.1)
+    with ctx.workprec(64):
+        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        assert float(part.far(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
 
 
 def test_the_value_of_the_sheet_at_little_noise():
