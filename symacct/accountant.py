@@ -39,8 +39,6 @@ from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import (
     AssumptionError,
     DomainError,
-    LimitError,
-    PrecisionError,
     SoundnessError,
     echo,
 )
@@ -51,7 +49,7 @@ from symacct.forking import new_lock
 from symacct.node_curve import NodeCurve
 from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
-from symacct.question import EpsilonDelta
+from symacct.question import EpsilonDelta, smaller
 from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -59,6 +57,7 @@ _END_BITS = 256  # of the ends of what float64 knows
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
 _COUNTED = ((), ("excess",))
+_STORED = ((), ("exact profile",))
 
 
 class Accountant:
@@ -154,7 +153,8 @@ class Accountant:
         if tables is None:
             tables = self._memo[node] = {}
         if key not in tables:
-            disk = self._disk if len(key) == KEY_LENGTH else None
+            is_stored = len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _STORED
+            disk = self._disk if is_stored else None
             stored = None if disk is None else disk.table(node, key)
             tables[key] = Remembered() if stored is None else stored
         table = tables[key]
@@ -367,15 +367,24 @@ class Accountant:
             free = orders is None or isinstance(orders, str)
             return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
-        with precision(first_bits(digits)):
-            known = self._profile(question.m)
-            ask = known.epsilon if question.asks_epsilon else known.delta
-            if not known.is_glued:
-                return ask(question.value, digits)
+        if not self._profile(question.m).is_glued:
+            return self._exactly(question, digits)
         improved = replace(question, conversion=proved_conversion("improved"))
-        return _smaller(
-            lambda: ask(question.value, digits), lambda: self._answer(improved, None, digits)
+        return smaller(
+            lambda: self._exactly(question, digits), lambda: self._answer(improved, None, digits)
         )
+
+    def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:
+        """By the exact profile; its answer is remembered by the order of its nodes."""
+        known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
+        key = (*question.exact_key(digits), sizes.current(), *_STORED[1])
+        table = self._table(question.m, key, "answers")
+        for at in table.all():
+            return known.guarantee(*asked, (table[at], float(at)), digits)
+        with precision(first_bits(digits)):
+            found, at = known.answer(*asked, digits)
+        table[Fraction(at) if at < INFINITY else INFINITY] = found
+        return known.guarantee(*asked, (found, at), digits)
 
     def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""
@@ -385,18 +394,6 @@ class Accountant:
         except KeyError:
             found = table["profile"] = profile(m)
         return found
-
-
-def _smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
-    """The least of the upper bounds that have digits; the last one's error if none has."""
-    found: list[Guarantee] = []
-    for ask in asked:
-        try:
-            found.append(ask())
-        except (PrecisionError, LimitError):
-            if ask is asked[-1] and not found:
-                raise
-    return min(found, key=lambda guarantee: guarantee.asked.upper)
 
 
 def certified_number(

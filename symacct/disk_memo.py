@@ -232,8 +232,11 @@ class DiskMemo:
 
 
 def _key_text(node: Node, key: Key) -> str | None:
-    """All that a table's values depend on, as text; None where a Python function is part of it."""
-    arithmetic, bits, goal, by, _ = key
+    """All that a table's values depend on, as text; None where a Python function is part of it.
+
+    An answer by the exact profile stands at its order, under the digits and what was given.
+    """
+    arithmetic, bits, goal, by, *_ = key
     theorems = theory.theorems()
     ours = all(str(getattr(t.bound, "__module__", "")).startswith("symacct.") for t in theorems)
     if arithmetic != "BallArithmetic" or not ours:

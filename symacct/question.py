@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,6 +10,8 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.conversion.conversion import Conversion, WholeProfile
+from symacct.enclosure import Guarantee
+from symacct.errors import LimitError, PrecisionError
 from symacct.exact import Order
 from symacct.expr import Node
 
@@ -39,6 +42,10 @@ class EpsilonDelta:
         """All that the answer depends on, beside the node, the orders and the digits."""
         return self.by, self.conversion, self.given, self.value
 
+    def exact_key(self, digits: int) -> tuple[Hashable, ...]:
+        """What the exact profile's answer depends on, as the first of an evaluation's key."""
+        return type(BALL).__name__, digits, self.given, str(self.value)
+
     def objective(self, eps: arb, alpha: Order) -> arb:
         """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
         if BALL.is_infinite(eps):
@@ -52,3 +59,15 @@ class EpsilonDelta:
         if self.asks_epsilon:
             return arb(0) if ball < 0 else ball
         return arb(1) if ball > 0 else ball.exp()
+
+
+def smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
+    """The least of the upper bounds that have digits; the last one's error if none has."""
+    found: list[Guarantee] = []
+    for ask in asked:
+        try:
+            found.append(ask())
+        except (PrecisionError, LimitError):
+            if ask is asked[-1] and not found:
+                raise
+    return min(found, key=lambda guarantee: guarantee.asked.upper)

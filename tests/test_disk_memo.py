@@ -19,13 +19,16 @@ from symacct import (
     Gaussian,
     Laplace,
     PoissonSubsample,
+    RandomizedResponse,
     StorageError,
     StorageWarning,
+    SubsampleWithoutReplacement,
     disk_memo,
     theorem,
     theory,
 )
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+from symacct.profile import Profile
 from symacct.theory import always
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
@@ -305,3 +308,66 @@ def test_two_processes_and_a_kill_leave_a_sound_memo(tmp_path):
     for alpha in range(2, 60):
         assert accountant.rdp(STEP, alpha) == Accountant().rdp(STEP, alpha)
     assert accountant.oracle_calls(STEP) == 0
+
+
+def unasked(*_):
+    raise AssertionError("the profile was asked again")
+
+
+@pytest.mark.parametrize(
+    "m", [M, 2 * PoissonSubsample(Laplace(2), "1/10"), RandomizedResponse("3/5")]
+)
+def test_answers_by_the_exact_profile_are_kept(tmp_path, monkeypatch, m):
+    """The same bits of ε, δ and order, without a contour; apart by what was given and asked."""
+    file = tmp_path / "memo.sqlite"
+    first = Accountant(12, memo=file)
+    epsilon, delta = first.epsilon(m, "1e-6", "exact"), first.delta(m, "1/3", "exact")
+    finer = first.epsilon(m, "1e-6", "exact", digits=15)
+    assert first.oracle_calls(m) == 0
+    monkeypatch.setattr(Profile, "answer", unasked)
+    second = Accountant(12, memo=file)
+    assert second.epsilon(m, "1e-6", "exact") == epsilon
+    assert second.delta(m, "1/3", "exact") == delta
+    assert second.epsilon(m, "1e-6", "exact", digits=15) == finer
+    assert str(finer.epsilon) != str(epsilon.epsilon)
+    for other in (
+        lambda: second.epsilon(m, "1e-7", "exact"),
+        lambda: second.delta(m, "1/4", "exact"),
+    ):
+        with pytest.raises(AssertionError, match="asked again"):
+            other()
+
+
+@pytest.mark.parametrize("change", ["value = '8' || value", "alpha = '8' || alpha"])
+def test_an_exact_answer_that_was_tampered_with_is_noticed(tmp_path, change):
+    file = tmp_path / "memo.sqlite"
+    Accountant(8, memo=file).epsilon(STEP, "1e-6", "exact")
+    with sqlite3.connect(file) as base:
+        assert rows(file) == 1
+        base.execute(f"update ball set {change}")  # noqa: S608  # a literal of this test
+    with pytest.raises(StorageError, match="does not match its digest"):
+        Accountant(8, memo=file).epsilon(STEP, "1e-6", "exact")
+
+
+def test_a_full_disk_loses_no_exact_answer(tmp_path):
+    file = tmp_path / "memo.sqlite"
+    accountant = Accountant(8, memo=file)
+    accountant.epsilon(STEP, "1e-6", "exact")
+    base = accountant._disk._base
+    base.execute(f"pragma max_page_count = {base.execute('pragma page_count').fetchone()[0]}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for k in range(3, 60):
+            m = k * RandomizedResponse("11/20")
+            assert accountant.epsilon(m, "1e-6", "exact") == Accountant(8).epsilon(
+                m, "1e-6", "exact"
+            )
+    assert [warning.category for warning in said] == [StorageWarning]
+
+
+def test_an_exact_answer_of_a_sample_of_fixed_size_is_kept_too(tmp_path, monkeypatch):
+    """The glued profile's answer; the curve's, which may be smaller, is found from its values."""
+    file, m = tmp_path / "memo.sqlite", 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10")
+    first = Accountant(6, memo=file).epsilon(m, "1e-5", "exact")
+    monkeypatch.setattr(Profile, "answer", unasked)
+    assert Accountant(6, memo=file).epsilon(m, "1e-5", "exact") == first

@@ -64,6 +64,11 @@ class Overlap:
         assert self.P.kernel is not None and self.Q.kernel is not None  # noqa: S101, PT018
         return sides(self.P.kernel, self.Q.kernel)
 
+    @property
+    def has_one_support(self) -> bool:
+        """Are both densities positive on the same pieces?"""
+        return all(None not in side.logs for side in self.sides)
+
     @cached_property
     def series(self) -> Series | None:
         """The sum over whole numbers, where the laws live there."""

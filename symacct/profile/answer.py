@@ -80,19 +80,30 @@ class Profile:
             if not (reverse and _is_enough(product))
         ]
 
-    @_steered
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
-        found, best = self.largest_delta(epsilon, digits)
-        answer = from_ball(found, self.claim, digits, True)
-        return self._guarantee(epsilon, answer, best.order(lambda: BALL.number(epsilon)))
+        return self.guarantee(False, epsilon, self.answer(False, epsilon, digits), digits)
 
-    @_steered
     def epsilon(self, delta: Fraction, digits: int) -> Guarantee:
         """The Guarantee with ε(δ)."""
-        found, best = self.largest_epsilon(delta, digits)
-        answer = from_ball(found, self.claim, digits, True)
-        return self._guarantee(answer, delta, best.order(lambda: found))
+        return self.guarantee(True, delta, self.answer(True, delta, digits), digits)
+
+    @_steered
+    def answer(self, asks_epsilon: bool, given: Fraction, digits: int) -> tuple[arb, float]:
+        """ε(δ) or δ(ε), and the order 1 + c of the nodes that gave it."""
+        largest = self.largest_epsilon if asks_epsilon else self.largest_delta
+        found, best = largest(given, digits)
+        return found, best.order(lambda: found if asks_epsilon else BALL.number(given))
+
+    def guarantee(
+        self, asks_epsilon: bool, given: Fraction, answer: tuple[arb, float], digits: int
+    ) -> Guarantee:
+        """An answer with what it claims."""
+        found, order = from_ball(answer[0], self.claim, digits, True), answer[1]
+        epsilon, delta = (found, given) if asks_epsilon else (given, found)
+        return Guarantee(
+            epsilon, delta, order, _EXACT.name, self.claim.kind, self.claim, optimal=True
+        )
 
     def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, Direction]:
         """The largest δ(ε) over the directions, and where it is."""
@@ -136,13 +147,6 @@ class Profile:
                 best = other if another > found else best
                 found = found.max(another)
         return found, best
-
-    def _guarantee(
-        self, epsilon: Fraction | Enclosure, delta: Fraction | Enclosure, order: float
-    ) -> Guarantee:
-        return Guarantee(
-            epsilon, delta, order, _EXACT.name, self.claim.kind, self.claim, optimal=True
-        )
 
 
 def _is_enough(product: Product) -> bool:

@@ -12,33 +12,34 @@ from dataclasses import dataclass
 from flint import arb
 
 _MOST_STEPS = 1200
-_SHARE = 20
+SHARE = 20
+
+End = tuple[arb, arb]
 
 
 @dataclass(frozen=True)
 class Curve:
     """|F(a+is)| on one line: `at` bounds a value, `moment` is F(a), `bend` bounds |G″|.
 
-    For every s > 0 it is at most `constant` + `falling`/s.
+    For every s > 0 it is at most A + C/s, for each (A, C) of `ends`.
     """
 
     at: Callable[[float], arb]
     moment: arb
     bend: arb
-    constant: arb
-    falling: arb
+    ends: list[End]
 
     def largest_beyond(self, start: float) -> arb:
         """An upper bound of it for all s >= start, within a share of what it has fallen there."""
         # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
         farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
-        if self.constant + self.falling / farthest > self.moment:
+        if all(constant + falling / farthest > self.moment for constant, falling in self.ends):
             return self.moment
         place, here, step = start, self.at(start), start
-        slack = ((self.moment / here).log() / _SHARE).expm1().lower()
+        slack = ((self.moment / here).log() / SHARE).expm1().lower()
         goal = here * (1 + slack)
         for _ in range(_MOST_STEPS if slack > 0 else 0):
-            if self.constant + self.falling / place <= goal:
+            if any(constant + falling / place <= goal for constant, falling in self.ends):
                 return goal.min(self.moment)
             there = self.at(place + step)
             bent = self.bend * arb(step) ** 2 / 2

@@ -13,6 +13,7 @@ from flint import arb, ctx
 
 from symacct import sizes
 from symacct.profile.atoms import Atoms, counted
+from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
@@ -20,6 +21,7 @@ from symacct.profile.two_runs import two_runs
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
+_SOME_RUNS = 300  # of sampled Laplace noise, beyond which its moments fall by themselves
 
 Runs = Sequence[tuple[Part, int]]
 Finite = Sequence[tuple[Atoms, int]]
@@ -36,6 +38,8 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
         return partial(few_runs, part.shift, count)
     if isinstance(part, LaplaceLoss) and not others and count == 2:
         return partial(two_runs, part, reverse)
+    if isinstance(part, LaplaceLoss) and not others and count <= _SOME_RUNS:
+        return partial(some_runs, part, count, reverse)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
 

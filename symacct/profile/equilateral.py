@@ -22,6 +22,7 @@ from symacct.errors import LimitError
 from symacct.exact import Exact
 from symacct.integrals.plane import Majorant, Rule, rows_of, shifted_planes
 from symacct.integrals.triple import Triple
+from symacct.profile.beyond import End
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed
@@ -33,6 +34,8 @@ _STEER_STEP, _STEER_REACH = 0.4, 8.5
 _BOUND_BITS = 64
 _LEVELS = 48
 _MOST_FAR, _MOST_STEERED = 200_000, 100_000
+_STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)  # of y, in deviations, for bounds far away
+_SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
 _WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
 
 
@@ -153,7 +156,8 @@ class Equilateral(Summed):
 
     def _refuse_dear(self, a: float) -> None:
         moment = math.exp(float(self.steer(np.array([a]))[0][0]))
-        end = float(self.far(a, arb(moment))[1].mid()) / moment
+        ends = ((float(x.mid()), float(y.mid())) for x, y in self.far(a, arb(moment)))
+        end = min(falling / (moment - below) for below, falling in ends if below < moment)
         size = math.prod(2 * _STEER_REACH / step for step in self.cells(a, end, 1.0).steps)
         _refuse_many(size, _MOST_FAR)
 
@@ -162,29 +166,37 @@ class Equilateral(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
+    def far(self, a: float, moment: arb) -> list[End]:
         """By parts in z: L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm
 
         of g = φm^a n^{1−a} has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <=
-        ∫g(|z|/L_z + 2a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}.
+        ∫g((|z|+δ/2)/L_z + a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y
+        alone, where that is not large, and below it ∫g.
         """
-        shares = (1 / a, 1 / (8 * a), 1 / (64 * a), 0.5)
-        best = min((self._steep(arb(a), arb(share)) for share in shares), key=lambda x: x.upper())
-        return arb(0), best * 2 / ball(self.delta) + 2 * arb(a) * moment
+        found = []
+        for start in _STARTS:
+            halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
+            below = min((below for below, _ in halves), key=lambda x: x.upper())
+            steep = min((steep for _, steep in halves), key=lambda x: x.upper())
+            found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
+        return found
 
-    def _steep(self, a: arb, share: arb) -> arb:
-        """A bound of E_q[m^a n^{1−a}|z|(1 + odds e^{−ry})], as by convexity, 0 < w < 1,
+    def _halved(self, a: arb, share: arb, start: arb) -> tuple[arb, arb]:
+        """E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
 
-        m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a; X^a tilts q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
+        n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by convexity; X^a tilts
+        q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
         """
         delta, gamma = ball(self.delta), ball(self.gamma)
         rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
-        odds, total = rest / gamma * (delta**2 / 2).exp(), arb(0)
+        odds, below, steep = rest / gamma * (delta**2 / 2).exp(), arb(0), arb(0)
         for part, mass, b in ((1 - share, rest, arb(0)), (share, gamma, a)):
             log_size = (1 - a) * (part * rest).log() + a * mass.log() + (b * b - b) * delta**2 / 2
-            away = (1 + (b * delta / 2) ** 2).sqrt()
-            total += log_size.exp() * away * (1 + odds * (rise**2 / 2 - b * rise**2).exp())
-        return total
+            away, middle = (1 + (b * delta / 2) ** 2).sqrt() + delta / 2, b * rise
+            fallen = odds * (rise**2 / 2 - b * rise**2).exp() * normal_tail(start - middle + rise)
+            steep += log_size.exp() * away * (normal_tail(start - middle) + fallen)
+            below += log_size.exp() * normal_tail(middle - start)
+        return below, steep
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """γTV at 0; elsewhere between 0 and the largest of one run, that of the mixture."""

@@ -20,6 +20,7 @@ from flint import acb, arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
+from symacct.profile.beyond import End
 from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
@@ -104,14 +105,14 @@ class GluedGaussian(Summed):
     def sample(self, a: float, far: float, need: float) -> Sample:
         return _sample(self, a, far, need, ctx.prec)
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
+    def far(self, a: float, moment: arb) -> list[End]:
         """By parts: of h = Q R^b/(log R)′ = (σ²/γ)Q R^{b+1}e^{−w}, b = a and 1−a, h(0) and the
 
         variation, as |h′| <= Q R^b(((1−γ)e^{−w}+γ)(x+1)/γ + |b+1|). Cells take each factor at the
         end where it is larger; beyond them ∫xQR^b <= σ²QR^b + max(b, 0)∫QR^b.
         """
         frame = _Frame(self, a, 0.0)
-        return self.untold(), frame.end + sum(map(frame.variation, frame.powers))
+        return [(self.untold(), frame.end + sum(map(frame.variation, frame.powers)))]
 
     def untold(self) -> arb:
         """(1−γ)TV(P, Q), the mass of what says nothing."""

@@ -26,8 +26,9 @@ _STEER_POINTS = 96
 _STEER_GRID = 4096
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
 _SHARE = 16  # of what the density adds to the atoms, in which far orders are told apart
-_MOST_FAR = 200_000
+_MOST_FAR = 2**24  # terms of all sums on a grid far away
 _VARIANCE_NEED = 46.0
+_GRID_NEED = math.log(_SHARE) + 12.0
 _BITS = 80
 
 
@@ -304,15 +305,19 @@ class Frame:
             spread = (self.moment * self.variance.sqrt()).upper()
             step = float((2 * added / (_SHARE * spread)).lower())
             last = math.ceil(max(0.0, end - float(start)) / step) + 1
-            if not math.isfinite(end / step) or last > _MOST_FAR:
+            if not math.isfinite(end / step) or last * self._terms(end) > _MOST_FAR:
                 return self.moment
             tail = self.atoms + self.ends / end
             return tail.max(self._on_grid(start, step, last) + spread * arb(step) / 2)
 
+    def _terms(self, reach: float) -> int:
+        """How many are summed for a value up to there."""
+        return _rule(self.part, self.order, reach, _GRID_NEED)[1]
+
     def _on_grid(self, start: arb, step: float, last: int) -> arb:
         """The largest |F(a+it)| at t = start + n·step, 0 <= n <= last."""
         reach = float(start.upper()) + step * last
-        sample = Sample(self.part, self.order, reach, math.log(_SHARE) + 12.0)
+        sample = Sample(self.part, self.order, reach, _GRID_NEED)
         turns = [acb(0, arb(step) * loss).exp() for loss in sample.losses]
         first = [
             acb(w) * acb(0, start * loss).exp()

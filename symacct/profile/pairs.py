@@ -14,18 +14,21 @@ import sympy
 
 from symacct import sizes
 from symacct.claims import Kind, combine
-from symacct.errors import AssumptionError
+from symacct.errors import AssumptionError, echo
 from symacct.exact import Exact, expression
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
-from symacct.mechanisms.mixtures import noise
+from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
 from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
 
@@ -84,10 +87,24 @@ def _(node: DistributionPair) -> list[Product]:
     masses = node.masses
     if masses is None:
         known = noise(node.P, node.Q)
-        return products.dispatch(object)(node) if known is None else products(known)
+        return _densities(node) if known is None else products(known)
     if node.swap_symmetric:
         return _one(Atoms(masses))
     return [*_one(Atoms(masses)), *_one(Atoms(tuple((q, p) for p, q in masses)))]
+
+
+def _densities(node: DistributionPair) -> list[Product]:
+    """Two densities, either way round."""
+    overlap = Overlap(*one_dimensional(node.P, node.Q))
+    if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
+        raise AssumptionError(
+            f"conversion='exact': found {echo(node)}, needed finitely many outcomes, or two "
+            "densities on the same part of the line; use conversion='improved'"
+        )
+    found = [DensityLoss(Pair(overlap))]
+    if not found[0].symmetric:
+        found.append(DensityLoss(found[0].pair.exchanged))
+    return [product for part in found for product in _one(part)]
 
 
 @products.register
@@ -123,6 +140,8 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
         return [Product(((glued, 1),), found.kind)]
+    if isinstance(part, LaplaceLoss):
+        return [Product(((GluedLaplace(part.shift, node.gamma), 1),), found.kind)]
     return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
 
 
@@ -211,8 +230,8 @@ def _replaced(product: Product, choice: Iterable[tuple[Product, int]]) -> Produc
     """Samples of fixed size dominate one by one, and so do all of them together."""
     if any(found.one_way for found, _ in choice):
         raise AssumptionError(
-            "conversion='exact': found several runs with samples of fixed size and Laplace "
-            "noise, needed one run, or Gaussian noise or finite laws; use conversion='improved'"
+            "conversion='exact': found several runs with samples of fixed size and "
+            "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
     return replace(product, kind=Kind.UPPER, is_glued=True)
 

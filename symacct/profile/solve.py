@@ -262,9 +262,11 @@ class Direction:
     def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
         """The root between points at which balls decide, at growing precision."""
         assert self.closed is not None  # noqa: S101  # asked by `epsilon`
-        for bits in _precisions(digits):
+        found = None
+        for bits in (_bits(0), *_precisions(digits)):  # at few first, so as to ask for many seldom
             with ctx.workprec(bits):
-                bracket = self._bracket(self.closed, ball(delta))
+                near = (found.lower(), found.upper()) if found is not None else None
+                bracket = near or self._bracket(self.closed, ball(delta))
                 found = bracket and enclosed(self.closed, ball(delta), bracket)
             if found is not None and _digits(found) >= digits:
                 return found

@@ -12,12 +12,13 @@ from flint import acb, arb, arb_poly
 
 from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
-from symacct.profile.beyond import Curve, bent_by_moments
+from symacct.profile.beyond import SHARE, Curve, End, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
 from symacct.profile.power_sums import power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
+_SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
 _SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
 
 
@@ -47,8 +48,8 @@ class Summed:
         """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
         raise NotImplementedError
 
-    def far(self, a: float, moment: arb) -> tuple[arb, arb]:
-        """(A, C) with |F(a+it)| <= A + C/t; F(a) is given."""
+    def far(self, a: float, moment: arb) -> list[End]:
+        """Some (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
         raise NotImplementedError
 
     def sampled(self, gamma: Exact) -> Part:
@@ -78,7 +79,8 @@ class Summed:
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
-        return float(_steering_curve(self, a).largest_beyond(t).log())
+        times, falls = _falling(self, a)
+        return float(np.interp(math.log(t), times, falls)) if t > 0 else float(falls[0])
 
     def log_values(self, line: Line) -> Floats:
         log_weights, losses = self._grid(line.a)
@@ -95,7 +97,7 @@ class Summed:
         turns = [(turn * loss).exp() for loss in found.losses]
         radius = arb(0, found.error.upper())
         sums = power_sums([acb(w) for w in found.weights], turns, line.last + 1)
-        return [value + acb(radius, radius) for value in sums]
+        return [value + acb(radius, radius) for value in sums[line.first :]]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
@@ -115,7 +117,7 @@ class Summed:
             return arb((total.abs_upper() + found.error).upper())
 
         bend, moment = self._bend(a, _SPARE - math.log(slack))
-        return Curve(at, moment, bend, *self.far(a, moment)).largest_beyond(t).log()
+        return Curve(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()
 
     def _bend(self, a: float, need: float) -> tuple[arb, arb]:
         """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
@@ -167,6 +169,18 @@ def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
 
 
 @lru_cache(64)
+def _falling(part: Summed, a: float) -> tuple[Floats, Floats]:
+    """log t, and log of about the largest |F(a+is)| that is proved for s >= t; float64."""
+    log_weights, losses = part._grid(a)
+    log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
+    weights = np.exp(log_weights + a * losses - log_moment)
+    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
+    heights = np.array([abs(np.exp(1j * t * losses) @ weights) for t in times])
+    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
+    return np.log(times), log_moment + np.log(heights) * (1 - 1 / SHARE)
+
+
+@lru_cache(64)
 def _steering_curve(part: Summed, a: float) -> Curve:
     """The same in float64, so that what is planned is what will be proved."""
     log_weights, losses = part._grid(a)
@@ -178,4 +192,4 @@ def _steering_curve(part: Summed, a: float) -> Curve:
     def at(s: float) -> arb:
         return arb(abs(complex(np.exp(1j * s * losses) @ weights)))
 
-    return Curve(at, arb(moment), arb(bend), *part.far(a, arb(moment)))
+    return Curve(at, arb(moment), arb(bend), part.far(a, arb(moment)))

@@ -33,6 +33,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
     calibrate,
+    laws,
     limits,
     parse,
     sweep,
@@ -124,6 +125,9 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         assert ends(of_both[0]) == ends(of_both[1])
 
 
+TENTS = DistributionPair(laws.Density("exp(-Abs(x))/2"), laws.Density("exp(-Abs(x-1))/2"))
+
+
 @pytest.mark.parametrize(
     "m",
     [
@@ -132,7 +136,7 @@ def test_a_group_s_noise_is_that_of_its_sensitivity():
         Curve(line_for_any_arithmetic(1), kind="upper", adjacency="either"),
         Gaussian(1) + ZCDP("1/10"),
         PoissonSubsample(Gaussian(1) + Laplace(1), "1/2"),
-        2 * SubsampleWithoutReplacement(Laplace(1), "1/2"),
+        2 * SubsampleWithoutReplacement(TENTS, "1/2"),
         2 * PoissonSubsample(Gaussian(1), "1/10", adjacency="replace_one"),
         PoissonSubsample(RandomizedResponse("3/5"), "1/10", adjacency="replace_one"),
         SubsampleWithoutReplacement(Gaussian(1), "1/10", adjacency="add_remove"),
@@ -185,8 +189,9 @@ def test_what_the_exact_profile_has_no_use_for():
         m.epsilon("1e-5", conversion="exact", by="ZW19-T5")
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
+    one, other = (30 * PoissonSubsample(Laplace(b), "1/10") for b in ("1/2", "1/3"))
     with pytest.raises(LimitError, match="conversion='improved'"):
-        (30 * PoissonSubsample(Laplace("1/2"), "1/10")).epsilon("1e-5", conversion="exact")
+        (one + other).epsilon("1e-5", conversion="exact")
     thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")

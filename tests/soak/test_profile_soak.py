@@ -27,6 +27,7 @@ from symacct.verify.bounds import ends
 from tests.profile.laws import rare_jumps
 
 BLOCKS, CASES = 200, 10
+FIXED_BLOCKS = BLOCKS // 2
 TINY = Fraction(1, 10**12)
 
 
@@ -106,9 +107,10 @@ def test_few_runs_of_which_one_rarely_jumps(block, record_property):
 
 
 def drawn_of_fixed_size(chance):
-    """Gaussian noise on samples of fixed size, often, beside Gaussian noise on all records."""
+    """Noise on samples of fixed size, often, beside Gaussian noise on all records."""
     gamma = Fraction(1, chance.choice([2, 5, 10, 100, 1000]))
-    sampled = SubsampleWithoutReplacement(Gaussian(Fraction(chance.randint(5, 100), 10)), gamma)
+    noise = chance.choice([Gaussian, Gaussian, Gaussian, Laplace])
+    sampled = SubsampleWithoutReplacement(noise(Fraction(chance.randint(5, 100), 10)), gamma)
     m = chance.choice([20, 100, 1000, 10**4, 10**5]) * sampled
     return m + Gaussian(chance.randint(2, 9)) if chance.random() < 0.3 else m
 
@@ -130,7 +132,7 @@ def check_bracket(m, chance, accountant):
     return "held"
 
 
-@pytest.mark.parametrize("block", range(BLOCKS // 4))
+@pytest.mark.parametrize("block", range(FIXED_BLOCKS))
 def test_brackets_of_samples_of_fixed_size(block, record_property):
     chance, accountant, counts = random.Random(f"fixed {block}"), Accountant(6), Counter()
     for _ in range(CASES):

@@ -1,14 +1,23 @@
-"""An accountant that is not a Rényi one is held to the truth: one percent too little is caught."""
+"""An accountant that is not a Rényi one is held to the truth: half a percent less is caught."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from symacct import Gaussian, Laplace, PoissonSubsample, SubsampleWithoutReplacement, parse
+from symacct import (
+    Accountant,
+    Gaussian,
+    Laplace,
+    PoissonSubsample,
+    SubsampleWithoutReplacement,
+    parse,
+)
 from symacct.testing import UnsoundError, assert_sound
 from symacct.verify import verify
+from symacct.verify.protocol import Ask
 from symacct.verify.questions import Extent
+from symacct.verify.truth import Oracle, parts_of
 
 PEER = Path(__file__).with_name("profile_accountant.py")
 SMALL = Extent(
@@ -24,7 +33,7 @@ SMALL = Extent(
 )
 
 
-@pytest.mark.parametrize("share", [1.01, 0.99])
+@pytest.mark.parametrize("share", [1.005, 0.995])
 def test_a_share_of_the_truth(share, tmp_path):
     """Far below every Rényi answer both are: only the exact profile tells them apart."""
     program = tmp_path / "accountant.py"
@@ -53,7 +62,25 @@ def test_assert_sound_knows_the_truth(m, what):
 
     assert assert_sound(truth, m, what=what, at=at) == 1
     with pytest.raises(UnsoundError, match="of the truth"):
-        assert_sound(lambda x: 0.99 * truth(x), m, what=what, at=at)
+        assert_sound(lambda x: 0.995 * truth(x), m, what=what, at=at)
+
+
+SETTINGS = [(1, "1/100", 1000), (5, "1/1000", 600_000), ("4/5", "1/20", 200)]
+
+
+@pytest.mark.parametrize(("sigma", "gamma", "steps"), SETTINGS)
+@pytest.mark.parametrize("lowered", ["epsilon", "delta"])
+def test_two_planted_accountants_half_a_percent_too_small(sigma, gamma, steps, lowered):
+    """One says 0.995 ε(δ), the other 0.995 δ(ε): by assert_sound and by verify's own verdict."""
+    m, accountant = steps * PoissonSubsample(Gaussian(sigma), gamma), Accountant(13)
+    at = "1e-6" if lowered == "epsilon" else "3/2"
+    right = float(getattr(accountant, lowered)(m, at, "exact").asked)
+    assert assert_sound(lambda _: right, m, what=lowered, at=[at]) == 1
+    with pytest.raises(UnsoundError, match=r"0\.995"):
+        assert_sound(lambda _: 0.995 * right, m, what=lowered, at=[at])
+    truth = Oracle().truth(Ask(lowered, parts_of(m), at))
+    assert truth.exact
+    assert 0.995 * right < truth.lower <= right * (1 + 1e-12)
 
 
 def test_a_sample_of_fixed_size_is_held_to_its_lower_bound():

@@ -1,0 +1,179 @@
+"""Two densities on the line, the second sampled into the first, by pieces on which they are smooth.
+
+On each piece a variable u runs over an interval: the distance T from one end of it, or log T far
+out and next to where a density is singular. log q there is that of the density of u.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from flint import acb, arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.errors import PrecisionError
+from symacct.exact import Exact
+from symacct.forking import cached_property
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet
+from symacct.integrals.sides import Side, doublings
+from symacct.mechanisms.mixtures import Overlap
+from symacct.sums.refine import ball
+
+_BEND = 64  # from this T on its logarithm is the variable
+
+
+Ends = tuple[tuple[float, float], ...]
+
+
+class Logs(NamedTuple):
+    """log q and the loss log(m/q), m = (1−γ)q + γp, each with its derivative."""
+
+    q: Jet
+    loss: Jet
+
+
+@dataclass(frozen=True)
+class Chart:
+    """u from `low` to `high` on one side of a piece."""
+
+    pair: Pair
+    side: Side
+    of_logarithm: bool
+    low: arb
+    high: arb
+
+    @cached_property
+    def _evaluators(self) -> list[Evaluator]:
+        found = self.side.evaluators_for(None, self.of_logarithm)[:3]
+        return [one for one in found if one is not None]  # both densities are positive
+
+    def logs(self, u: acb, analytic: bool = False) -> Logs:
+        """At u; not finite where they are not known to be analytic, if `analytic`."""
+        _, log_q, log_ratio = self._evaluators
+        x = Jet(ComplexBalls(analytic), u, acb(1))
+        shift_p, shift_q = self.pair.shifts()
+        q, ratio = log_q(x), log_ratio(x)
+        q = Jet(x.sort, q.value - shift_q, q.slope)
+        return Logs(q, self._mixed(Jet(x.sort, ratio.value - shift_p + shift_q, ratio.slope)))
+
+    def _mixed(self, ratio: Jet) -> Jet:
+        """log(1−γ+γe^ratio), the larger part in front."""
+        gamma = self.pair.gamma
+        if gamma == 1:
+            return ratio
+        log_share, log_rest = (BALL.number(x).log() for x in (gamma, 1 - gamma))
+        zero = acb(0)
+        lead = Jet(ratio.sort, ratio.value + log_share, ratio.slope)
+        rest = Jet(ratio.sort, acb(log_rest), zero)
+        if lead.value.real.mid() < log_rest.mid():
+            lead, rest = rest, lead
+        one = Jet(ratio.sort, acb(1), zero)
+        return lead + (one + (rest - lead).exp()).log()
+
+    def densities(self, u: acb, analytic: bool = False) -> tuple[Jet, Jet]:
+        """log p and log q."""
+        x = Jet(ComplexBalls(analytic), u, acb(1))
+        found = [log(x) for log in self._evaluators[:2]]
+        shifted = zip(found, self.pair.shifts(), strict=True)
+        p, q = (Jet(x.sort, log.value - shift, log.slope) for log, shift in shifted)
+        return p, q
+
+    def sharp(self, u: acb) -> list[acb]:
+        """log q and the loss over the ball u, in mean value form where that is narrower."""
+        return mean_values(self.logs, u)
+
+
+def mean_values(logs: Callable[[acb, bool], Iterable[Jet]], u: acb) -> list[acb]:
+    """Functions over the ball u, not finite where they are not known to be analytic."""
+    middle = acb(u.real.mid(), u.imag.mid())
+    values = []
+    for over, centre in zip(logs(u, True), logs(middle, False), strict=True):
+        mean = centre.value + over.slope * (u - middle)
+        narrow = mean.is_finite() and mean.real.rad() < over.value.real.rad()
+        values.append(mean if narrow and over.value.is_finite() else over.value)
+    return values
+
+
+@dataclass(frozen=True)
+class Pair:
+    """(1−γ)Q + γP against Q, of two densities that are positive on the same set."""
+
+    overlap: Overlap
+    gamma: Exact = Fraction(1)
+
+    @property
+    def sides(self) -> list[Side]:
+        """The halves of the pieces."""
+        return self.overlap.sides
+
+    def shifts(self) -> tuple[arb, arb]:
+        """The logarithms of the integrals of both kernels, at flint's current precision."""
+        known = self._shifts
+        if ctx.prec not in known:
+            known[ctx.prec] = self.overlap.log_totals(BALL)
+        return known[ctx.prec]
+
+    @cached_property
+    def _shifts(self) -> dict[int, tuple[arb, arb]]:
+        return {}
+
+    @cached_property
+    def exchanged(self) -> Pair:
+        """The two densities exchanged, at the rate 1."""
+        return Pair(Overlap(self.overlap.Q, self.overlap.P))
+
+    def charts(self, ends: Ends) -> tuple[list[Chart], arb]:
+        """Charts beyond which at either end ∫ q(m/q)^a is below e^{log_tail}, for each of `ends`;
+
+        a bound of what is beyond all of them for the first.
+        """
+        found, left_out = [], arb(0)
+        for side in self.sides:
+            if side.is_regular:
+                found.append(Chart(self, side, False, arb(0), ball(Fraction(side.extent))))
+                continue
+            start = self._cut(side, ends)
+            left_out += self._tail(side, ends[0][0], start)
+            found.extend(self._up_to(side, start))
+        return found, left_out
+
+    def _up_to(self, side: Side, start: arb) -> Iterator[Chart]:
+        if not side.is_infinite:
+            yield Chart(self, side, True, -start.log(), ball(Fraction(side.extent)).log())
+            return
+        bend = start.min(arb(_BEND))
+        yield Chart(self, side, False, arb(0), bend)
+        if start > bend:
+            yield Chart(self, side, True, bend.log(), start.log())
+
+    def _cut(self, side: Side, ends: Ends) -> arb:
+        least = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
+        for doubling in doublings(least.bit_length()):
+            start = arb(2) ** doubling
+            if all(self._tail(side, a, start) < arb(log_tail).exp() for a, log_tail in ends):
+                return start
+        raise PrecisionError(
+            f"the exact profile: found no bound of the moment at order {ends[0][0]:.6g} that "
+            "falls fast enough at an end, needed one"
+        )
+
+    def _tail(self, side: Side, a: float, start: arb) -> arb:
+        """∫ q(m/q)^a beyond: (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1."""
+        order, gamma = Fraction(a), BALL.number(self.gamma)
+        rest = 1 - gamma
+        if self.gamma == 1:
+            bounds = [(arb(1), order, 1 - order)]
+        elif a <= 0:
+            bounds = [(rest ** arb(a), Fraction(0), Fraction(1))]
+        else:
+            bounds = [(rest, Fraction(0), Fraction(1)), (gamma, order, 1 - order)]
+        shift_p, shift_q = self.shifts()
+        total = arb(0)
+        for coefficient, b, c in bounds:
+            scale = (-ball(b) * shift_p - ball(c) * shift_q).exp()
+            total += coefficient * scale * side.tail(side.blend(b, c), start)
+        return total

@@ -1,0 +1,272 @@
+"""Pairs of densities on the line, sampled or not: moments by Gauss's rule on charts.
+
+F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import acb, arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.errors import LimitError, PrecisionError
+from symacct.exact import Exact
+from symacct.integrals.supremum import largest_log_ratio
+from symacct.profile.beyond import End
+from symacct.profile.charts import Chart, Pair
+from symacct.profile.crossings import hockey_stick
+from symacct.profile.laplace import legendre
+from symacct.profile.part import Floats, Line
+from symacct.profile.summed import Sample, Summed
+
+_BOUND_BITS = 64
+_RHO = 2.5  # half-axes' sum of a panel's ellipse
+_ARCS = 8  # of half of it
+_MOST_NODES = 48  # on a panel, else it is halved
+_MOST_PANELS = 1500
+_STEER_NEED = 20.0
+_SPARE = 6.0
+_NOTHING = -1e9  # log of it
+_STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
+_CELLS = 6  # of a panel, where far moments are bounded
+
+
+@dataclass(frozen=True)
+class Panel:
+    """An interval of a chart; log of a bound of the integrand in its ellipse, over its size."""
+
+    chart: Chart
+    low: arb
+    high: arb
+    log_most: float
+
+    def nodes(self, need: float) -> int:
+        """How many Gauss's rule takes for an error of e^{−need} of the integral, about."""
+        half = float(((self.high - self.low) / 2).mid())
+        drop = self.log_most + math.log(5 * half / (1 - _RHO**-2)) + need
+        return max(2, math.ceil(drop / (2 * math.log(_RHO))))
+
+    def off(self, count: int, size: float) -> arb:
+        """What it is off by with so many nodes, as in `laplace.Sample`."""
+        rho, most = arb(_RHO), (arb(self.log_most) + size + arb(2) ** -20).exp()
+        half = (self.high - self.low) / 2
+        return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
+
+
+@dataclass(frozen=True)
+class DensityLoss(Summed):
+    """The pair and its rate."""
+
+    pair: Pair
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Does a known involution exchange the two laws?"""
+        P, Q = self.pair.overlap.P, self.pair.overlap.Q  # noqa: N806
+        return self.pair.gamma == 1 and type(P) is type(Q) and P.is_swapped_with(Q)
+
+    def sampled(self, gamma: Exact) -> DensityLoss:
+        return DensityLoss(Pair(self.pair.overlap, self.pair.gamma * gamma))
+
+    # --- float64: where to look
+
+    def floats(self, reach: float) -> tuple[Floats, Floats]:
+        if reach > _STEP_OF_REACH:
+            reach = float(_STEP_OF_REACH) ** math.ceil(math.log(reach, _STEP_OF_REACH))
+        return _floats(self, reach)
+
+    # --- balls: what is proved
+
+    def terms(self, line: Line, need: float) -> int:
+        return sum(
+            panel.nodes(need + _SPARE)
+            for panel in _panels(self, (line.a,), line.h * line.last, need)[0]
+        )
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _sample(self, a, far, need, ctx.prec)
+
+    def far(self, a: float, moment: arb) -> list[End]:
+        return [_far(self, a)]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return hockey_stick(self.pair, y, reverse)
+
+    def largest(self, reverse: bool) -> arb:
+        return _largest(self, reverse, ctx.prec)
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+@lru_cache(64)
+def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
+    """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved."""
+    pair = part.pair.exchanged if reverse else part.pair
+    try:
+        found = largest_log_ratio(pair.sides, bits)
+    except PrecisionError:
+        return arb("inf")
+    if not found.is_finite():
+        return arb("inf")
+    shift_p, shift_q = pair.shifts()
+    found += shift_q - shift_p
+    gamma = BALL.number(part.pair.gamma)
+    if reverse:
+        return -(gamma * (-found).expm1()).log1p()
+    return (gamma * found.expm1()).log1p()
+
+
+@lru_cache(256)
+def _log_size(part: DensityLoss, a: float) -> float:
+    """About log F(a): the largest T q(m/q)^a at some places."""
+    with ctx.workprec(_BOUND_BITS):
+        return max(q + a * loss for q, loss in _places(part.pair))
+
+
+@lru_cache(32)
+def _places(pair: Pair) -> list[tuple[float, float]]:
+    """log(Tq) and the loss at T = 2^{k/4}, on all sides."""
+    found = []
+    for side in pair.sides:
+        chart = Chart(pair, side, False, arb(0), arb(0))
+        for k in range(-40, 48):
+            if 2 ** (k / 4) <= side.extent:
+                logs = chart.logs(acb(2.0 ** (k / 4)))
+                q, loss = float(logs.q.value.real.mid()), float(logs.loss.value.real.mid())
+                if math.isfinite(q) and math.isfinite(loss):
+                    found.append((q + k / 4 * math.log(2), loss))
+    return found
+
+
+@lru_cache(64)
+def _panels(
+    part: DensityLoss, orders: tuple[float, ...], far: float, need: float
+) -> tuple[list[Panel], arb]:
+    """Panels on which some nodes do at every order, |t| <= far, and what they leave out."""
+    with ctx.workprec(_BOUND_BITS):
+        sizes = tuple((a, _log_size(part, a)) for a in orders)
+        ends = tuple((a, size - need - 4) for a, size in sizes)
+        charts, left_out = part.pair.charts(ends)
+        pending, found = [(chart, chart.low, chart.high) for chart in charts], []
+        while pending:
+            chart, low, high = pending.pop()
+            panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
+            if panel.log_most < math.inf and panel.nodes(need + _SPARE) <= _MOST_NODES:
+                found.append(panel)
+                continue
+            if len(pending) + len(found) > _MOST_PANELS:
+                raise LimitError(
+                    f"the exact profile: found more than {_MOST_PANELS} pieces of a density to "
+                    "integrate over, needed fewer digits or smoother laws"
+                )
+            middle = ((low + high) / 2).mid()
+            pending += [(chart, middle, high), (chart, low, middle)]  # the lower one first
+        return found, left_out
+
+
+def _log_most(
+    chart: Chart, sizes: tuple[tuple[float, float], ...], far: float, low: arb, high: arb
+) -> float:
+    """log of a bound of q|m/q|^a e^{t|Im|} in the ellipse over the integral, for all the orders.
+
+    Within a box about it both logarithms are analytic, so the largest value is on its edge, and
+    the lower half is the conjugate of the upper one.
+    """
+    middle, half = (low + high) / 2, (high - low) / 2
+    flat, steep = (_RHO + 1 / _RHO) / 2, (_RHO - 1 / _RHO) / 2
+    whole = acb(middle + half * arb(0, flat), half * arb(0, steep))
+    if not all(part.is_finite() for part in chart.sharp(whole)):
+        return math.inf
+    most = _NOTHING
+    for arc in range(_ARCS):
+        angle = arb.pi() * arb(arc).union(arb(arc + 1)) / _ARCS
+        place = acb(middle + half * flat * angle.cos(), half * steep * angle.sin())
+        log_q, loss = chart.sharp(place)
+        turned = abs(loss.imag).upper() * far
+        for a, size in sizes:
+            found = float((log_q.real + a * loss.real + turned - size).upper())
+            if math.isnan(found):
+                return math.inf
+            most = max(most, found)
+    return most
+
+
+@lru_cache(16)
+def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> Sample:
+    panels, left_out = _panels(part, (a,), far, need)
+    size, error = _log_size(part, a), left_out
+    losses, weights = [], []
+    for panel in panels:
+        count = panel.nodes(need + _SPARE)
+        error += panel.off(count, size)
+        for log_q, loss, weight in _nodes(panel, count):
+            losses.append(loss)
+            weights.append(weight * (log_q + arb(a) * loss).exp())
+    return Sample(losses, weights, error)
+
+
+def _nodes(panel: Panel, count: int) -> Iterator[tuple[arb, arb, arb]]:
+    """log q, the loss and the weight at each node, at flint's current precision."""
+    middle, half = (panel.low + panel.high) / 2, (panel.high - panel.low) / 2
+    for u, weight in legendre(count, ctx.prec):
+        logs = panel.chart.logs(acb(middle + half * u))
+        yield logs.q.value.real, logs.loss.value.real, half * weight
+
+
+@lru_cache(32)
+def _floats(part: DensityLoss, reach: float) -> tuple[Floats, Floats]:
+    """Nodes for the orders 1−reach to reach."""
+    orders = (1.0, reach, 1 - reach)
+    try:
+        panels, _ = _panels(part, orders, 0.0, _STEER_NEED)
+    except PrecisionError as error:
+        raise LimitError(str(error)) from error
+    with ctx.workprec(_BOUND_BITS):
+        rows = [
+            (float((log_q + weight.log()).mid()), float(loss.mid()))
+            for panel in panels
+            for log_q, loss, weight in _nodes(panel, panel.nodes(_STEER_NEED))
+        ]
+    log_weights, losses = np.array(rows).T
+    return log_weights, losses
+
+
+@lru_cache(32)
+def _far(part: DensityLoss, a: float) -> tuple[arb, arb]:
+    """(A, C) with |F(a+it)| <= A + C/t, by parts on cells.
+
+    On a cell with 1/L′ near λ, g = q(m/q)^a, ∫ge^{itL} = λ∫gL′e^{itL} + ∫g(1−λL′)e^{itL}; the
+    first is λ([ge^{itL}] − ∫g′e^{itL})/(it). Where L′ may be 0, λ = 0.
+    """
+    with ctx.workprec(_BOUND_BITS):
+        panels, constant = _panels(part, (a,), 0.0, _STEER_NEED)
+        falling = arb(0)
+        for _, same in itertools.groupby(panels, key=lambda panel: id(panel.chart)):
+            before = g = arb(0)
+            for chart, low, high in _cells(same):
+                logs = chart.logs(acb(low.union(high)))
+                g = (logs.q.value + arb(a) * logs.loss.value).real.exp()
+                steep, slope = (logs.q.slope + arb(a) * logs.loss.slope).real, logs.loss.slope.real
+                inverse = 1 / arb(slope.mid()) if slope > 0 or slope < 0 else arb(0)
+                constant += ((high - low) * g * abs(1 - slope * inverse)).upper()
+                if inverse != 0:
+                    falling += ((high - low) * g * abs(steep * inverse)).upper()
+                falling += (g * abs(inverse - before)).upper()
+                before = inverse
+            falling += (g * abs(before)).upper()
+        return constant, falling
+
+
+def _cells(panels: Iterable[Panel]) -> Iterator[tuple[Chart, arb, arb]]:
+    for panel in panels:
+        step = (panel.high - panel.low) / _CELLS
+        for i in range(_CELLS):
+            yield panel.chart, panel.low + step * i, panel.low + step * (i + 1)

@@ -1,0 +1,166 @@
+"""Pairs of densities on the line, sampled or not: one run between crossings, many by a contour."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import pytest
+from flint import arb, ctx
+
+from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
+from symacct.errors import AssumptionError
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
+from symacct.profile.glued import GluedGaussian
+from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.part import Line
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
+
+NORMALS = Overlap(laws.Normal(1, 4), laws.Normal(0, 4))
+TENTS = Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2"))
+
+
+def rated(overlap, gamma):
+    return DensityLoss(Pair(overlap, Fraction(gamma)))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("y", ["-1/20", "1/100", "2/25", "7/10"])
+def test_one_run_of_noise_known_in_closed_form(y, reverse):
+    with ctx.workprec(160):
+        place = arb(Fraction(y).numerator) / Fraction(y).denominator
+        known = (
+            SampledGaussian(Fraction(4), Fraction(1, 10)),
+            LaplaceLoss(Fraction(1), Fraction(1, 10)),
+        )
+        for overlap, other in zip((NORMALS, TENTS), known, strict=True):
+            found = rated(overlap, "1/10").hockey_stick(place, reverse)
+            assert found.overlaps(other.hockey_stick(place, reverse))
+            assert found.rad() < arb(10) ** -30
+
+
+PAIRS = {
+    "gamma, singular at 0": (laws.Gamma("1/2", 1), laws.Gamma("3/4", "5/4")),
+    "beta": (laws.Beta(2, 3), laws.Beta(3, "3/2")),
+    "two crossings": (laws.Normal(0, 1), laws.Normal(1, "5/4")),
+    "another family": (laws.Density("exp(-Abs(x))/2"), laws.Normal(0, 1)),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("gamma", ["1", "1/10"])
+def test_one_run_by_quadrature(pair, gamma):
+    """∫(m − e^y q)₊ and ∫(q − e^y m)₊ by mpmath, cut where the two densities cross."""
+    y, share = (
+        mpmath.mpf("0.05"),
+        mpmath.mpf(Fraction(gamma).numerator) / Fraction(gamma).denominator,
+    )
+    p, q = map(density, pair)
+    cuts = [0, 1] if isinstance(pair[0], laws.Beta) else [0, 60] if p(-1) == 0 else [-60, 60]
+    for reverse in (False, True):
+
+        def surplus(x, reverse=reverse):
+            m = (1 - share) * q(x) + share * p(x)
+            one, other = (q(x), m) if reverse else (m, q(x))
+            return one - mpmath.exp(y) * other
+
+        places = [cuts[0] + (cuts[1] - cuts[0]) * mpmath.mpf(i) / 4000 for i in range(1, 4000)]
+        roots = [
+            mpmath.findroot(surplus, (a, b), solver="anderson", tol=1e-30)
+            for a, b in pairwise(places)
+            if surplus(a) * surplus(b) < 0
+        ]
+        pieces = sorted([*cuts, *roots, *([0] if cuts[0] < 0 else [])])
+        exact = sum(
+            mpmath.quad(surplus, mpmath.linspace(a, b, 12))
+            for a, b in pairwise(pieces)
+            if surplus((a + 4 * b) / 5) > 0
+        )
+        with ctx.workprec(120):
+            found = rated(Overlap(*pair), gamma).hockey_stick(arb("0.05"), reverse)
+        assert abs(float(found.mid()) - exact) < 1e-9
+
+
+def density(law):
+    names = law.parameters
+    if isinstance(law, laws.Normal):
+        return lambda x: mpmath.npdf(x, *(float(names["mean"]), float(names["variance"]) ** 0.5))
+    if isinstance(law, laws.Density):
+        return lambda x: mpmath.exp(-abs(x)) / 2
+    first, second = (mpmath.mpf(v.numerator) / v.denominator for v in names.values())
+    if isinstance(law, laws.Beta):
+        return lambda x: x ** (first - 1) * (1 - x) ** (second - 1) / mpmath.beta(first, second)
+    return lambda x: (
+        x ** (first - 1) * mpmath.exp(-x * second) / mpmath.gamma(first) * second**first
+        if x > 0
+        else mpmath.mpf(0)
+    )
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_many_runs_of_normal_laws(reverse):
+    """The contour that Gaussian noise takes, whose moments are trapezoidal sums."""
+    found, known = (
+        Direction(((part, 300),), reverse).delta(lambda: arb(3), 14)
+        for part in (rated(NORMALS, "1/10"), SampledGaussian(Fraction(4), Fraction(1, 10)))
+    )
+    assert found.overlaps(known)
+
+
+def test_far_from_the_real_axis():
+    """|F(a+it)| <= A + C/t, and from one place on the proved bound is above all values."""
+    for overlap in (NORMALS, Overlap(laws.Beta(2, 3), laws.Beta("5/2", 2))):
+        part = rated(overlap, "1/10")
+        with ctx.workprec(80):
+            ((constant, falling),) = part.far(3.0, arb(1))
+            bound = part.decay(3.0, 2.0, 0.01).exp()
+            for t in (2.0, 5.0, 17.0, 40.0):
+                value = abs(part.transform(Line(3.0, t, 1), 25.0)[1])
+                assert value < bound
+                assert value < constant + falling / t
+
+
+PARTS = [rated(NORMALS, "1/10"), GluedGaussian(Fraction(4), Fraction(1, 10))]
+PARTS += [SampledGaussian(Fraction(4), Fraction(1, 10)), LaplaceLoss(Fraction(1), Fraction(1, 10))]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_a_line_may_start_later(part):
+    """Blocks of a contour: a part summed over nodes gave those before it too."""
+    with ctx.workprec(100):
+        whole = part.transform(Line(3.0, 0.5, 9), 30.0)
+        later = part.transform(Line(3.0, 0.5, 9, 4), 30.0)
+    assert len(later) == 6
+    assert all(x.overlaps(y) for x, y in zip(whole[4:], later, strict=True))
+
+
+def test_asked_of_a_node():
+    pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
+    accountant = Accountant(8)
+    for m, delta in ((pair, "1e-4"), (100 * PoissonSubsample(pair, "1/10"), "1/1000")):
+        found = accountant.epsilon(m, delta, "exact")
+        assert found.kind is Kind.EXACT
+        assert found.epsilon.upper <= accountant.epsilon(m, delta, orders=[2]).epsilon.upper
+        back = accountant.delta(m, found.epsilon.upper, "exact", digits=5).delta
+        assert abs(float(back) / float(Fraction(delta)) - 1) < 1e-4
+    beside = 300 * PoissonSubsample(DistributionPair(NORMALS.P, NORMALS.Q), "1/10") + Gaussian(3)
+    same = 300 * PoissonSubsample(Gaussian(2), "1/10") + Gaussian(3)
+    found, known = (accountant.epsilon(m, "1e-4", "exact").epsilon for m in (beside, same))
+    assert found.lower <= known.upper
+    assert known.lower <= found.upper
+
+
+def test_neither_symmetric_nor_one_way_round():
+    """Of (P, Q) and (Q, P) the larger profile is taken, at the mixture's side or not."""
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("5/4"))
+    accountant = Accountant(8)
+    found, swapped = (accountant.delta(m, "1/10", "exact").delta for m in (pair, pair.swapped()))
+    assert str(found) == str(swapped)
+
+
+def test_laws_of_different_supports_are_refused():
+    pair = DistributionPair(laws.Exponential(1), laws.Normal(0, 1))
+    with pytest.raises(AssumptionError, match="same part of the line"):
+        pair.epsilon("1e-4", conversion="exact")
