@@ -9,7 +9,6 @@ either relation, replace-one for samples of a fixed size.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
 from symacct.domains import whole
-from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
+from symacct.doors import package
+from symacct.errors import AdjacencyError, DomainError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.interop import floats
@@ -94,24 +94,6 @@ class _Reading:
         """One for the relation that samples can differ in."""
         return self if self.relation == relation else _Reading(relation)
 
-    @property
-    def sensitivity(self) -> int:
-        """By how much one record moves a sum of records of norm at most 1."""
-        return 2 if self.relation == "replace_one" else 1
-
-    def nothing(self, event: object, depth: int) -> Node:
-        return Compose()
-
-    def gaussian(self, event: object, depth: int) -> Node:
-        return Gaussian(_field(event, "noise_multiplier"), self.sensitivity)
-
-    def laplace(self, event: object, depth: int) -> Node:
-        return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
-
-    def zcdp(self, event: object, depth: int) -> Node:
-        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
-        return ZCDP(_field(event, "rho"), _field(event, "xi"))
-
     def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
@@ -172,16 +154,22 @@ class _Reading:
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
-    "NoOpDpEvent": _Reading.nothing,
-    "GaussianDpEvent": _Reading.gaussian,
-    "LaplaceDpEvent": _Reading.laplace,
-    "ZCDpEvent": _Reading.zcdp,
+    "NoOpDpEvent": lambda reading, event, depth: Compose(),
+    "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
+    "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
+    # (ξ, ρ)-zCDP is said of the relation in use, whichever that is.
+    "ZCDpEvent": lambda reading, event, depth: ZCDP(_field(event, "rho"), _field(event, "xi")),
     "RandomizedResponseDpEvent": _Reading.response,
     "SelfComposedDpEvent": _Reading.self_composed,
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
 }
+
+
+def _noise(reading: _Reading, event: object) -> tuple[Any, int]:
+    """Its scale, and by how much one record moves a sum of records of norm at most 1."""
+    return _field(event, "noise_multiplier"), 2 if reading.relation == "replace_one" else 1
 
 
 def _field(event: object, name: str) -> Any:
@@ -196,12 +184,7 @@ def _field(event: object, name: str) -> Any:
 
 def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
-    try:
-        events = importlib.import_module("dp_accounting.dp_event")
-    except ImportError:
-        raise MissingPackageError(
-            "to_dp_event: needed the package dp-accounting; install it with pip"
-        ) from None
+    events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
     made: dict[Node, DpEvent] = {}
     for one in as_node(node, "to_dp_event").walk():
         made[one] = _event(one, made, events)
