@@ -78,7 +78,9 @@ def _cause(found: Finding, wrong: set[Cause]) -> Cause:
     the laws that it breaks, its share of what rounding might explain.
     """
     how = dict(found.ask.how)
-    if found.before is not None or "after" in how:
+    # Inconsistent with itself in a new process, though no single question explains it.
+    alone = found.verdict == "inconsistent" and not how and not found.law
+    if found.before is not None or "after" in how or alone:
         return ("depends on what was asked before",)
     if found.verdict == "exception":
         return "exception", found.note.split(":")[0]

@@ -101,6 +101,8 @@ def test_an_answer_that_changes_after_another_question_is_no_wrong_curve():
     seen.clusters[0].simple = replace(HALVED[0], verdict="inconsistent", before=HALVED[1].ask)
     cause = "depends on what was asked before"
     assert [len(d.clusters) for d in seen.defects if d.cause == cause] == [2]
+    unexplained = report(found("inconsistent", "1/2"))
+    assert [defect.cause for defect in unexplained.defects] == [cause]
 
 
 def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it():
