@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import repeat
 
 import mpmath
@@ -34,6 +35,7 @@ from symacct.export.code import code
 from symacct.export.document import paper
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
+from symacct.verify.judgement import Judgement
 from symacct.verify.process import Incidents
 
 
@@ -274,7 +276,7 @@ def verify_calls():
         "verify": (verify.verify, good | {
             "extent": verify.QUICK, "seed": 0, "progress": lambda stage, asked: None}),
         "verify.Peer": (verify.Peer, good),
-        "verify.Report.fails": (OFFERS_NOTHING.fails, {"verdict": "unsound"}),
+        "verify.Judgement": (partial(Judgement, OFFERS_NOTHING), {"fail_on": "unsound"}),
     }  # fmt: skip
 
 
