@@ -299,7 +299,7 @@ def test_the_bound_far_away(part, a):
         assert (falling / moment).log() < 14
 
 
-@examples(20, 300)
+@examples(60, 300)
 @given(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0.05, 1)), min_size=2, max_size=6),
     st.floats(0.01, 4),
