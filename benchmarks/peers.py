@@ -99,7 +99,10 @@ def fsrdp() -> tuple[float, float]:
     Four terms, the orders 2 to 64, the improved conversion; its σ is that of a clipped sum whose
     sensitivity doubles where a record is replaced.
     """
-    bounds = module_at(Path("out/peers/fs_rdp_bounds.py"), "fs_rdp_bounds")
+    place = Path("out/peers/fs_rdp_bounds.py")
+    if not place.exists():
+        raise FileNotFoundError(f"{place} is not there; put the file of their repository there")
+    bounds = module_at(place, "fs_rdp_bounds")
 
     def query() -> float:
         return min(

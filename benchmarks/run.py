@@ -35,7 +35,7 @@ from rich.table import Table
 import symacct as sa
 from symacct.amplification.triples import gaussian as triangles
 from symacct.arithmetic.ball import precision
-from symacct.integrals.plane import triple_excess
+from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
 from symacct.sums.differences import differences_at
 
@@ -609,7 +609,8 @@ def main() -> int:
         cost_plot(OUT / "bench.png")
     show(rows, console)
     for name, answer in peers.items():
-        console.print(f"{name}: {answer}")
+        aside = "its rows stand aside, " if "error" in answer else ""
+        console.print(f"{name}: {aside}{answer}")
     report = {"rows": [{**asdict(row), "met": row.met} for row in rows], "peers": peers}
     (OUT / "bench.json").write_text(json.dumps(report, indent=2, default=str) + "\n")
     console.print(f"written: {OUT / 'bench.json'}, {OUT / 'bench.png'}")

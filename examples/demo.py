@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+import click
 
 from symacct.accountant import Accountant
 from symacct.enclosure import Guarantee
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.progress import progress
 from symacct.rounding import order_text
+from symacct.screen import print_table
 
 RATE = "1/1000"
 DELTA = "1e-8"
@@ -69,38 +70,28 @@ def settings() -> Iterator[Setting]:
             )
 
 
-def answers(console: Console) -> list[Answer]:
-    """ε(k) in every setting, with a progress bar."""
+def answers() -> list[Answer]:
+    """ε(k) in every setting."""
     accountant = Accountant(digits=30)
     found = []
     cases = [(setting, runs) for setting in settings() for runs in RUNS]
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/84"))
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
-        task = progress.add_task("certifying", total=len(cases))
+    with progress("certifying", len(cases)) as advance:
         for setting, runs in cases:
-            progress.update(task, description=f"{setting.mechanism!r:<26}")
             guarantee = accountant.epsilon(runs * setting.step, DELTA)
             found.append(Answer(setting, runs, guarantee))
-            progress.advance(task)
+            advance(1)
     return found
 
 
-def table(found: list[Answer]) -> Table:
-    """The answers, ε rounded up."""
-    shown = Table(title=f"ε of k runs at γ = {RATE}, δ = {DELTA}; 30 certified digits, rounded up")
-    for name in ("mechanism", "sampling", "k", "ε", "order α", "theorem"):
-        shown.add_column(name, justify="right" if name in "kε" else "left", no_wrap=True)
-    for answer in found:
-        shown.add_row(
-            repr(answer.setting.mechanism),
-            answer.setting.scheme,
-            f"{answer.runs:,}",
-            answer.guarantee.epsilon.rounded(),
-            answer.order,
-            answer.theorem,
-            end_section=answer.runs == RUNS[-1],
+def print_tables(found: list[Answer]) -> None:
+    """The answers of each setting below its name and its relation, ε rounded up."""
+    click.echo(f"ε of k runs at γ = {RATE}, δ = {DELTA}; 30 certified digits, rounded up")
+    for setting, group in groupby(found, lambda answer: answer.setting):
+        click.echo(f"\n{setting.mechanism}, {setting.scheme}, {setting.step.claim.adjacency}")
+        print_table(
+            ("k", "ε", "order α", "theorem"),
+            ((f"{a.runs:,}", a.guarantee.epsilon.rounded(), a.order, a.theorem) for a in group),
         )
-    return shown
 
 
 def picture(found: list[Answer], path: Path) -> Path:
@@ -122,7 +113,7 @@ def picture(found: list[Answer], path: Path) -> Path:
                 [a.runs for a in line],
                 [float(a.guarantee.epsilon) for a in line],
                 style,
-                label=f"{scheme} ({line[-1].theorem})",
+                label=f"{scheme}, {_relation(line)} ({line[-1].theorem})",
                 markersize=4,
             )
         panel.set_title(f"{mechanism!r}, {line[0].setting.privacy} privacy", fontsize=10)
@@ -139,19 +130,21 @@ def picture(found: list[Answer], path: Path) -> Path:
     return path
 
 
+def _relation(line: list[Answer]) -> str:
+    return str(line[0].setting.step.claim.adjacency).replace("_", "/")
+
+
 def main() -> None:
-    """Print the table, write the picture."""
-    plain = Console()
-    console = plain if plain.is_terminal else Console(width=150)
+    """Print the tables, write the picture."""
     started = time.monotonic()
-    found = answers(console)
-    console.print(table(found))
+    found = answers()
+    print_tables(found)
     proved = sum(answer.guarantee.optimal for answer in found)
-    console.print(
-        f"{len(found)} guarantees in {time.monotonic() - started:.1f} s; "
+    click.echo(
+        f"\n{len(found)} guarantees in {time.monotonic() - started:.1f} s; "
         f"the order proved the best one in {proved}, sound in all."
     )
-    console.print(f"ε against k: {picture(found, PICTURE)}")
+    click.echo(f"ε against k: {picture(found, PICTURE)}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ from symacct.forking import cached_property
 from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta
-from symacct.steering import Steering, is_steered
+from symacct.remembering import Key
+from symacct.steering import Below, Steering, is_steered
 
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
@@ -56,7 +57,7 @@ class BestOrder:
         self.evaluation = evaluation
         self.digits = digits
         self._curves: dict[int, NodeCurve] = {}
-        self._objectives: dict[tuple[int, bool], search.Objective] = {}
+        self._objectives: dict[tuple[int, Key], search.Objective] = {}
         #: Why the first order that could not be computed was left out.
         self._skipped: SymacctError | None = None
         self._patience = _PATIENCE
@@ -112,7 +113,7 @@ class BestOrder:
         return is_steered(self.question.m, self.question.by)
 
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
-        key = BALL.bits, isinstance(curve.evaluation, Steering)
+        key = BALL.bits, curve.evaluation.told_apart
         if key not in self._objectives:
             question = self.question
 
@@ -296,12 +297,12 @@ class BestOrder:
                     return True
         return False
 
-    def _convex_at(self, alpha: Order) -> bool:
+    def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
         """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
         if not self.question.per_order.one_valley:
             return False
         try:
-            if self.curve().claim(alpha).kind is Kind.EXACT:
+            if curve.claim(alpha).kind is Kind.EXACT:
                 return True
         except OrderError:  # a pinned theorem says nothing between the whole orders
             return False
@@ -316,12 +317,10 @@ class BestOrder:
         with precision(self.search_bits):
             places = search.places(self.steering(), whole)
             # What steers in the place of the curve has one valley where the curve has.
-            convex = self._is_steered or self._convex_at((places[1] + places[2]) / 2)
-            smooth = (
-                not self._is_steered
-                and convex
-                and all(self.objective()(alpha).is_finite() for alpha in places)
-            )
+            beyond = (places[1] + places[2]) / 2
+            convex = self._is_steered or self._convex_at(beyond, self.curve())
+            smooth = not self._is_steered and convex
+            smooth = smooth and all(self.objective()(alpha).is_finite() for alpha in places)
         width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
         floor = None
         bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
@@ -331,34 +330,37 @@ class BestOrder:
             f = self.objective()
             if smooth:
                 best = search.real_valley(f, places, width, self.question.asks_epsilon)
-                floor = self._floor(f, best, width)
+                floor = self._floor(self.curve(), best, width)
             else:
                 with precision(min(bits, _SEARCH_BITS)):
                     best = self._near_the_best(places, width, convex)
-                if not f(best).is_finite():
-                    best = places[1]  # beside a pole fewer bits may do than the answer needs
+                if self._is_steered:
+                    best, floor = self._proved_near(best)
+                if not f(best).is_finite():  # beside a pole fewer bits may do than are needed
+                    best, floor = places[1], None
                 if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
                     raise self._infinite("order")
-                if self._is_steered and self._convex_at(best):
-                    best, floor = self._proved_near(f, best)
             if pure is not None and self.question.asks_epsilon and not f(best) < pure:
                 return self.at(INFINITY, optimal=False)
         return self.at(order(best), optimal=floor is not None, floor=floor, bits=bits)
 
-    def _proved_near(self, f: search.Objective, best: Fraction) -> tuple[Fraction, arb | None]:
-        """From the order that was steered to, the best one of the curve, and f's floor there.
+    def _proved_near(self, best: Fraction) -> tuple[Fraction, arb | None]:
+        """From the order that was steered to, the best one, and a floor of f over all orders.
 
-        Where the curve is exact at three orders, it is at least a convex one that passes there.
+        By what is nowhere above the curve: a valley, or one that falls beyond where another rises.
         """
         step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
         places = best - step, best, best + step
-        if not all(map(self._convex_at, places)):  # beside a place where the proof fails
+        curves = [Below(self.evaluation(), near).curve(self.question.m) for near in places[::2]]
+        left, right = map(self._objective_of, curves)
+        if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
             return best, None
-        if not all(search.below(f(best), f(alpha)) for alpha in (places[0], places[2])):
-            return best, None
-        found = search.real_valley(f, places, width, self.question.asks_epsilon)
-        floor = self._floor(f, found, width)
-        return (best, None) if floor is None else (found, floor)
+        if left(places[0]).overlaps(right(places[0])):
+            found = search.real_valley(left, places, width, self.question.asks_epsilon)
+            return found, self._floor(curves[0], found, width)
+        found = search.crossing(left, right, places[0], places[2])
+        falls = left(places[2]) < left(found) and right(places[0]) < right(found)
+        return found, left(found).min(right(found)) if falls else None
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
@@ -383,14 +385,17 @@ class BestOrder:
         found = [search.golden_valley(f, low, high, width) for low, high in segments]
         return search.lowest(f, (middle, *found))
 
-    def _floor(self, f: search.Objective, best: Fraction, width: Fraction) -> arb | None:
+    def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
+        f = self._objective_of(curve)
         for spread in (2 * width, 8 * width, 64 * width):
             orders = (best - spread, best, best + spread)
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)
-            if self._skipped is not None or not all(map(self._convex_at, orders)):
+            if self._skipped is not None or not all(
+                self._convex_at(alpha, curve) for alpha in orders
+            ):
                 return None
             if left >= middle and right >= middle:
                 first, second, third = (BALL.number(alpha - 1) for alpha in orders)

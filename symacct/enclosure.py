@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symacct.expr import Node
 
 _SHOWN_DIGITS = 10  # of a guarantee in one line
+_LONGEST = 200  # characters of an expression in a line
 
 
 @dataclass(frozen=True)
@@ -177,11 +178,11 @@ class Guarantee:
 
         return guarantee_card(self)
 
-    def statement(self, form: str = "text") -> str:
+    def statement(self, form: str = "text", digits: int = 6) -> str:
         """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
         from symacct.export.statement import statement
 
-        return statement(self, form)
+        return statement(self, form, digits)
 
     @property
     def asked(self) -> Bound:
@@ -196,14 +197,27 @@ class Guarantee:
         return number
 
     def __str__(self) -> str:
-        return (
-            f"({shown(self.epsilon)}, {shown(self.delta)})-DP at order "
-            f"{rounding.order_text(self.alpha)} by the {self.conversion} conversion"
-        )
+        return self._pair(shown(self.asked))
+
+    def _pair(self, asked: str) -> str:
+        """What is guaranteed, the number asked printed so, and how."""
+        given = shown(self.given)
+        pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
+        order = rounding.order_text(self.alpha)
+        return f"({pair})-DP at order {order} by the {self.conversion} conversion"
+
+    def __format__(self, spec: str) -> str:
+        """As `str`, the number asked as the format says, on its safe side."""
+        return self._pair(format(self.asked, spec)) if spec else str(self)
 
     def __repr__(self) -> str:
-        shown = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)
-        return f"Guarantee({', '.join(f'{name}={_full(value)}' for name, value in shown)})"
+        best = "no order does better" if self.optimal else "another order may do better"
+        lines = [f"Guarantee: {self}", f"{self.kind}; {best}", f"of the curve: {self.claim}"]
+        if self.mechanism is not None:
+            from symacct.export.description import float_note
+
+            lines += [f"of: {shortened(repr(self.mechanism))}", float_note(self.mechanism)]
+        return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee for JSON."""
@@ -299,11 +313,11 @@ def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
     return x.rounded(digits) if isinstance(x, Enclosure) else rounding.given(x)
 
 
-def _full(x: object) -> str:
-    """`repr`, of a fraction of any size too."""
-    if not isinstance(x, Fraction):
-        return repr(x)
-    return f"Fraction({text(Fraction(x.numerator))}, {text(Fraction(x.denominator))})"
+def shortened(expression: str) -> str:
+    """The head of a long expression, with no number of it cut."""
+    if len(expression) <= _LONGEST:
+        return expression
+    return f"{expression[:_LONGEST].rpartition(' ')[0]} …"
 
 
 def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:

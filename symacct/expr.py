@@ -15,6 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, OrderArray, exact
 from symacct.forking import cached_property
 from symacct.interning import Interned
+from symacct.progress import progress
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.accountant import Accountant
@@ -197,6 +198,7 @@ class Node(Interned):
     def rdp(
         self, alpha: OrderArray, digits: int = 30, by: str | None = None, engine: str = "ball"
     ) -> np.ndarray: ...
+    @progress("rdp")
     def rdp(
         self,
         alpha: Numeric | OrderArray,
@@ -226,6 +228,7 @@ class Node(Interned):
         """The best known lower bound of ε(α); never a guarantee."""
         return _accountant(engine).lower_bound(self, alpha, digits=digits)
 
+    @progress("epsilon")
     def epsilon(
         self,
         delta: Numeric,
@@ -243,6 +246,7 @@ class Node(Interned):
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
+    @progress("delta")
     def delta(
         self,
         epsilon: Numeric,
@@ -350,15 +354,19 @@ class Node(Interned):
         return cite(self, alpha, by)
 
     def statement(
-        self, delta: Numeric | None = None, epsilon: Numeric | None = None, form: str = "text"
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        form: str = "text",
+        digits: int = 6,
     ) -> str:
         """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
         if (delta is None) == (epsilon is None):
             raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
         if epsilon is not None:
-            return self.delta(epsilon).statement(form)
+            return self.delta(epsilon).statement(form, digits)
         assert delta is not None  # noqa: S101  # one of the two is given
-        return self.epsilon(delta).statement(form)
+        return self.epsilon(delta).statement(form, digits)
 
     def expansion(
         self,

@@ -22,6 +22,7 @@ _Order = TypeVar("_Order", bound=int | Fraction)
 
 _LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
 _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
+_MOST_SECANTS = 20
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -157,6 +158,20 @@ def _fitted(
     else:
         bottom = (x + y - first / a) / 2
     return None if bottom is None or not bottom.is_finite() else 1 + rational(bottom)
+
+
+def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fraction:
+    """An order between where f and g are about the same, f being above at the low end alone."""
+    grid = _grid((high - low) / 2**ctx.prec)
+    orders = [low, high]
+    for _ in range(_MOST_SECANTS):
+        before, last = (_middle(f(order)) - _middle(g(order)) for order in orders)
+        if before == last or (f(orders[1]) - g(orders[1])).contains(0):
+            break
+        share = rational(last / (last - before))
+        probe = _on_grid(orders[1] - share * (orders[1] - orders[0]), grid)
+        orders = [orders[1], min(max(probe, low), high)]
+    return orders[1]
 
 
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:

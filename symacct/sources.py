@@ -6,7 +6,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pylatexenc.latex2text import LatexNodes2Text
+
 from symacct.claims import Source
+
+_NAMED = 2  # authors that are named one by one
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,14 @@ class Work:
     def fields(self) -> dict[str, str]:
         """The entry's fields, in LaTeX."""
         return dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", self.entry, re.MULTILINE))
+
+    @property
+    def named(self) -> str:
+        """The authors' family names and the year."""
+        known = self.fields()
+        names = [author.split()[-1] for author in known["author"].split(" and ")]
+        who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)
+        return f"{LatexNodes2Text().latex_to_text(who)} {known['year']}"
 
 
 def _sliced(text: str) -> dict[str, Work]:

@@ -1,9 +1,12 @@
-"""What orders are compared by, where a bound costs much and a formula near it does not."""
+"""What orders are compared by, and an optimum is proved by, where a bound costs much."""
 
 from __future__ import annotations
 
+import functools
+
 from symacct import theory
 from symacct.evaluation import Evaluation
+from symacct.exact import Order
 from symacct.expr import Node
 from symacct.theory import Bound, Theorem
 
@@ -11,14 +14,30 @@ from symacct.theory import Bound, Theorem
 class Steering(Evaluation):
     """The same evaluation by what the theorems offer to compare orders by; nothing rests on it."""
 
+    told_apart = ("steering",)
+
     def __init__(self, proved: Evaluation) -> None:
-        memo = proved.memo
-        super().__init__(
-            proved.ctx, proved.goal, proved.by, lambda node, key: memo(node, (*key, "steering"))
-        )
+        super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
     def formula(self, theorem: Theorem) -> Bound:
         return theorem.steer or theorem.bound
+
+
+class Below(Evaluation):
+    """By what the theorems offer below the exact curve, of convex CGF; mostly the curve at `near`.
+
+    What it claims is what would be claimed if it were the curve.
+    """
+
+    def __init__(self, proved: Evaluation, near: Order) -> None:
+        self.near = near
+        self.told_apart = ("below", near)
+        super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
+
+    def formula(self, theorem: Theorem) -> Bound:
+        if theorem.below is None:
+            return theorem.bound
+        return functools.partial(theorem.below, near=self.near)
 
 
 def is_steered(node: Node, by: str | None) -> bool:

@@ -21,6 +21,7 @@ from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
+from symacct.progress import progress
 from symacct.verify.bounds import Bound, decimal_text, ends
 
 #: Whole and fractional orders from next to 1 to large.
@@ -57,6 +58,7 @@ def assert_sound(
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11
     """
+    __tracebackhide__ = True  # a test's report ends at the line that called
     m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
     doors.one_of(what, "what", _DEFAULTS)
     if not callable(function):
@@ -65,10 +67,14 @@ def assert_sound(
     times = None if loose is None else rational(loose, "loose")
     accountant = Accountant(_DIGITS)
     asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
-    for argument in asked:
-        x = float(exact(argument, "at"))
-        low, high = _truth(accountant, m, what, x, conversion)
-        _check(function(x), (low, high), f"{what}({echo(x)}) of {echo(m)}", share, times)
+    with progress("assert_sound", len(asked)) as advance:
+        for argument in asked:
+            x = float(exact(argument, "at"))
+            truth = _truth(accountant, m, what, x, conversion)
+            fault = _fault(function(x), truth, f"{what}({echo(x)}) of {echo(m)}", share, times)
+            if fault:
+                raise UnsoundError(fault)
+            advance(1)
     return len(asked)
 
 
@@ -118,27 +124,25 @@ def _float(found: Any, where: str) -> float:
         raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
 
 
-def _check(
+def _fault(
     found: object,
     truth: tuple[Bound, Bound],
     where: str,
     rounding: Fraction,
     loose: Fraction | None,
-) -> None:
+) -> str | None:
+    """What is wrong with a value, if anything is."""
     low, high = truth
     value = _float(found, where)
     between = f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
     if math.isnan(value):
-        raise UnsoundError(f"{where}: found nan, {between}")
+        return f"{where}: found nan, {between}"
     if math.isinf(value):
-        if value < 0:
-            raise UnsoundError(f"{where}: found -inf, {between}")
-        return
+        return f"{where}: found -inf, {between}" if value < 0 else None
     exactly = Fraction(value)
     if exactly < low * (1 - rounding):
         share = float(exactly / Fraction(low))
-        raise UnsoundError(f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}")
+        return f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}"
     if loose is not None and exactly > high * loose:
-        raise UnsoundError(
-            f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
-        )
+        return f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
+    return None

@@ -90,6 +90,9 @@ class Theorem:
     default: bool = True
     #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
     steer: Bound | None = None
+    #: Given an order `near` too, a formula nowhere above the exact curve, of convex CGF, that is
+    #: mostly the curve about `near`: by it an optimum is proved.
+    below: Bound | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
     #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
@@ -181,6 +184,7 @@ class Statement(TypedDict, total=False):
     reads: str
     default: bool
     steer: Bound | None
+    below: Bound | None
     tight: bool
     partial: bool
     takes_exact: bool

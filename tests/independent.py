@@ -308,6 +308,18 @@ def wang_27(mp, eps, alpha, node):
     return mp.log(1 + total) / (alpha - 1)
 
 
+def wang_33(mp, eps, alpha, node):
+    """Theorem 27's terms, or by the Cauchy–Schwarz inequality."""
+    g = number(mp, node.gamma)
+    second, *plain = wang_9_terms(mp, eps, alpha, g)
+    total = mp.mpf(0)
+    for j, term in enumerate([second, *plain], start=2):
+        low, high, top = (difference(mp, eps, l) for l in (2 * (j // 2), 2 * ((j + 1) // 2), 2 * j))
+        zeta = min(4 * mp.sqrt(low * high), mp.exp((j - 1) * eps(2 * j - 1)) * mp.sqrt(top))
+        total += min(term, g**j * mp.binomial(alpha, j) * zeta)
+    return mp.log(1 + total) / (alpha - 1)
+
+
 def wang_lower(mp, eps, alpha, node):
     """Proposition 11 as printed, with γ/(1−γ)."""
     g = number(mp, node.gamma)
@@ -636,6 +648,7 @@ BOUNDS = {
     "WBK19-L3": sampled_pure,
     "WBK19-T9": wang_9,
     "WBK19-T27": wang_27,
+    "WBK19-R33": wang_33,
     "WBK19-P11": wang_lower,
     "BLOG-C24": moment_subsampling,
     "PAIR-EXACT": sampled_pair,

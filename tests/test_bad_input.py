@@ -36,6 +36,7 @@ from symacct import (
     SoundnessError,
     SubsampleWithoutReplacement,
     SymacctError,
+    parse,
     symbols,
 )
 
@@ -202,7 +203,9 @@ def test_accountants_need_mechanisms():
 
 def test_only_whole_counts_multiply_and_the_message_names_scale():
     for build in (lambda: 1.5 * M, lambda: M * "3/2", lambda: M * Fraction(1, 2)):
-        refused(DomainError, build, "number of runs", "whole number", "Scale(m, c)")
+        refused(DomainError, build, "number of runs", "whole number", "round up to", "Scale(m, c)")
+    run = "15*60000/256 * PoissonSubsample(Gaussian(1), 1/1000)"
+    refused(DomainError, lambda: parse(run), "found 3,515.625,", "round up to 3,516;")
     refused(DomainError, lambda: -1 * M, "whole number >= 0")
     refused(DomainError, lambda: True * M, "found True")
     for symbol in (sympy.Symbol("x", negative=True), sympy.Symbol("x", integer=False)):

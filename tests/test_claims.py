@@ -194,6 +194,7 @@ STATED = {
     "ZW19-T20": (UPPER, ADD, 2, True),
     "WBK19-T9": (UPPER, REPLACE, 2, True),
     "WBK19-T27": (UPPER, REPLACE, 2, True),
+    "WBK19-R33": (UPPER, REPLACE, 2, True),
     "WBK19-P11": (LOWER, REPLACE, 2, True),
     "WBK19-C10": (UPPER, EITHER, 1, False),
     "MTZ19-EXACT": (EXACT, ADD, 1, False),
@@ -216,13 +217,17 @@ def test_the_register_states_kind_adjacency_and_orders(name):
 
 
 def test_the_opt_in_theorems_are_no_default():
-    for name in ("ZW19-T5", "ZW19-T11", "ZW19-T20", "ACG16-L3", "MTZ19-T11"):
+    for name in ("ZW19-T5", "ZW19-T11", "ZW19-T20", "ACG16-L3", "MTZ19-T11", "WBK19-R33"):
         if name in {t.name for t in theorems()}:
             assert not named(name).default
 
 
 def test_what_reads_a_dominating_pair_is_not_monotone_and_every_other_bound_is():
-    assert {t.name for t in theorems() if not t.monotone} == {"WBK19-T27", "TRIPLE-DOMINATED"}
+    assert {t.name for t in theorems() if not t.monotone} == {
+        "WBK19-T27",
+        "WBK19-R33",
+        "TRIPLE-DOMINATED",
+    }
 
 
 def test_conversions_are_named_with_their_source():

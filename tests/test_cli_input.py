@@ -42,6 +42,6 @@ def test_the_help_of_every_command_is_whole_sentences(name):
 
 def test_no_line_of_the_overview_is_cut_at_80_columns():
     shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
-    listed = shown[shown.index("Commands:") :]
+    listed = shown[shown.index("Ask:") :]
     assert all(name in listed for name in COMMANDS)
     assert "..." not in listed

@@ -394,7 +394,7 @@ STATEMENTS = [t.name for t in theorems()] + ["ZW19-T11:tau=2", "ZW19-T20:tau=2"]
 #: Each has values on one of the leaves at some finite order.
 WITH_CODE = {
     *("ZW19-T5", "ZW19-T6", "ZW19-T8", "ZW19-T11", "ZW19-T11:tau=2", "ZW19-T20", "ZW19-T20:tau=2"),
-    *("WBK19-T9", "WBK19-T27", "WBK19-P11", "WBK19-C10", "WBK19-P35", "WBK19-PURE"),
+    *("WBK19-T9", "WBK19-T27", "WBK19-R33", "WBK19-P11", "WBK19-C10", "WBK19-P35", "WBK19-PURE"),
     *("MTZ19-EXACT", "MTZ19-T11", "PAIR-EXACT", "PAIR-FINITE", "PAIR-FINITE-WOR"),
     *("ACG16-L3", "BDRS18-T11", "BLOG-C24", "S22-POISSON", "MIR17-P1", "MIR17-P2", "SCALE"),
     *("VEH14-T13", "VEH14-T3-CAP", "VEH14-T3", "VEH14-T9"),
@@ -732,7 +732,7 @@ def test_the_command_prints_the_code():
     assert printed.output == symacct.parse(expression).code("c", max_order=20, points=20)
     answer = CliRunner().invoke(main, ["code", expression, "--target", "c", *options, "--json"])
     assert json.loads(answer.output)["code"] == printed.output
-    opened = ["code", "Gaussian(sigma)", "--target", "python", "--symbol", "sigma"]
+    opened = ["code", "Gaussian(sigma)", "--target", "python"]
     assert "def epsilon(alpha, sigma):" in CliRunner().invoke(main, opened).output
 
 

@@ -328,7 +328,7 @@ def test_an_enclosure_cannot_be_changed():
 def test_a_guarantee_of_any_size_is_printed(power):
     stated = Fraction(1, 10**power)
     for found in (Gaussian(5).epsilon(stated, digits=5), Gaussian(5).delta(1 / stated, digits=5)):
-        assert repr(found).startswith("Guarantee(epsilon=")
+        assert repr(found).startswith(f"Guarantee: {found}\n")
         assert found.statement()
         assert "order" in str(found)
     assert f"1e-{power})-DP" in str(Gaussian(5).epsilon(stated, digits=5))

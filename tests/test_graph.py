@@ -56,7 +56,7 @@ def test_svg_needs_graphviz(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(MissingPackageError, match=r"use \.mermaid or \.dot"):
         M.graph().svg()
-    assert set(M.graph()._repr_mimebundle_()) == {"text/plain"}
+    assert set(M.graph()._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 
 def test_nothing_and_one():

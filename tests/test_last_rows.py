@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath.ctx_mp import MPContext
 
 from symacct import (
     ZCDP,
@@ -304,3 +305,39 @@ def test_curves_of_ones_own_say_whether_the_cgf_is_known_at_minus_1():
     )
     with pytest.raises(AssumptionError):
         infinite.cgf(-1)
+
+
+# --- the Poisson bound for any mechanism, between whole orders too
+
+
+@pytest.mark.parametrize(
+    ("base", "rho"),
+    [
+        (ZCDP("1/50"), "1/50"),
+        (2 * ZCDP("1/100"), "1/50"),
+        (ZCDP("1/50") + ZCDP("1/7"), "57/350"),
+    ],
+)
+def test_what_lies_between_whole_orders_reads_the_bound_for_any_mechanism(base, rho):
+    """K(3/2) <= (K(1) + K(2))/2 from Σ C(α,l)(1−γ)^{α−l}γ^l e^{ρl(l−1)}, not Theorem 5's triple."""
+    gamma, rho, mp = Fraction(1, 10), Fraction(rho), MPContext()
+    mp.dps = 30
+
+    def cgf(alpha):
+        rate, slope = (mp.mpf(x.numerator) / x.denominator for x in (gamma, rho))
+        return mp.log(
+            mp.fsum(
+                mp.binomial(alpha, l)
+                * (1 - rate) ** (alpha - l)
+                * rate**l
+                * mp.exp(slope * l * (l - 1))
+                for l in range(alpha + 1)
+            )
+        )
+
+    node = PoissonSubsample(base, gamma)
+    truth = (cgf(2) + cgf(3)) / 2 / mp.mpf(3) * 2
+    for found in (node.rdp("5/2"), node.rdp("5/2", by="WBK19-C10"), node.convexify(9).rdp("5/2")):
+        assert abs(found.upper - truth) < 1e-25 * truth
+        assert "S22-POISSON" in found.claim.theorems
+    assert float(node.rdp(3, by="ZW19-T5").lower) > float(node.rdp(3).upper) * 1.1

@@ -340,7 +340,7 @@ def test_a_paper_has_its_parts():
         assert rf"\cite{{{key}}}" in tex
     assert r"2 & 4.08108e-8 \\" in tex
     epsilon = STEP.subs({"sigma": 5, "gamma": "1/1000"}).epsilon("1e-8").epsilon
-    assert rf"\num{{{epsilon.rounded_up(6)}}}" in tex
+    assert f"= {epsilon.rounded_up(6)}$" in tex
     assert r"neighbours" not in tex
     assert "added or removed" in tex
 

@@ -30,6 +30,7 @@ from symacct import (
     limits,
     parse,
 )
+from symacct.notation import parse_open
 from tests.support import expressions
 
 M = Gaussian(5)
@@ -154,9 +155,37 @@ def test_a_parse_error_names_the_column(text, column):
         parse(text)
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(ParseError, match=r"found the name 'Gauss', needed one of .*Gaussian"):
-        parse("Gauss(5)")
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("Gauss(5)", "Gaussian"), ("gaussian(5)", "Gaussian"), ("Laplas(2)", "Laplace"),
+        ("PoisonSubsample(Gaussian(5), 1/2)", "PoissonSubsample"), ("ZCPD(1)", "ZCDP"),
+        ("3*postprocess(Gaussian(1))", "PostProcess"), ("DistributionPair(laws.Norm(0, 1))",
+        "laws.Normal"), ("Gaussian(sgima)", "sigma"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_answered_with_the_nearest(wrong, near):
+    with pytest.raises(ParseError, match=rf"found the name .*; did you mean {near}\?$"):
+        parse(wrong, symbols=["sigma"])
+
+
+@pytest.mark.parametrize("wrong", ["Xyzzy(5)", "Gaussian(q)", "Gaussian"])
+def test_where_nothing_is_near_it_is_said_what_was_needed_in_a_short_line(wrong):
+    with pytest.raises(ParseError, match="needed") as caught:
+        parse(wrong)
+    assert len(str(caught.value)) < 120
+
+
+def test_names_may_be_left_open_all_at_once():
+    node = parse_open("n*PoissonSubsample(Gaussian(2*sigma), gamma) + Laplace(pi)")
+    assert {s.name for s in node.free_symbols} == {"n", "sigma", "gamma"}
+    assert node is parse(
+        "n*PoissonSubsample(Gaussian(2*sigma), gamma) + Laplace(pi)", ["n", "sigma", "gamma"]
+    )
+    assert parse_open(repr(3 * M)) is 3 * M
+    for wrong in ("Gaussian", "Gauss(5)", "sigma", "Gaussian(laws.x)"):
+        with pytest.raises(ParseError):
+            parse_open(wrong)
 
 
 @pytest.mark.parametrize("what", [None, 5, M, b"Gaussian(5)", ["Gaussian(5)"], len])

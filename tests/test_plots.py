@@ -59,7 +59,8 @@ def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
     bounded = SubsampleWithoutReplacement(2 * Gaussian(5), "1/1000")
     figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
     styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
-    assert styles["exact (exact)"] > styles["bound (upper bound)"]
+    # The two are about different neighbours, which the legend says.
+    assert styles["exact, add remove (exact)"] > styles["bound, replace one (upper bound)"]
     assert len(figure.axes[0].collections) == 1
     assert len(plot(M, [2, 3]).axes[0].collections) == 0
 
@@ -198,10 +199,13 @@ def test_the_command(tmp_path):
         assert out.read_bytes().startswith(start)
     over = ["plot", "Gaussian(sigma)", "--over", "sigma=1,2,4", "--over", "delta=1e-5"]
     assert run(main, [*over, "--out", str(tmp_path / "s.png")]).exit_code == 0
+    runs = ["plot", repr(M), "--delta", "1e-5", "--out", str(tmp_path / "r.png")]
+    assert run(main, runs).exit_code == 0
     for arguments, fault in [
+        ([*runs[1:], "--by", "ZW19-T5"], "found --delta with"),
         ([repr(M), "--out", str(tmp_path / "p.gif")], "found the suffix '.gif'"),
         ([repr(M), "--out", str(tmp_path / "no" / "p.png")], "name another file"),
-        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the name 'sigma'"),
+        (["Gaussian(sigma)", "--out", str(tmp_path / "p.png")], "found the open parameter sigma"),
         ([repr(M), "--by", "ZW19-T55", "--out", str(tmp_path / "p.png")], "ZW19-T55"),
     ]:
         wrong = run(main, ["plot", *arguments])

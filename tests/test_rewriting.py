@@ -160,7 +160,7 @@ def test_what_is_written_about_it_names_the_rewrite():
     assert "Their curve is that of the output of" in said
     assert "probability 0.125" in said
     assert nested.formula() == one.formula()
-    assert nested.latex() == one.latex()
+    assert nested.latex().startswith(one.latex().removesuffix("\n\\end{align*}"))
     assert nested.rdp(INFINITY).lower == INFINITY
 
 
@@ -178,3 +178,14 @@ def test_open_rates_are_multiplied():
 def test_code_is_of_the_form_that_is_accounted(target):
     nested = PoissonSubsample(PoissonSubsample(Gaussian(2), "1/2"), "1/4")
     assert "ZW19-T8" in nested.code(target, max_order=12, points=20)
+
+
+def test_latex_says_that_its_formula_is_that_of_another_mechanism():
+    """A line below it; none where nothing is rewritten, or a named theorem is asked."""
+    inner = PoissonSubsample(Gaussian(1), "1/10")
+    *shown, remark, end = (3 * PoissonSubsample(inner, "1/10")).latex().splitlines()
+    assert remark == r"&\quad \text{(rewritten: a mechanism of the same curve)}"
+    plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex().splitlines()
+    assert [*shown[:-1], shown[-1].removesuffix(r" \\"), end] == plain
+    assert "rewritten" not in inner.latex()
+    assert "rewritten" not in PoissonSubsample(inner, "1/10").latex(by="ZW19-T5")

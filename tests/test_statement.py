@@ -33,6 +33,7 @@ from symacct.cli import main
 from symacct.export.description import describe, value
 from symacct.export.fingerprint import fingerprint
 from symacct.rounding import exact_decimal
+from symacct.sources import WORKS
 from tests.independent import fraction
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
@@ -45,11 +46,11 @@ def test_all_that_a_reader_needs_is_said():
     for words in (
         "600,000 runs of the Gaussian mechanism (σ = 5, sensitivity 1)",
         "fresh Poisson sample (each record kept independently with probability 0.001)",
-        "(ε = 0.8372, δ = 1e-8)-differentially private",
+        "(ε = 0.837106, δ = 1e-8)-differentially private",
         "adding or removing one record",
-        "the exact Rényi curve [MIR17, Proposition 1; Table II] [MTZ19,",
+        "the exact Rényi curve [Mironov 2017, Proposition 1; Table II] [Mironov et al. 2019,",
         f"order α = {float(guarantee.alpha):.6g}",
-        "improved conversion [CKS20, Proposition 12",
+        "improved conversion [Canonne et al. 2020, Proposition 12",
         f"symacct {symacct.__version__}",
         "python-flint",
         fingerprint(RUN),
@@ -101,8 +102,8 @@ def test_each_kind_is_described_as_what_it_is(node, words):
 
 def test_the_assumptions_of_the_theorem_are_named():
     text = STEP.epsilon("1e-5", by="S22-POISSON", orders="integer").statement()
-    assert "[S22," in text
-    assert "S22-POISSON assumes: ε bounds both directions" in text
+    assert "[Steinke 2022," in text
+    assert "What is assumed: ε bounds both directions" in text
 
 
 def test_what_is_not_certified_says_so():
@@ -115,7 +116,7 @@ def test_what_is_not_certified_says_so():
 
 def test_pure_dp_needs_no_conversion():
     text = PureDP("1/2").epsilon(0).statement()
-    assert "(ε = 0.5000, δ = 0)" in text
+    assert "(ε = 0.500000, δ = 0)" in text
     assert "order ∞" in text
     assert "conversion" not in text
 
@@ -236,3 +237,44 @@ def test_the_command():
     answer = CliRunner().invoke(main, ["statement", repr(STEP)])
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        RUN,
+        40 * PoissonSubsample(Gaussian(3), "1/10"),
+        SubsampleWithoutReplacement(Laplace(2), "1/9"),
+    ],
+)
+@pytest.mark.parametrize("conversion", ["improved", "classic", "exact"])
+def test_statement_citation_and_document_agree(node, conversion):
+    """One set of works, one ε, one δ, whichever is asked."""
+    found = node.epsilon("1e-5", 12, conversion)
+    tex = found.statement("latex")
+    entries = re.findall(r"^@\w+\{(\w+),", found.cite(), re.MULTILINE)
+    assert list(dict.fromkeys(re.findall(r"\\cite(?:\[.*?\])?\{(\w+)\}", tex))) == entries
+    named = re.findall(r"\[([^\[\],]+ \d{4})[,\]]", found.statement())
+    assert list(dict.fromkeys(named)) == [WORKS[key].named for key in entries]
+    assert f"= {found.epsilon.rounded(6)}, " in tex
+    assert r"\ensuremath{10^{-5}}" in tex
+    if conversion == "improved":
+        document = node.paper(delta="1e-5")
+        assert f"= {found.epsilon.rounded(6)}$" in document
+        assert r"\ensuremath{10^{-5}}" in document
+        assert {*entries} <= set(re.findall(r"\\bibitem\{(\w+)\}", document))
+
+
+def test_a_public_paragraph_has_none_of_our_codes():
+    codes = [theorem.name for theorem in symacct.theorems()]
+    for node in (RUN, STEP, SubsampleWithoutReplacement(Laplace(2), "1/9"), GroupPrivacy(STEP, 2)):
+        words = set(re.findall(r"[\w-]+", node.statement(delta="1e-5")))
+        assert not words & {*codes, *WORKS}
+
+
+@pytest.mark.parametrize("digits", [1, 3, 12])
+def test_the_digits_of_a_statement_are_those_asked_for(digits):
+    found = RUN.epsilon("1e-5")
+    assert f"(ε = {found.epsilon.rounded(digits)}," in RUN.statement("1e-5", digits=digits)
+    words = ["statement", repr(RUN), "--delta", "1e-5", "--digits", str(digits)]
+    assert f"(ε = {found.epsilon.rounded(digits)}," in CliRunner().invoke(main, words).output

@@ -1,8 +1,10 @@
 """DP-SGD in one line, and what a notebook shows of its answer."""
 
+import json
 from fractions import Fraction
 
 import pytest
+from click.testing import CliRunner
 
 from symacct import (
     AdjacencyError,
@@ -13,6 +15,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     dp_sgd,
 )
+from symacct.cli import main
 
 MNIST = {"n": 60000, "batch_size": 256, "noise_multiplier": "1.1"}
 
@@ -74,3 +77,52 @@ def test_cards_show_the_numbers_on_the_safe_side():
     value = Gaussian(5).rdp(8)
     assert "0.16" in value._repr_html_()
     assert "exact" in value._repr_html_()
+
+
+TRAINING = ["dpsgd", "--n", "60000", "--batch-size", "256", "--delta", "1e-5"]
+
+
+def card(*words):
+    return CliRunner().invoke(main, [*TRAINING, *words])
+
+
+def test_the_command_answers_as_the_function_does():
+    run = dp_sgd(**MNIST, epochs=15)
+    shown = card("--noise-multiplier", "1.1", "--epochs", "15").output
+    words = shown.split()
+    assert run.epsilon("1e-5", 6).epsilon.rounded() in words
+    assert run.epsilon("1e-5", 6, "exact").epsilon.rounded() in shown
+    assert repr(run) in shown
+    for said in ("adding or removing one record", "3,516 runs", "MTZ19-EXACT", "clipped"):
+        assert said in shown
+    document = json.loads(card("--noise-multiplier", "1.1", "--epochs", "15", "--json").output)
+    assert document["expression"] == repr(run)
+    assert document["epsilon"]["value"] == run.epsilon("1e-5", 6).epsilon.rounded()
+
+
+def test_the_noise_found_meets_the_target_and_a_unit_less_does_not():
+    answer = card("--target-epsilon", "1", "--steps", "100", "--digits", "3", "--json").output
+    found = json.loads(answer)
+    epsilon = [
+        dp_sgd(**{**MNIST, "noise_multiplier": found[end]}, steps=100).epsilon("1e-5").epsilon
+        for end in ("meets", "fails")
+    ]
+    assert epsilon[0] <= 1 < epsilon[1]
+    assert Fraction(found["meets"]) - Fraction(found["fails"]) == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--epochs", "1"], "needed --noise-multiplier or --target-epsilon"),
+        (["--noise-multiplier", "1", "--target-epsilon", "1", "--steps", "1"], "one of them only"),
+        (["--noise-multiplier", "1"], "epochs=None and steps=None"),
+        (["--noise-multiplier", "x", "--steps", "1"], "noise_multiplier: found 'x'"),
+        (["--noise-multiplier", "1", "--steps", "1", "--adjacency", "y"], "adjacency"),
+    ],
+)
+def test_what_is_no_training_is_one_line(words, says):
+    refused = card(*words)
+    assert refused.exit_code == 2
+    assert says in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from itertools import repeat
 
 import mpmath
@@ -113,7 +112,8 @@ def node_calls():
                           "accuracy": "1e-9", "at": None}),
         "explain": (M.explain, {"alpha": 2}),
         "cite": (M.cite, {"alpha": 2, "by": None}),
-        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text"}),
+        "statement": (M.statement, {"delta": "1e-5", "epsilon": None, "form": "text",
+                                    "digits": 5}),
         "expansion": (M.expansion, {"variable": "sigma", "at": "inf", "order": 3, "alpha": 2,
                                     "by": None, "within": None}),
         "optimum": (M.optimum, {"delta": "1e-5", "epsilon": None, "conversion": "classic"}),
@@ -139,7 +139,7 @@ def accountant_calls():
         "Accountant.curve": (a.curve, {"m": M, "by": None}),
         "Enclosure.rounded_up": (ANSWER.rounded_up, {"digits": 4}),
         "Enclosure.rounded_down": (ANSWER.rounded_down, {"digits": 4}),
-        "Guarantee.statement": (GUARANTEE.statement, {"form": "text"}),
+        "Guarantee.statement": (GUARANTEE.statement, {"form": "text", "digits": 5}),
     }
 
 
@@ -276,7 +276,8 @@ def verify_calls():
         "verify": (verify.verify, good | {
             "extent": verify.QUICK, "seed": 0, "progress": lambda stage, asked: None}),
         "verify.Peer": (verify.Peer, good),
-        "verify.Judgement": (partial(Judgement, OFFERS_NOTHING), {"fail_on": "unsound"}),
+        "verify.Judgement": (lambda fail_on: Judgement(OFFERS_NOTHING, fail_on),
+                             {"fail_on": "unsound"}),
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 from symacct import sizes
 from symacct.arithmetic import (
@@ -40,6 +40,21 @@ def ternary_power(
     half = j // 2
     product = difference(2 * half) * difference(2 * (j - half))
     return ctx.minimum(4 * ctx.sqrt(product), ctx.exp((j - 1) * eps(j)) * spread(j))
+
+
+def hoelder_power(
+    ctx: Arithmetic, eps: RDPCurve, spread: Any, difference: Differences, j: Any
+) -> Number:
+    """The smaller of that and of e^{(j−1)ε(2j−1)} √B(ε,2j) (WBK19 Lemma 32 at u = v = 2)."""
+    third = ctx.exp((j - 1) * eps(2 * j - 1)) * ctx.sqrt(difference(2 * j))
+    return ctx.minimum(ternary_power(ctx, eps, spread, difference, j), third)
+
+
+class Branches(NamedTuple):
+    """By what ζ(j)^j is bounded, and how many times j + 1 the orders reach that it reads B at."""
+
+    power: Callable[..., Number]
+    reach: int
 
 
 @singledispatch

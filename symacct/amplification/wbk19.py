@@ -12,7 +12,13 @@ import numpy as np
 from flint import arb
 
 from symacct import sizes
-from symacct.amplification.ternary import differences, loss_spread, ternary_power
+from symacct.amplification.ternary import (
+    Branches,
+    differences,
+    hoelder_power,
+    loss_spread,
+    ternary_power,
+)
 from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
 from symacct.claims import (
@@ -96,47 +102,73 @@ def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
     """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
     ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} },
     B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}"""
-    return ctx.log1p(ternary_sum(ctx, eps, alpha, gamma)) / (ctx.number(alpha) - 1)
+    total = ternary_sum(ctx, eps, alpha, gamma, Branches(ternary_power, 1))
+    return ctx.log1p(total) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "WBK19-R33",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=WBK19.at("Theorem 27 with Remark 33"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    applies=has_dominating_pair,
+    monotone=False,
+    status="proved",
+    default=False,
+)
+def hoelder_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with ζ(j)^j the smaller of
+    Theorem 27's and of e^{(j−1)ε(2j−1)} √B(ε,2j)"""
+    total = ternary_sum(ctx, eps, alpha, gamma, Branches(hoelder_power, 2))
+    return ctx.log1p(total) / (ctx.number(alpha) - 1)
 
 
 @singledispatch
-def ternary_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+def ternary_sum(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
+) -> Number:
     """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
     largest = alpha if isinstance(alpha, int) else int(np.max(np.asarray(alpha)))
-    return ternary_head(ctx, eps, alpha, gamma, largest)
+    return ternary_head(ctx, eps, alpha, gamma, largest, branches)
 
 
 @ternary_sum.register
-def _(ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+def _(
+    ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
+) -> Number:
     spread, difference = loss_spread(ctx, eps), differences(ctx, eps, ())
 
     def term(j: Any) -> Any:
-        power = ternary_power(ctx, eps, spread, difference, j)
+        power = branches.power(ctx, eps, spread, difference, j)
         return ctx.binomial(alpha, j) * gamma**j * power
 
     return ctx.sum(term, 2, alpha)
 
 
 @ternary_sum.register
-def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number) -> Number:
+def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: Branches) -> Number:
     """The first terms with differences; past them Theorem 9's branch, where it is known to be
 
     the smaller one, or adds nothing that shows at this precision.
     """
     last = min(alpha, _FIRST_HEAD)
     while True:
-        head = ternary_head(ctx, eps, alpha, gamma, last)
+        head = ternary_head(ctx, eps, alpha, gamma, last, branches)
         if last == alpha:
             return head
         tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
         if tail * arb(2) ** ctx.bits <= head:
             return head + arb(0).union(tail)
         # (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
-        # B(l) >= e^{K_l}/2, and 4√(B B) is no smaller than the other branch.
-        steep = last * eps(last + 1) - (last - 1) * eps(last) >= arb(2 * (alpha + 1)).log()
+        # B(l) >= e^{K_l}/2, and no branch with B is smaller than the one without.
+        enough = arb(2 * branches.reach * (alpha + 1)).log()
+        steep = last * eps(last + 1) - (last - 1) * eps(last) >= enough
         if steep and eps.shape == "convex":
             before = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
-            if before >= arb(2 * (alpha + 1)).log():
+            if before >= enough:
                 return head + tail
         if last == _MOST_HEAD:
             raise PrecisionError(
@@ -146,9 +178,11 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number) -> Number:
         last = min(alpha, 2 * last)
 
 
-def ternary_head(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, last: int) -> Number:
-    """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at the even orders up to last + 1."""
-    powers = ternary_powers(ctx, eps, last)
+def ternary_head(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, last: int, branches: Branches
+) -> Number:
+    """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at even orders."""
+    powers = ternary_powers(ctx, eps, last, branches)
     orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
     total, weight = ctx.number(0), orders * gamma
     for j in range(2, last + 1):
@@ -157,14 +191,14 @@ def ternary_head(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, la
     return total
 
 
-def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int) -> dict[int, Any]:
+def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches) -> dict[int, Any]:
     """ζ(j)^j for 2 <= j <= last at least, remembered: it depends neither on α nor on γ."""
-    known: dict[int, Any] = eps.remember("ternary powers")
+    known: dict[int, Any] = eps.remember(f"ternary powers {branches.reach}")
     missing = [j for j in range(2, last + 1) if j not in known]
     if missing:
         spread = loss_spread(ctx, eps)
-        difference = differences(ctx, eps, range(2, last + 2, 2))
-        known |= {j: ternary_power(ctx, eps, spread, difference, j) for j in missing}
+        difference = differences(ctx, eps, range(2, branches.reach * last + 2, 2))
+        known |= {j: branches.power(ctx, eps, spread, difference, j) for j in missing}
     return known
 
 

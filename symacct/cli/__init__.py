@@ -8,6 +8,7 @@ from symacct.cli import (  # noqa: F401
     knowledge,
     papers,
     reference,
+    training,
     verifying,
 )
 from symacct.cli.frame import main

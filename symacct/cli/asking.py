@@ -9,27 +9,32 @@ from fractions import Fraction
 from typing import Any
 
 import click
-from rich.table import Table
 
-import symacct
 from symacct.accountant import ENGINES, Accountant
 from symacct.claims import Kind
 from symacct.cli.frame import (
+    OWN_CURVE,
     by_option,
-    console,
     expression_command,
     how_options,
+    in_numbers,
     kind_label,
     print_facts,
     print_json,
+    print_relation,
+    shown_order,
 )
+from symacct.conversion import WholeProfile
+from symacct.conversion import named as named_conversion
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import order
 from symacct.explore.comparison import ratio
 from symacct.export.tables import as_printed
 from symacct.expr import Node
-from symacct.rounding import given, order_text
+from symacct.progress import progress
+from symacct.rounding import given
+from symacct.screen import print_table
 
 _PROFILE_DIGITS = 6
 
@@ -49,23 +54,28 @@ def rdp(
     as_json: bool,
 ) -> None:
     """ε(α) of EXPR at one or more orders."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)
-    answers = {a: ask(m, a) for a in alpha}
     exactly = engine == "ball" and not lower
-    texts = {
-        a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
-        for a, x in answers.items()
-    }
+    with progress("rdp"):
+        answers = {a: ask(m, a) for a in alpha}
+        texts = {
+            a: as_printed(x, m, order(a), by, digits) if exactly else x.rounded()
+            for a, x in answers.items()
+        }
     if as_json:
         rows = [{"alpha": a, **x.as_dict(), "value": texts[a]} for a, x in answers.items()]
         print_json(rows)
         return
-    table = Table("order α", "ε(α), rounded safely", "kind", "theorem")
-    for a, x in answers.items():
-        table.add_row(a, texts[a], kind_label(x.claim), ", ".join(x.claim.theorems))
-    console().print(table)
+    print_table(
+        ("order α", "ε(α), rounded safely", "kind", "theorem"),
+        (
+            (a, texts[a], kind_label(x.claim), ", ".join(x.claim.theorems) or OWN_CURVE)
+            for a, x in answers.items()
+        ),
+    )
+    print_relation(m)
 
 
 @expression_command("epsilon")
@@ -73,7 +83,7 @@ def rdp(
 @how_options
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ, beside the true one."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     guarantee = m.epsilon(delta, digits, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
@@ -84,7 +94,7 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 @how_options
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε, beside the true one."""
-    m = symacct.parse(expr)
+    m = in_numbers(expr)
     guarantee = m.delta(epsilon, digits, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.delta, m.lower_delta)
     print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json, truth)
@@ -117,6 +127,18 @@ def _beside(asked: Enclosure, truth: Enclosure) -> str:
     return f"{truth.rounded(_PROFILE_DIGITS)}{loose}"
 
 
+def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
+    """The Rényi order and the theorems behind a guarantee; of the true profile there is none."""
+    if isinstance(named_conversion(g.conversion), WholeProfile):
+        return [("conversion", f"{g.conversion}, by the laws themselves: no Rényi order")]
+    return [
+        ("order α", shown_order(g.alpha, digits)),
+        ("best order", "proved" if g.optimal else "sound, not proved the best"),
+        ("conversion", g.conversion),
+        ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
+    ]
+
+
 def print_guarantee(
     g: Guarantee,
     letters: tuple[str, str],
@@ -130,10 +152,7 @@ def print_guarantee(
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
         *truth,
         ("given", f"{letters[1]} = {given(stated)}"),
-        ("order α", order_text(g.alpha, 12)),
-        ("best order", "proved" if g.optimal else "sound, not proved the best"),
-        ("conversion", g.conversion),
-        ("theorems", ", ".join(g.claim.theorems) or "the mechanism's own curve"),
+        *order_facts(g, g.asked.digits_asked),
         ("sources", "; ".join(map(str, g.claim.sources))),
         ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
         ("curve", kind_label(g.claim)),

@@ -11,32 +11,38 @@ from typing import Any
 
 import click
 import sympy
-from rich.table import Table
 
-import symacct
+from symacct.claims import Kind
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
+    KIND_LABELS,
+    OWN_CURVE,
+    InputError,
     axis,
     by_option,
-    console,
     conversion_option,
     expression_command,
     how_options,
+    in_numbers,
     main,
     orders_option,
     print_facts,
     print_json,
+    print_relation,
+    shown_order,
 )
 from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole
-from symacct.explore.plots import plot, plot_sweep
+from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
 from symacct.expr import Node
+from symacct.notation import parse_open
 from symacct.operations import Compose
-from symacct.rounding import given, order_text
+from symacct.rounding import given
+from symacct.screen import print_table
 
 ask_option = click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
@@ -71,15 +77,14 @@ def sweep_command(
     m = _parsed(expr, axes)
     axes = _with_whole_counts(over, axes, [m])
     with _executor(jobs) as executor:
-        swept = sweep(
-            m, axes, ask, digits=digits, executor=executor, file=file, progress=True, **how
-        )
+        swept = sweep(m, axes, ask, digits=digits, executor=executor, file=file, **how)
     if table is not None:
         swept.to_csv(table)
     if as_json:
         print_json(list(swept))
     else:
         _print_sweep(swept, {"rdp": "ε(α)", "epsilon": "ε", "delta": "δ"}[ask])
+        print_relation(m)
 
 
 @main.command("plot", epilog=EPILOG)
@@ -93,6 +98,7 @@ def sweep_command(
     help="Draw over a symbol of EXPR, or over delta or epsilon, instead: as for sweep.",
 )
 @ask_option
+@click.option("--delta", help="Draw the ε of one EXPR at this δ over the number of its runs.")
 @click.option(
     "--out",
     default="plot.png",
@@ -106,6 +112,7 @@ def plot_command(
     by: tuple[str, ...],
     over: tuple[str, ...],
     ask: str,
+    delta: str | None,
     out: Path,
 ) -> None:
     """A picture of ε(α), or of ε or δ over a parameter.
@@ -113,15 +120,19 @@ def plot_command(
     The orders lie along the axis, or with --over the values of a parameter. Exact curves, upper
     and lower bounds are drawn apart.
     """
+    if delta is not None and (over or orders or by or len(exprs) > 1):
+        raise InputError("found --delta with --over, --orders, --by or more than one EXPR")
     with _warnings_said():
-        if over:
+        if delta is not None:
+            figure = plot_runs(in_numbers(exprs[0]), delta)
+        elif over:
             axes = dict(axis("--over", text) for text in over)
             nodes = {text: _parsed(text, axes) for text in exprs}
             axes = _with_whole_counts(over, axes, nodes.values())
             theorem = by[0] if by else None
             figure = plot_sweep(nodes, axes, ask, by=theorem, orders=orders_option(orders))
         else:
-            nodes = {text: symacct.parse(text) for text in exprs}
+            nodes = {text: in_numbers(text) for text in exprs}
             figure = plot(nodes, None if orders is None else grid(orders), by)
     click.echo(save(figure, out))
 
@@ -140,14 +151,19 @@ def graph_command(expr: str, form: str) -> None:
 
     The drawing is text for Mermaid or Graphviz, or an SVG for a browser.
     """
-    graph = symacct.parse(expr).graph()
+    graph = parse_open(expr).graph()
     shown = {"tree": graph.__str__, "svg": graph.svg}
     click.echo(shown[form]() if form in shown else getattr(graph, form))
 
 
 def _parsed(text: str, axes: Iterable[str]) -> Node:
     """The expression, the names of the axes open in it but for the question's own."""
-    return symacct.parse(text, [name for name in axes if name not in NEEDED.values()])
+    m = parse_open(text)
+    asked = {symbol.name for symbol in m.free_symbols} & set(NEEDED.values()) & set(axes)
+    if asked:
+        name = asked.pop()
+        raise InputError(f"found {name} in EXPR and as an axis, which is the question's; rename it")
+    return m
 
 
 def _with_whole_counts(
@@ -181,34 +197,37 @@ def _warnings_said() -> Iterator[None]:
 
 
 @expression_command("calibrate")
-@click.option("--symbol", default="sigma", show_default=True, help="The open parameter of EXPR.")
 @click.option("--whole", is_flag=True, help="The parameter is a whole number, such as a count.")
 @click.option("--epsilon", required=True, help="The target ε.")
 @click.option("--delta", required=True, help="The target δ.")
 @conversion_option
 @by_option
-def calibrate_command(
-    expr: str, symbol: str, whole: bool, digits: int, as_json: bool, **target: str
-) -> None:
+def calibrate_command(expr: str, whole: bool, digits: int, as_json: bool, **target: str) -> None:
     """The least noise, or largest rate or count, for a target (ε, δ).
 
-    For example of EXPR "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2
-    --delta 1e-6 --digits 6.
+    EXPR leaves one parameter open, which is found: for example
+    "1000*PoissonSubsample(Gaussian(sigma), 1/100)" with --epsilon 2 --delta 1e-6.
     """
-    opened = sympy.Symbol(symbol, integer=True, positive=True) if whole else symbol
-    m = symacct.parse(expr, [opened])
+    m = parse_open(expr)
+    if whole:
+        m = m.subs({one: _count(one.name) for one in m.free_symbols})
     found = calibrate(m, digits=digits, **target)
     guarantee = found.guarantee
     print_facts(
         as_json,
         found.as_dict(),
-        (f"{symbol}, meets the target", number(found.meets)),
-        (f"{symbol}, does not", number(found.fails)),
-        ("ε", f"{guarantee.epsilon.rounded(12)}  (rounded up)"),
+        (f"{found.symbol}, meets the target", number(found.meets)),
+        (f"{found.symbol}, does not", number(found.fails)),
+        ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
         ("δ", given(guarantee.given)),
-        ("order α", order_text(guarantee.alpha, 12)),
-        ("theorems", ", ".join(guarantee.claim.theorems) or "the mechanism's own curve"),
+        ("order α", shown_order(guarantee.alpha, digits)),
+        ("relation", guarantee.claim.adjacency),
+        ("theorems", ", ".join(guarantee.claim.theorems) or OWN_CURVE),
     )
+
+
+def _count(name: str) -> sympy.Symbol:
+    return sympy.Symbol(name, integer=True, positive=True)
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
@@ -216,17 +235,25 @@ def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
 
 
 def _print_sweep(swept: Sweep, asked: str) -> None:
-    table = Table(*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems")
-    for record in swept[:_SHOWN]:
-        row = [record[name] for name in swept.axes]
-        if "error" in record:
-            table.add_row(*row, record["error"])
-        else:
-            shown = (record["value"], record["kind"], record.get("order", ""), record["theorems"])
-            table.add_row(*row, *shown)
-    screen = console()
-    screen.print(table)
+    print_table(
+        (*swept.axes, f"{asked} (rounded safely)", "kind", "order α", "theorems"),
+        (_cells(swept, record) for record in swept[:_SHOWN]),
+    )
     if len(swept) > _SHOWN:
-        screen.print(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
+        click.echo(f"… and {len(swept) - _SHOWN:,} more; --csv or --file keeps them all")
     if swept.errors:
-        screen.print(f"{len(swept.errors):,} points have no answer; their error says why")
+        click.echo(f"{len(swept.errors):,} points have no answer; their error says why")
+
+
+def _cells(swept: Sweep, record: dict[str, Any]) -> tuple[str, ...]:
+    point = tuple(record[name] for name in swept.axes)
+    if "error" in record:
+        return (*point, record["error"], "", "", "")
+    theorems = record["theorems"] or OWN_CURVE
+    return (
+        *point,
+        record["value"],
+        KIND_LABELS[Kind(record["kind"])],
+        record.get("order", ""),
+        theorems,
+    )

@@ -7,28 +7,27 @@ from pathlib import Path
 
 import click
 
-import symacct
 from symacct.cli.frame import (
     EPILOG,
     InputError,
     by_option,
+    in_numbers,
     json_option,
     main,
     print_text,
-    symbol_option,
 )
 from symacct.errors import echo
 from symacct.export.document import paper
 from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex import latex
 from symacct.export.tables import table
+from symacct.notation import parse_open
 
 
 @main.command("latex", epilog=EPILOG)
 @click.argument("expr")
 @click.option("--alpha", help="The order; by default all orders at once.")
 @by_option
-@symbol_option
 @click.option("--name", "names", multiple=True, metavar="SYMBOL=LATEX", help="gamma=q; repeatable.")
 @click.option("--document", is_flag=True, help="A whole document, with values at EXPR's numbers.")
 @click.option("--delta", help="With --document: ε at this δ as well.")
@@ -37,7 +36,6 @@ def latex_command(
     expr: str,
     alpha: str | None,
     by: str | None,
-    symbols: tuple[str, ...],
     names: tuple[str, ...],
     document: bool,
     delta: str | None,
@@ -51,7 +49,7 @@ def latex_command(
         raise InputError("found --alpha with --document, needed one: a document is for all orders")
     if delta is not None and not document:
         raise InputError("found --delta without --document, needed both")
-    m = symacct.parse(expr, symbols)
+    m = parse_open(expr)
     if document:
         written = paper(m, delta=delta, names=_named(names), by=by)
     else:
@@ -88,7 +86,7 @@ def table_command(
     It is LaTeX for booktabs and siunitx, or CSV.
     """
     orders = [part.strip() for part in alpha.split(",") if part.strip()]
-    found = table(symacct.parse(expr), orders, digits, by)
+    found = table(in_numbers(expr), orders, digits, by)
     if file is not None:
         save(figure(found), file)
     click.echo(found.csv() if form == "csv" else found.latex(caption), nl=False)

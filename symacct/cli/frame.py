@@ -11,20 +11,33 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import symacct
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, SymacctError, echo
+from symacct.exact import Order
 from symacct.explore.grids import grid
+from symacct.expr import Node
+from symacct.notation import parse_open
+from symacct.rounding import order_text
+from symacct.screen import print_pairs
 from symacct.verify.judgement import NOT_JUDGED
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
-    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same."
+    "Numbers in it are exact: 1/1000, 0.001 and 1e-3 are the same. Other names in it, as in "
+    "Gaussian(sigma), are parameters left open."
 )
+
+
+#: Every command, by what one comes for.
+JOBS = {
+    "Ask": ("epsilon", "delta", "rdp", "dpsgd", "calibrate", "sweep", "optimum"),
+    "Look": ("compare", "explain", "graph", "plot", "expand", "theorems"),
+    "Write": ("statement", "cite", "latex", "table", "code", "reference"),
+    "Verify": ("verify", "check", "falsify"),
+}
+_WHOLE = 1000  # characters, which no line of help has
 
 
 class InputError(click.ClickException):
@@ -61,6 +74,15 @@ class Commands(click.Group):
                 raise InputError(f"found {echo(word)}, needed an argument that is text in UTF-8")
         return super().parse_args(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for job, names in JOBS.items():
+            with formatter.section(job):
+                formatter.write_dl([(name, self._line(name)) for name in names])
+
+    def _line(self, name: str) -> str:
+        """What a command is for, in whole sentences."""
+        return self.commands[name].get_short_help_str(_WHOLE)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -90,9 +112,6 @@ AXIS_HELP = (
     "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-symbol_option = click.option(
-    "--symbol", "symbols", multiple=True, help="A parameter left open; repeatable."
-)
 by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
 conversion_option = click.option(
     "--conversion",
@@ -115,12 +134,14 @@ def how_options(function: Callable[..., None]) -> Callable[..., None]:
     return conversion_option(listed(by_option(run)))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(symacct.__version__, prog_name="symacct")
 def main() -> None:
     """A privacy accountant in which every printed digit is proven."""
 
 
+OWN_CURVE = "the mechanism's own curve"
+_ORDER_DIGITS = 12
 KIND_LABELS = {
     Kind.LOWER: "↑ lower",
     Kind.EXACT: "= exact",
@@ -129,33 +150,36 @@ KIND_LABELS = {
 }
 
 
-def console() -> Console:
-    # Piped output is not folded: digits must survive a grep.
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=240)
-
-
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_text(as_json: bool, document: object, text: str) -> None:
+def print_text(
+    as_json: bool, document: object, text: str, how: Callable[[str], None] = click.echo
+) -> None:
     """The document as JSON, or the text."""
     if as_json:
         print_json(document)
     else:
-        click.echo(text.removesuffix("\n"))
+        how(text.removesuffix("\n"))
 
 
 def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> None:
-    """The document as JSON, or the facts as a table; brackets in a formula are no markup."""
+    """The document as JSON, or the facts as a table."""
     if as_json:
         print_json(document)
-        return
-    table = Table(show_header=False)
-    for name, value in facts:
-        table.add_row(name, Text(str(value)))
-    console().print(table)
+    else:
+        print_pairs((name, str(value)) for name, value in facts)
+
+
+def print_relation(m: Node) -> None:
+    """Which neighbours the numbers above are about."""
+    click.echo(f"relation: {m.claim.adjacency}")
+
+
+def shown_order(alpha: Order, digits: int) -> str:
+    """An order to so many digits, or as many as tell it from its neighbours."""
+    return order_text(alpha, min(digits, _ORDER_DIGITS))
 
 
 def orders_option(text: str | None) -> str | list[str] | None:
@@ -166,6 +190,18 @@ def orders_option(text: str | None) -> str | list[str] | None:
 
 def kind_label(claim: Claim) -> str:
     return KIND_LABELS[claim.kind] + ("" if claim.certified else " (not certified)")
+
+
+def in_numbers(text: str) -> Node:
+    """The expression, which is asked for numbers."""
+    m = parse_open(text)
+    if m.free_symbols:
+        names = ", ".join(sorted(map(str, m.free_symbols)))
+        raise InputError(
+            f"found the open parameter {names}, needed numbers; sweep asks at many values, "
+            "calibrate finds one, latex, code and expand take it as it is"
+        )
+    return m
 
 
 def axis(option: str, text: str) -> tuple[str, list[str]]:

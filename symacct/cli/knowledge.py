@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import click
-from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-import symacct
 from symacct import catalogue
 from symacct.cli.frame import (
     KIND_LABELS,
-    console,
     expression_command,
+    in_numbers,
     json_option,
     kind_label,
     main,
     print_json,
+    print_relation,
     print_text,
 )
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
-from symacct.explore.comparison import Answer, compare, compare_epsilon, ratio
+from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ratio
 from symacct.explore.falsify import falsify
 from symacct.export.explanation import Explanation, explain
+from symacct.expr import Node
+from symacct.notation import parse_open
 from symacct.rounding import format_shared
+from symacct.screen import console, print_prose, print_table
 from symacct.theory import PROVED
 
 
@@ -41,52 +45,55 @@ def compare_command(
     """
     if (delta is None) == (not alpha):
         raise DomainError("compare: needed --alpha, or --delta, and one of them only")
+    m = in_numbers(expr)
     if delta is not None:
-        print_epsilons(compare_epsilon(symacct.parse(expr), delta, digits), as_json)
+        print_epsilons(m, compare_epsilon(m, delta, digits), as_json)
         return
-    rows = compare(symacct.parse(expr), alpha, min(digits, 12) if not as_json else digits)
+    rows = compare(m, alpha, digits)
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
     columns = (column for a in alpha for column in (f"ε({a})", "× best known"))
-    table = Table("theorem", "bound", *columns)
-    for row in rows:
-        cells = zip(row.values, row.ratios, strict=True)
-        shown = (text for value, ratio in cells for text in (_cell(value), _times(ratio)))
-        said = KIND_LABELS[row.kind] if row.status == PROVED else row.status
-        table.add_row(row.name, said, *shown)
-    screen = console()
-    screen.print(table)
+    print_table(("theorem", "bound", *columns), (_cells(row) for row in rows if row.applies))
+    print_relation(m)
     for row in rows:
         if not row.applies:
-            screen.print(Text(f"{row.name} does not apply: {row.reason}", style="dim"))
+            print_prose(f"{row.name} does not apply: {row.reason}")
 
 
-def print_epsilons(rows: list[Answer], as_json: bool) -> None:
+def _cells(row: Row) -> Iterator[str]:
+    yield row.name
+    yield KIND_LABELS[row.kind] if row.status == PROVED else row.status
+    for value, times in zip(row.values, row.ratios, strict=True):
+        yield value.rounded() if isinstance(value, Enclosure) else "–"
+        yield _times(times)
+
+
+def print_epsilons(m: Node, rows: Sequence[Answer], as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
     known = rows[-1].epsilon if isinstance(rows[-1].epsilon, Enclosure) else None
     last = "exact" if rows[-1].conversion == "exact" else "least"
-    table = Table("conversion", "theorem", "ε, rounded safely", "bound", f"× {last}")
-    for row in rows:
-        if isinstance(row.epsilon, Enclosure):
-            said = (row.epsilon.rounded(), kind_label(row.epsilon.claim))
-            times = _times(ratio(row.epsilon, known))
-            table.add_row(row.conversion, row.theorem or "all", *said, times)
-    screen = console()
-    screen.print(table)
+    print_table(
+        ("conversion", "theorem", "ε, rounded safely", "bound", f"× {last}"),
+        (
+            (row.conversion, row.theorem or "all", x.rounded(), kind_label(x.claim),
+             _times(ratio(x, known)))
+            for row in rows if isinstance(x := row.epsilon, Enclosure)
+        ),
+    )  # fmt: skip
+    print_relation(m)
     for row in rows:
         if isinstance(row.epsilon, str):
-            name = row.theorem or row.conversion
-            screen.print(Text(f"{name} has no answer: {row.epsilon}", style="dim"))
+            print_prose(f"{row.theorem or row.conversion} has no answer: {row.epsilon}")
 
 
 @expression_command("explain")
 @click.option("--alpha", default="2", show_default=True, help="The order asked about.")
 def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
     """What EXPR is, and which theorem says what about each part of it."""
-    explanation = explain(symacct.parse(expr), alpha)
+    explanation = explain(parse_open(expr), alpha)
     if as_json:
         print_json(explanation.as_dict())
     else:
@@ -104,13 +111,14 @@ def theorems_command(as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return
-    table = Table("source", "what it says", "adjacency", "orders", "kind", "status", "call")
-    for row in rows:
-        call = row.call or f"none: {row.why}"
-        # Text, for brackets in a formula are no markup.
-        cells = (row.source, row.says, row.adjacency, row.orders, row.kind, row.status, call)
-        table.add_row(*map(Text, cells))
-    console().print(table)
+    print_table(
+        ("source", "what it says", "relation", "orders", "kind", "status", "call"),
+        (
+            (row.source, row.says, row.adjacency, row.orders, row.kind, row.status,
+             row.call or f"none: {row.why}")
+            for row in rows
+        ),
+    )  # fmt: skip
 
 
 @main.command("falsify")
@@ -124,11 +132,7 @@ def falsify_command(theorem: str, budget: int, seed: int, as_json: bool) -> None
     THEOREM is the name of one, such as ZW19-T5, or of a conversion, such as improved.
     """
     attack = falsify(theorem, budget, seed)
-    print_text(as_json, attack.as_dict(), str(attack))
-
-
-def _cell(value: Enclosure | str) -> str:
-    return value.rounded() if isinstance(value, Enclosure) else "–"
+    print_text(as_json, attack.as_dict(), str(attack), print_prose)
 
 
 def _times(ratio: Enclosure | None) -> str:

@@ -6,19 +6,15 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 from rich.text import Text
 
-import symacct
 from symacct import sizes
 from symacct.cli.frame import (
     InputError,
     by_option,
-    console,
     expression_command,
     findings_alone_are_1,
+    in_numbers,
     json_option,
     main,
     print_facts,
@@ -28,6 +24,9 @@ from symacct.cli.frame import (
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
+from symacct.notation import parse_open
+from symacct.progress import progress
+from symacct.screen import print_prose, print_table
 
 _SHOWN_DIGITS = 6  # of a value beside the printed number
 
@@ -43,7 +42,7 @@ def cite_command(
 
     The theorems stand in `note`.
     """
-    m = symacct.parse(expr)
+    m = parse_open(expr)
     if delta is not None and alpha is not None:
         raise InputError("found --alpha and --delta, needed one of them")
     if delta is None:
@@ -68,8 +67,8 @@ def statement_command(
 
     It is meant for a paper or a model card.
     """
-    text = symacct.parse(expr).statement(delta, epsilon, form)
-    print_text(as_json, {"statement": text, "form": form}, text)
+    text = in_numbers(expr).statement(delta, epsilon, form, digits)
+    print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
 
 @expression_command("expand")
@@ -83,7 +82,7 @@ def expand_command(
     expr: str, variable: str, order: int, digits: int, as_json: bool, **wanted: str
 ) -> None:
     """ε(α) of EXPR as powers of one of its variables."""
-    found = symacct.parse(expr).expansion(variable, order=order, **wanted)
+    found = parse_open(expr).expansion(variable, order=order, **wanted)
     print_facts(
         as_json,
         found.as_dict(),
@@ -103,7 +102,7 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
     Where there is none, an error says why.
     """
-    found = symacct.parse(expr).optimum(**given)
+    found = parse_open(expr).optimum(**given)
     print_facts(
         as_json,
         found.as_dict(),
@@ -153,24 +152,24 @@ def _read(file: Path) -> str:
 
 
 def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
-    total = len(paper_check.entries(text))
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as p:
-        return list(p.track(paper_check.check(text), total=total, description="checking"))
+    checked = []
+    with progress("checking", len(paper_check.entries(text))) as advance:
+        for one in paper_check.check(text):
+            checked.append(one)
+            advance(1)
+    return checked
 
 
 _STYLES = {"true": "green", "undecided": "yellow"}
 
 
 def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> None:
-    table = Table("source", "printed", "value", "verdict", "why")
-    for one in checked:
-        table.add_row(*_cells(one), Text(one.reason))
-    screen = console()
-    screen.print(table)
+    print_table(
+        ("source", "printed", "value", "verdict", "why"),
+        ((*_cells(one), one.reason) for one in checked),
+    )
     good = sum(str(one.verdict) == "true" for one in checked)
-    screen.print(f"{good} of {len(checked)} numbers are true as printed")
+    click.echo(f"{good} of {len(checked)} numbers are true as printed")
 
 
 def _cells(one: paper_check.Checked | paper_check.Malformed) -> tuple[Text, ...]:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
-import symacct
 from symacct.cli.frame import AXIS_HELP, axis, main
 from symacct.errors import DomainError, echo
-from symacct.explore.reference import ReferenceTable, reference_table
+from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.notation import parse_open
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (
@@ -44,24 +42,10 @@ def reference_command(
     Poisson-sampled Gaussian on a grid of common parameters.
     """
     values = dict(axis("--grid", text) for text in axes or _GRID)
-    node = symacct.parse(expr, [name for name in values if name not in NEEDED.values()])
-    table = replace(_computed(node, values, ask, digits), expression=expr)
+    node = parse_open(expr)
+    table = replace(reference_table(node, values, ask, digits), expression=expr)
     _write(json_file, table.to_json() + "\n")
     _write("-" if json_file is csv_file is None else csv_file, table.to_csv())
-
-
-def _computed(
-    node: symacct.Node, values: dict[str, list[str]], ask: str, digits: int
-) -> ReferenceTable:
-    """The table, with progress where standard error is a terminal."""
-    screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("certifying")
-
-        def shown(done: int, of: int) -> None:
-            progress.update(task, completed=done, total=of)
-
-        return reference_table(node, values, ask, digits, shown)
 
 
 def _write(file: str | None, text: str) -> None:

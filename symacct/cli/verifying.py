@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from symacct.cli.frame import InputError, console, findings_alone_are_1, main
+from symacct.cli.frame import InputError, findings_alone_are_1, main
 from symacct.errors import SymacctError, echo
+from symacct.screen import console, print_prose
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import Truth, decimal_text
 from symacct.verify.ci import junit, said, sarif, too_little
@@ -82,7 +82,7 @@ def verify_command(
             Judgement(report, fail_on, known.get(report.peer, Baseline())) for report in reports
         ]
         for one in judged:
-            _print(one)
+            print_judgement(one)
         _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
         _write(junit_file, junit(judged) if junit_file else "")
@@ -192,26 +192,27 @@ def _waiting(what: str) -> Iterator[None]:
 # --- reports
 
 
-def _print(judgement: Judgement) -> None:
-    screen, report = console(), judgement.report
-    screen.print(Text(_headline(report)))
+def print_judgement(judgement: Judgement) -> None:
+    """The headline of a report, and its defects, those that fail it in red."""
+    report = judgement.report
+    print_prose(_headline(report))
     if report.skipped:
-        screen.print(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
+        print_prose(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
     for line in (*report.cut, *report.incidents.quotes):
-        screen.print(Text(line, style="dim"))
+        print_prose(line)
     if not report.defects:
-        screen.print("No finding.")
+        click.echo("No finding.")
     failing = judgement.failing
     for number, defect in enumerate(report.defects[:_SHOWN], 1):
         style = "bold red" if defect in failing else "bold"
-        screen.print(Text(f"\n{number}. {said(defect)}", style=style))
-        _show(screen, finding_as_dict(defect.worst, report.command), defect)
+        print_prose(f"\n{number}. {said(defect)}", style)
+        _print_finding(finding_as_dict(defect.worst, report.command), defect)
     if len(report.defects) > _SHOWN:
         rest = len(report.defects) - _SHOWN
-        screen.print(Text(f"{rest} more defects: see --json or --html"))
+        click.echo(f"{rest} more defects: see --json or --html")
 
 
-def _show(screen: Console, found: dict[str, Any], defect: Defect) -> None:
+def _print_finding(found: dict[str, Any], defect: Defect) -> None:
     """The question that shows a defect, what else it is about, and lines that reproduce it."""
     lines = [
         f"{found['verdict']}: {_number(found['peer_value'])}, truth {_truth(defect.shown.truth)}",
@@ -220,8 +221,8 @@ def _show(screen: Console, found: dict[str, Any], defect: Defect) -> None:
     if len(defect.about) > 1:
         lines.append(f"seen in {len(defect.about)} kinds of questions: {'; '.join(defect.about)}")
     for line in lines:
-        screen.print(Padding(Text(line), (0, 0, 0, 3)))
-    screen.print(Text(found["reproduce"], style="dim"), soft_wrap=True)
+        print_prose(f"   {line}")
+    console().print(Text(found["reproduce"], style="dim"), soft_wrap=True)
 
 
 def _headline(report: Report) -> str:

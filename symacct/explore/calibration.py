@@ -12,11 +12,13 @@ import sympy
 
 from symacct import doors, exact
 from symacct.domains import rational
-from symacct.enclosure import Guarantee
+from symacct.enclosure import Guarantee, shortened
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
+from symacct.export.cards import card, guarantee_card
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
@@ -35,7 +37,17 @@ class Calibration:
 
     def __str__(self) -> str:
         values = f"{number(self.meets)} meets the target, {number(self.fails)} does not"
-        return f"{self.symbol} = {values}: {self.guarantee}"
+        return f"{self.symbol} = {values}\n  {self.guarantee}"
+
+    def __repr__(self) -> str:
+        return f"Calibration: {self}\n  of: {shortened(repr(self.node))}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"{self.symbol} meets the target at", number(self.meets)),
+            ("and does not at", number(self.fails)),
+        ]
+        return card(rows) + guarantee_card(self.guarantee)
 
     def as_dict(self) -> dict[str, Any]:
         """The calibration for JSON."""
@@ -48,6 +60,7 @@ class Calibration:
         }
 
 
+@progress("calibrate")
 def calibrate(
     m: Node,
     epsilon: Numeric,

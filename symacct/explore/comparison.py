@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import mpmath
 
@@ -16,10 +16,15 @@ from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SoundnessError, SymacctError, echo
 from symacct.exact import Numeric, Order, order
 from symacct.explore.grids import several
+from symacct.export.cards import grid
 from symacct.expr import Node, as_node
+from symacct.progress import progress
+from symacct.rounding import format_shared, order_text
 from symacct.theory import PROVED, Theorem, is_about, theorems
 
 _RATIO_BITS = 128
+_DIGITS = 6  # of a value in a table
+_SHOWN = 3  # rows in the repr
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
@@ -50,6 +55,15 @@ class Row:
         found = [value for value in self.values if isinstance(value, str)]
         return min(found, key=lambda text: " holds at " in text, default="")
 
+    def __repr__(self) -> str:
+        return f"<{' '.join(self.cells)}>"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The name and what it says at each order, for a table."""
+        times = self.ratios or (None,) * len(self.values)
+        return self.name, *(_said(x, r) for x, r in zip(self.values, times, strict=True))
+
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
         return {
@@ -65,12 +79,13 @@ class Row:
         }
 
 
+@progress("compare")
 def compare(
     m: Node,
     orders: Iterable[Numeric] | Numeric,
     digits: int = 10,
     accountant: Accountant | None = None,
-) -> list[Row]:
+) -> Comparison[Row]:
     """What each theorem about m's operations says at the given orders, from lower to upper.
 
     The first row is the default answer; a theorem that says nothing gives its reason, and one that
@@ -94,7 +109,47 @@ def compare(
     ]
     rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
-    return [replace(row, ratios=tuple(map(ratio, row.values, below))) for row in rows]
+    rated = (replace(row, ratios=tuple(map(ratio, row.values, below))) for row in rows)
+    return Comparison(("theorem", *(f"ε({order_text(alpha)})" for alpha in alphas)), rated)
+
+
+_R = TypeVar("_R", bound="Row | Answer")
+
+
+class Comparison(tuple[_R, ...]):
+    """The rows of a comparison, in their order; shown as a table."""
+
+    headers: tuple[str, ...]
+
+    def __new__(cls, headers: tuple[str, ...], rows: Iterable[_R]) -> Comparison[_R]:
+        made = super().__new__(cls, rows)
+        made.headers = headers
+        return made
+
+    def __str__(self) -> str:
+        columns = list(zip(self.headers, *(row.cells for row in self), strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        lines = zip(*columns, strict=True)
+        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}>"]
+        lines += [" ".join(row.cells) for row in self if row.applies][:_SHOWN]
+        rest = len(self) - len(lines) + 1
+        return "\n  ".join([*lines, f"… and {rest} more, which print shows"] if rest > 0 else lines)
+
+    def _repr_html_(self) -> str:
+        silent = ", ".join(row.cells[0] for row in self if not row.applies)
+        rows = (row.cells for row in self if row.applies)
+        return grid(self.headers, rows, f"no answer: {silent}" if silent else "")
+
+
+def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
+    """A value on its safe side, what it is, and how many times the best known; or a dash."""
+    if isinstance(value, str):
+        return "–"
+    ratio = "" if times is None else f", × {format_shared(times.lower, times.upper, 5)}"
+    return f"{value.rounded(_DIGITS)} ({value.claim.kind}{ratio})"
 
 
 @dataclass(frozen=True)
@@ -105,6 +160,19 @@ class Answer:
     theorem: str | None
     epsilon: Enclosure | str
 
+    def __repr__(self) -> str:
+        return f"<{' '.join(self.cells)}>"
+
+    @property
+    def applies(self) -> bool:
+        """Is there an ε?"""
+        return isinstance(self.epsilon, Enclosure)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The conversion, the theorem and ε, for a table."""
+        return self.conversion, self.theorem or "all", _said(self.epsilon)
+
     def as_dict(self) -> dict[str, Any]:
         """The row for JSON."""
         found = self.epsilon
@@ -112,9 +180,10 @@ class Answer:
         return {"conversion": self.conversion, "theorem": self.theorem, "epsilon": shown}
 
 
+@progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
-) -> list[Answer]:
+) -> Comparison[Answer]:
     """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth,
 
     or where only bounds of that are known to the best lower one.
@@ -131,7 +200,8 @@ def compare_epsilon(
     pinned = [
         Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
     ]
-    return [*sorted([*known, *pinned], key=_largest_first), *_least(ask, m, delta, known)]
+    rows = [*sorted([*known, *pinned], key=_largest_first), *_least(ask, m, delta, known)]
+    return Comparison(("conversion", "theorem", "ε"), rows)
 
 
 def _least(accountant: Accountant, m: Node, delta: Any, known: list[Answer]) -> list[Answer]:
@@ -152,7 +222,7 @@ def _epsilon(
     try:
         return accountant.epsilon(m, delta, conversion, by=by).asked
     except SymacctError as error:
-        return str(error)
+        return _without_remedy(str(error), by)
 
 
 def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
@@ -183,20 +253,21 @@ def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> Row:
 def _ask(
     accountant: Accountant, m: Node, alpha: Order, by: Theorem | None = None
 ) -> Enclosure | str:
+    name = None if by is None else by.name
     try:
-        return accountant.rdp(m, alpha, by=None if by is None else by.name)
+        return accountant.rdp(m, alpha, by=name)
     except SoundnessError as error:
         if by is not None and by.kind is Kind.LOWER:
             return "it reads a curve that is only an upper bound, of which a lower one says nothing"
-        return _without_remedy(str(error), by)
+        return _without_remedy(str(error), name)
     except SymacctError as error:
-        return _without_remedy(str(error), by)
+        return _without_remedy(str(error), name)
 
 
-def _without_remedy(message: str, by: Theorem | None) -> str:
+def _without_remedy(message: str, by: str | None) -> str:
     """An error as the reason for an empty row: leaving out by= is no remedy there."""
     if by is not None:
-        message = message.removeprefix(f"{by.name}: ")
+        message = message.removeprefix(f"{by}: ")
     return message.partition("; leave out by=")[0].partition("; use .convexify()")[0]
 
 

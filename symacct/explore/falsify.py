@@ -12,9 +12,11 @@ from symacct.errors import DomainError, echo
 from symacct.explore.attacks.outcome import Attack, Trial
 from symacct.explore.attacks.search import Search, tasks
 from symacct.explore.attacks.statements import statements
+from symacct.progress import progress
 from symacct.theory import Bound, Theorem
 
 
+@progress("falsify")
 def falsify(
     theorem: Theorem | Conversion | Bound | str,
     budget: int = 20_000,

@@ -7,7 +7,7 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from symacct import sizes
@@ -16,6 +16,7 @@ from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
@@ -62,7 +63,6 @@ def reference_table(
     grid: Mapping[str, Sequence[str]],
     ask: str = "rdp",
     digits: int = 50,
-    progress: Callable[[int, int], object] = lambda done, of: None,
 ) -> ReferenceTable:
     """Certified values of `node` at every point of the grid.
 
@@ -81,11 +81,12 @@ def reference_table(
     names = tuple(name for name in grid if name != NEEDED[ask])
     points = list(itertools.product(*(grid[name] for name in names)))
     rows: list[dict[str, str]] = []
-    for values in points:
-        fixed = dict(zip(names, values, strict=True))
-        rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]]))
-        accountant.clear()  # another curve follows: what is remembered is of no more use
-        progress(len(rows), len(points) * len(grid[NEEDED[ask]]))
+    with progress("certifying", len(points) * len(grid[NEEDED[ask]])) as advance:
+        for values in points:
+            fixed = dict(zip(names, values, strict=True))
+            rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]]))
+            accountant.clear()  # another curve follows: what is remembered is of no more use
+            advance(len(grid[NEEDED[ask]]))
     return ReferenceTable(str(node), ask, digits, (*names, NEEDED[ask]), tuple(rows))
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from symacct import rounding
-from symacct.enclosure import Enclosure, Guarantee, shown
+from symacct.enclosure import Enclosure, Guarantee, shortened, shown
+from symacct.export.description import float_note
 
 _DIGITS = 6
-_WIDEST = 200  # characters of an expression
 
 
 def enclosure_card(x: Enclosure) -> str:
     """The value on the safe side, what is proved of it, and what it is."""
-    return _card([("value", shown(x, _DIGITS)), *_proof(x), ("it is", str(x.claim))])
+    return card([("value", shown(x, _DIGITS)), *_proof(x), ("it is", str(x.claim))])
 
 
 def guarantee_card(guarantee: Guarantee) -> str:
@@ -26,22 +27,34 @@ def guarantee_card(guarantee: Guarantee) -> str:
         ("of a curve that is", str(guarantee.claim)),
     ]
     if guarantee.mechanism is not None:
-        rows.append(("of", _short(repr(guarantee.mechanism))))
-    return _card(rows)
+        rows.append(("of", shortened(repr(guarantee.mechanism))))
+        note = float_note(guarantee.mechanism)
+        rows += [("note", note)] if note else []
+    return card(rows)
 
 
 def _proof(x: Enclosure) -> list[tuple[str, str]]:
     return [("digits", str(x) if x.certified else f"{x}, not certified")]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
-
-
-def _card(rows: list[tuple[str, str]]) -> str:
-    cells = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
-        for name, value in rows
+def card(rows: Iterable[tuple[str, str]]) -> str:
+    """Names beside what belongs to them."""
+    return (
+        f"<table>{''.join(_row([_cell('th', name), _cell('td', x)]) for name, x in rows)}</table>"
     )
-    return f"<table>{cells}</table>"
+
+
+def grid(headers: Iterable[str], rows: Iterable[Iterable[str]], below: str = "") -> str:
+    """A table with a line of headers; what is said below it."""
+    head = _row(_cell("th", name) for name in headers)
+    body = "".join(_row(_cell("td", value) for value in row) for row in rows)
+    note = f"<p>{escape(below)}</p>" if below else ""
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{note}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cell(tag: str, value: str) -> str:
+    return f'<{tag} style="text-align:left;padding-right:1.5em">{escape(value)}</{tag}>'

@@ -16,6 +16,7 @@ from symacct.rounding import exact_decimal
 from symacct.symbols import alpha as ALPHA
 
 _LISTED = 12  # mechanisms of a composition that are named one by one
+_PLACES = 40  # binary ones, which no decimal stated by hand has
 
 
 def describe(m: Node) -> str:
@@ -100,3 +101,19 @@ def neighbours(adjacency: Adjacency) -> str:
         "the neighbouring relation, adding or removing a record or replacing one, is that for "
         f"which the mechanisms' parameters were stated{more}"
     )
+
+
+def float_note(m: Node) -> str:
+    """A line about the first parameter that came as a float and is no short decimal; or nothing."""
+    for node in m.walk():
+        for value in node.fields().values():
+            if isinstance(value, Fraction) and _is_no_decimal(value):
+                shown = repr(float(value))
+                return f"{shown} was given as a float, which is another number; '{shown}' is exact"
+    return ""
+
+
+def _is_no_decimal(x: Fraction) -> bool:
+    """Is this a float64 of many binary places, as 0.1 is and 0.375 is not?"""
+    places = x.denominator.bit_length() - 1
+    return x.denominator == 1 << places and places > _PLACES and float(x) == x

@@ -18,13 +18,13 @@ from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.latex import Display
 from symacct.export.latex_names import SymbolNames
 from symacct.export.latex_printer import Printer
-from symacct.export.plain_tex import plain_tex
+from symacct.export.plain_tex import plain_tex, tex_number
 from symacct.export.prose import prose
 from symacct.export.tables import table
 from symacct.expr import Node, as_node
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Compose
-from symacct.rounding import order_text, rational_text
+from symacct.rounding import given, order_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
@@ -37,7 +37,6 @@ _KINDS = {
     Kind.LOWER: "This is a lower bound, and no guarantee.",
     Kind.NEITHER: "This is refuted, and no bound.",
 }
-_DELTA_DIGITS = 17  # of the δ stated, which few need
 _LETTERS = {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}
 _RELATIONS = {
     Relation.ADD_REMOVE: "that differ in one record, added or removed",
@@ -210,11 +209,10 @@ def _values(
 def _guarantee(found: Guarantee, digits: int) -> str:
     at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
     conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
-    delta = rational_text(found.given, _DELTA_DIGITS, up=True)
     return (
         rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
-        rf"$\epsilon = \num{{{found.epsilon.rounded(digits)}}}$, rounded up, at "
-        rf"$\delta = \num{{{delta}}}$: order ${at}$, {conversion}."
+        rf"$\epsilon = {tex_number(found.epsilon.rounded(digits))}$, rounded up, at "
+        rf"$\delta = {tex_number(given(found.given))}$: order ${at}$, {conversion}."
     )
 
 

@@ -15,6 +15,7 @@ from symacct.notation import heading
 from symacct.operations.compose import Compose
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
+_SHOWN = 4  # lines of the tree in its repr
 _SECONDS = 60  # for Graphviz
 
 
@@ -33,6 +34,10 @@ class Graph:
 
     def __str__(self) -> str:
         return "\n".join([heading(self.root), *_tree(self.root, "", set())])
+
+    def __repr__(self) -> str:
+        head, rest = str(self).splitlines()[:_SHOWN], len(str(self).splitlines()) - _SHOWN
+        return "\n".join([*head, f"… and {rest:,} more lines"] if rest > 0 else head)
 
     @property
     def dot(self) -> str:
@@ -73,7 +78,8 @@ class Graph:
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         """For Jupyter: the picture where there is Graphviz, and text everywhere."""
         picture = {"image/svg+xml": self.svg()} if shutil.which("dot") else {}
-        return {"text/plain": str(self), **picture}
+        tree = f"<pre>{html.escape(str(self))}</pre>"
+        return {"text/plain": str(self), "text/html": tree, **picture}
 
     @property
     def _numbered(self) -> dict[Node, int]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import sympy
 
+from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Kind
 from symacct.errors import DomainError, SymacctError
+from symacct.evaluation import Evaluation
 from symacct.exact import INFINITY, Numeric
 from symacct.export.formula import named_formulas
 from symacct.export.latex_names import SymbolNames
@@ -46,8 +48,14 @@ def latex(
     \epsilon_{\mathcal{M}}(\alpha) &= \frac{\alpha}{2 \sigma_0^{2}}
     \end{align*}
     """
-    rows = Display(m, alpha, names, by).rows()
+    rows = [*Display(m, alpha, names, by).rows(), *_remark(m, by)]
     return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+
+
+def _remark(m: Node, by: str | None) -> Iterator[str]:
+    """A line that says so where the formula is that of another mechanism of the same curve."""
+    if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
+        yield r"&\quad \text{(rewritten: a mechanism of the same curve)}"
 
 
 def inline(m: Node) -> str | None:

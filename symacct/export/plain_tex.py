@@ -8,6 +8,7 @@ from pylatexenc.latexencode import UnicodeToLatexEncoder
 
 # Signs that the table of the library lacks; and braces, which BibTeX counts even when escaped.
 _OURS = {
+    "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
     "′": "'",
     "²": r"{\ensuremath{^2}}",
     "₁": r"{\ensuremath{_1}}",
@@ -30,6 +31,19 @@ def plain_tex(text: str) -> str:
     r"""`text` such that TeX and BibTeX set it as it reads.
 
     >>> print(plain_tex("Rényi, 5 % & ε"))
-    R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\varepsilon}}
+    R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\epsilon}}
     """
     return "".join(_OURS.get(sign) or _encoder().unicode_to_latex(sign) for sign in text)
+
+
+def tex_number(shown: str) -> str:
+    r"""A number as it is printed, as TeX sets it.
+
+    >>> tex_number("1e-5"), tex_number("2.05e-11"), tex_number("0.837")
+    ('\\ensuremath{10^{-5}}', '\\ensuremath{2.05 \\cdot 10^{-11}}', '0.837')
+    """
+    digits, power, exponent = shown.partition("e")
+    if not power:
+        return shown
+    times = "" if digits == "1" else rf"{digits} \cdot "
+    return rf"\ensuremath{{{times}10^{{{exponent}}}}}"

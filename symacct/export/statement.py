@@ -21,23 +21,25 @@ from symacct.exact import INFINITY, Exact, Order
 from symacct.export.citation import STATED, places, sources_of
 from symacct.export.description import describe, neighbours
 from symacct.export.fingerprint import fingerprint
-from symacct.export.plain_tex import plain_tex
+from symacct.export.plain_tex import plain_tex, tex_number
 from symacct.expr import Node
 from symacct.mechanisms.curve import Curve
 from symacct.rounding import exact_decimal, given
+from symacct.sources import WORKS
 from symacct.theory import named as named_theorem
 from symacct.version import __version__
 
-_DIGITS = 4  # of the number asked for
+_DIGITS = 6  # of the number asked for, as everywhere
 _KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
 _ORDER_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a text is written: plain words, code such as a hash, and a citation."""
+    """How a text is written: plain words, a number, code such as a hash, and a citation."""
 
     words: Callable[[str], str]
+    number: Callable[[str], str]
     code: Callable[[str], str]
     cited: Callable[[str, str], str]
 
@@ -51,22 +53,30 @@ def _tex_citation(key: str, place: str) -> str:
     return rf"\cite{where}{{{key}}}"
 
 
+def _named_citation(key: str, place: str) -> str:
+    work = WORKS[key].named if key in WORKS else key
+    return f"[{work}, {place}]" if place else f"[{work}]"
+
+
 _FORMS = {
-    "text": Form(str, str, lambda key, place: f"[{key}, {place}]" if place else f"[{key}]"),
+    "text": Form(str, str, str, _named_citation),
     "markdown": Form(
         _markdown,
+        str,
         lambda code: f"`{code}`",
-        lambda key, place: _markdown(f"[{key}, {place}]" if place else f"[{key}]"),
+        lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(plain_tex, lambda code: rf"\texttt{{{plain_tex(code)}}}", _tex_citation),
+    "latex": Form(
+        plain_tex, tex_number, lambda code: rf"\texttt{{{plain_tex(code)}}}", _tex_citation
+    ),
 }
 
 
-def statement(guarantee: Guarantee, form: str = "text") -> str:
+def statement(guarantee: Guarantee, form: str = "text", digits: int = _DIGITS) -> str:
     """What was done, what is guaranteed by which theorems, and with what it was computed.
 
     `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
-    number asked for is rounded up.
+    number asked for is rounded up to so many digits.
 
     >>> from symacct import Gaussian
     >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
@@ -78,33 +88,32 @@ def statement(guarantee: Guarantee, form: str = "text") -> str:
             "statement: found a guarantee without its mechanism; ask the mechanism for one: "
             "m.epsilon(delta).statement()"
         )
-    return " ".join(_sentences(guarantee, guarantee.mechanism, _FORMS[form]))
+    return " ".join(_sentences(guarantee, guarantee.mechanism, _FORMS[form], doors.digits(digits)))
 
 
-def _sentences(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
+def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
     yield form.words(f"The released results are the output of {describe(m)}.")
-    yield form.words(
-        f"They are (ε = {_number(guarantee.epsilon)}, δ = {_number(guarantee.delta)})"
-        "-differentially private, where "
-        f"{neighbours(guarantee.claim.adjacency)}."
-    )
+    epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
+    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency)}."
+    words = form.words
+    yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
     if m.rewritten is not m:
         yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}.")
-    yield _rounding(guarantee, form)
+    yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
 
 
-def _number(value: Enclosure | Exact) -> str:
+def _number(value: Enclosure | Exact, digits: int) -> str:
     """The number asked for rounded up; the one given as it is."""
-    return value.rounded(_DIGITS) if isinstance(value, Enclosure) else given(value)
+    return value.rounded(digits) if isinstance(value, Enclosure) else given(value)
 
 
-def _rounding(guarantee: Guarantee, form: Form) -> str:
+def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
     letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
     return form.words(
-        f"The value of {letter} is rounded up to {_DIGITS} significant digits; unrounded it is "
+        f"The value of {letter} is rounded up to {digits} significant digits; unrounded it is "
         f"{_KINDS[guarantee.kind]}."
     )
 
@@ -153,10 +162,10 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
         yield form.words("The number is certified by interval arithmetic.")
     if any(isinstance(node, Curve) for node in m.walk()):
         yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
-    for name in guarantee.claim.theorems:
-        theorem = named_theorem(name)
-        if theorem.assumes != "nothing further":
-            yield form.words(f"{theorem.name} assumes: {theorem.assumes}.")
+    stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
+    assumed = "; ".join(one for one in stated if one != "nothing further")
+    if assumed:
+        yield form.words(f"What is assumed: {assumed}.")
 
 
 def _computed(m: Node, form: Form) -> str:

@@ -19,6 +19,7 @@ from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 from symacct.rounding import rational_text, safe
 from symacct.theory import named
 
@@ -99,6 +100,7 @@ class Table:
         return text
 
 
+@progress("table")
 def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str] = ()) -> Table:
     """ε(α) of `m` at the orders `alphas`, with a column for each theorem of `by`, else the default.
 

@@ -11,8 +11,9 @@ Lists hold numbers, or lists.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeGuard
 
@@ -29,6 +30,9 @@ def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     if not is_number(value):
         raise ParseError(f"found {echo(value)}, needed a formula in {symbol}")
     return exact.expression(value)
+
+
+_LONGEST_NAME = 64  # characters that are compared with known names
 
 
 class Token(NamedTuple):
@@ -195,20 +199,32 @@ class Reader:
 
     def named(self, token: Token) -> Any:
         if self.token.sort != "(":
-            if token.text in self.names:
-                return self.names[token.text]
-            raise self.error(self.unknown(token), token.column)
+            return self.bare(token)
         head = self.heads.get(token.text)
         if head is None:
-            raise self.error(self.unknown(token), token.column)
+            raise self.unknown(token, self.heads, self.called)
         values, keywords = self.arguments()
         try:
             return head(*values, **keywords)
         except TypeError as error:
             raise self.error(f"{token.text}: {_signature_fault(error)}", token.column) from None
 
-    def unknown(self, token: Token) -> str:
-        return f"found the name {echo(token.text)}, needed one of {', '.join(sorted(self.heads))}"
+    def bare(self, token: Token) -> Any:
+        """What a name without arguments stands for."""
+        if token.text in self.names:
+            return self.names[token.text]
+        if token.text in self.heads:
+            raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
+        raise self.unknown(token, self.names, self.needed)
+
+    needed = "a number"
+    called = "a function such as log(2)"
+
+    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        """The error about a name that means nothing here, with the nearest that does."""
+        near = nearest(token.text, known)
+        remedy = f"; did you mean {near}?" if near else f", needed {needed}"
+        return self.error(f"found the name {echo(token.text)}{remedy}", token.column)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         values: list[Any] = []
@@ -228,6 +244,13 @@ class Reader:
             if self.token.sort != ")":
                 self.expect(",")
         return values, keywords
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like one that is not known, if any is."""
+    lowered = {one.lower(): one for one in known}
+    found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), lowered, n=1)
+    return lowered[found[0]] if found else None
 
 
 def is_number(value: object) -> TypeGuard[Exact]:

@@ -1,6 +1,6 @@
-"""E[m^α n^{1−α}] − 1 for m = κ + γe^{a·x − |a|²/2}, n = κ + γe^{b·x − |b|²/2}, x ~ N(0, I).
+"""E[m^α n^{1−α}] − 1 by nodes that are equally far apart on a line, or in rows of a plane.
 
-κ = 1 − γ; a and b lie on a line or in a plane. By the trapezoidal rule with a proved error
+m = κ + γe^{a·x − |a|²/2}, n = κ + γe^{b·x − |b|²/2}, κ = 1 − γ, x ~ N(0, I), with a proved error
 (docs/proofs.md, section 15), for every real α > 1.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from flint import arb, ctx
 
 from symacct.errors import LimitError
-from symacct.forking import cached_property
 from symacct.integrals.magnitude import LOG2
+from symacct.integrals.triple import Floats, Triple
 from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
 
 _BOUND_BITS = 64
@@ -28,151 +28,6 @@ _TRIED = np.geomspace(1e-4, 60, 100)  # heights of the strips
 
 
 @dataclass(frozen=True)
-class Triple:
-    """α, γ, and the means a = (a₁, r), b = (b₁, r) of which r² is rational; r = 0 on a line."""
-
-    alpha: Fraction
-    gamma: Fraction
-    a: Fraction
-    b: Fraction
-    rise: Fraction = Fraction(0)
-
-    @property
-    def on_a_line(self) -> bool:
-        """Is the second coordinate 0?"""
-        return self.rise == 0
-
-    @cached_property
-    def floats(self) -> Floats:
-        """The same in float64, which steers."""
-        alpha, gamma, a, b = map(float, (self.alpha, self.gamma, self.a, self.b))
-        return Floats(alpha, gamma, a, b, self.height)
-
-    def log_excess_in_floats(self) -> float:
-        """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it."""
-        rule = plan(self, _FLOAT_BITS)
-        rows = list(rows_of(rule, Majorant.best(self, rule.log_tolerance)))
-        z = np.repeat([i for i, _, _ in rows], [last - first for _, first, last in rows])
-        y = np.concatenate([np.arange(first, last) for _, first, last in rows])
-        step, across = rule.steps
-        weight = math.log(step / math.sqrt(2 * math.pi))
-        if not self.on_a_line:
-            weight += math.log(across / math.sqrt(2 * math.pi))
-        return self.floats.log_block(z * step, y * across) + weight
-
-    def nodes(self, bits: int) -> int:
-        """How many the rule of so many bits has."""
-        rule = plan(self, bits)
-        rows = rows_of(rule, Majorant.best(self, rule.log_tolerance))
-        return sum(last - first for _, first, last in rows)
-
-    @property
-    def height(self) -> float:
-        """r in float64."""
-        return math.sqrt(float(self.rise))
-
-    def mean_in_balls(self) -> arb:
-        """r at the current precision."""
-        return ball(self.rise).sqrt()
-
-
-@dataclass(frozen=True)
-class Floats:
-    """A triple in float64; nothing rests on what is computed here."""
-
-    alpha: float
-    gamma: float
-    a: float
-    b: float
-    r: float
-
-    @property
-    def lam(self) -> float:
-        """α − 1, kept away from 0."""
-        return max(self.alpha - 1, 1e-200)
-
-    @property
-    def squares(self) -> tuple[float, float]:
-        """|a|² and |b|²"""
-        return self.a**2 + self.r**2, self.b**2 + self.r**2
-
-    @cached_property
-    def peak(self) -> float:
-        """α times what is largest of |a| and |b|, the reach of the integrand's maximum."""
-        return self.alpha * math.sqrt(max(self.squares))
-
-    @cached_property
-    def log_excess(self) -> float:
-        """log(E[…] − 1), about: the largest term of a grid, near both ends a fine one."""
-        far, across = max(0.0, self.alpha * self.a), self.alpha * self.r
-        z = _tried(far, 200 if self.r else 4000)
-        y = _tried(across, 200) if self.r else np.zeros(1)
-        return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
-
-    def log_sum(self, step: float) -> float:
-        """The same by a grid of this step, in blocks."""
-        reach = 9.0
-        low, high = min(0.0, self.alpha * self.a), max(0.0, self.alpha * self.a)
-        z = _steps(low - reach, high + reach, step)
-        y = _steps(-reach, self.alpha * self.r + reach, step) if self.r else np.zeros(1)
-        total = -np.inf
-        for rows in np.array_split(z, len(z) * len(y) // 2**17 + 1):
-            total = np.logaddexp(total, self.log_block(rows[:, None], y[None, :]))
-        return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
-
-    def log_block(self, z: np.ndarray, y: np.ndarray) -> float:
-        """log Σ of the integrand over these nodes."""
-        return float(np.logaddexp.reduce(self._log_terms(z, y).ravel()))
-
-    def _log_terms(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        first, second = self.squares
-        log_gap = log_gap_of(
-            self.alpha,
-            self.gamma,
-            self.a * z + self.r * y - first / 2,
-            self.b * z + self.r * y - second / 2,
-        )
-        return np.asarray(log_gap - (z * z + y * y) / 2)
-
-
-def _tried(far: float, most: int) -> np.ndarray:
-    """Places near 0, near `far` and between, half a standard deviation apart where few do."""
-    near = np.arange(-9, 9.1, 0.5)
-    between = np.linspace(0.0, far, min(most, math.ceil(min(2 * far, most)) + 1))
-    return np.unique(np.concatenate([near, far + near, between]))
-
-
-def _steps(low: float, high: float, step: float) -> np.ndarray:
-    return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
-
-
-def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
-    """log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        log_m, log_n = (_log_mixture(gamma, x) for x in (log_x, log_y))
-        u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
-        s = (u - w) / (1 + w)
-        log_r = np.where(np.abs(s) < 0.5, np.log1p(s), log_m - log_n)
-        lam = alpha - 1
-        if lam:
-            growth = alpha * log_r
-            plain = np.log(np.expm1(np.minimum(growth, 700.0)) - alpha * s)
-            plain = np.where(growth > 40, growth, plain)
-        else:
-            plain = np.where(log_r > 40, log_r + np.log(log_r), np.log((1 + s) * log_r - s))
-        series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
-        small = np.log(alpha * (lam or 1.0) / 2 * series) + 2 * np.log(np.abs(s))
-        near = alpha * np.abs(s) < 2e-3
-        return np.asarray(np.fmax(log_n + np.where(near, small, plain), -1e300))
-
-
-def _log_mixture(gamma: float, log_ratio: np.ndarray) -> np.ndarray:
-    if gamma == 1:
-        return log_ratio
-    return np.logaddexp(math.log1p(-gamma), math.log(gamma) + log_ratio)
-
-
-@dataclass(frozen=True)
 class Rule:
     """Steps, heights of the strips (0 for a coordinate that is not used), the tolerance's log."""
 
@@ -181,14 +36,14 @@ class Rule:
     log_tolerance: float
 
 
-def triple_excess(triple: Triple) -> arb:
-    """E[m^α n^{1−α}] − 1 to the current precision; 0 < γ < 1."""
+def line_excess(triple: Triple) -> arb:
+    """E[m^α n^{1−α}] − 1 to the current precision, a and b on a line; 0 < γ < 1."""
 
     def evaluate(bits: int) -> arb:
         rule = plan(triple, bits)
         bound = Majorant.best(triple, rule.log_tolerance)
         rows = list(rows_of(rule, bound))
-        working = _working_bits(triple, rule, sum(last - first for _, first, last in rows))
+        working = _working_bits(triple, rule, len(rows))
         with ctx.workprec(working):
             moment = _weighted_sum(triple, rule, rows)
         with ctx.workprec(_BOUND_BITS):
@@ -203,8 +58,17 @@ def triple_excess(triple: Triple) -> arb:
     return to_relative_accuracy(evaluate)
 
 
+def line_log_excess(triple: Triple) -> float:
+    """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it."""
+    rule = plan(triple, _FLOAT_BITS)
+    step, _ = rule.steps
+    rows = rows_of(rule, Majorant.best(triple, rule.log_tolerance))
+    z = np.array([i for i, _, _ in rows]) * step
+    return triple.floats.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))
+
+
 def plan(triple: Triple, bits: int) -> Rule:
-    """The widest steps whose bound meets 2^(−bits−3) of the excess."""
+    """The widest step whose bound meets 2^(−bits−3) of the excess."""
     log_excess = triple.floats.log_excess
     log_tolerance = log_excess - (bits + 3) * LOG2
     return widest(triple.floats, max(log_excess, 0.0) + math.log(8) - log_tolerance, log_tolerance)
@@ -212,21 +76,18 @@ def plan(triple: Triple, bits: int) -> Rule:
 
 def widest(f: Floats, need: float, log_tolerance: float) -> Rule:
     """The rule with the fewest nodes whose strips' bound is about e^{−need}."""
-    d, e = (_TRIED[:, None], _TRIED[None, :]) if f.r else (_TRIED[:, None], np.zeros((1, 1)))
-    angle = abs(f.b) * d + f.r * e
-    both = np.maximum(angle, abs(f.a) * d + f.r * e)
+    angle = abs(f.b) * _TRIED
     with np.errstate(invalid="ignore"):
-        cost = need + (d * d + e * e) / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
-    size = d * e / cost**2 if f.r else d / cost
-    best = np.unravel_index(np.argmax(np.where(both < _WIDEST_ANGLE, size, -1.0)), size.shape)
-    height = float(_TRIED[best[0]]), float(_TRIED[best[1]]) if f.r else 0.0
-    factor = 2 * math.pi / float(cost[best])
-    return Rule((height[0] * factor, height[1] * factor or 1.0), height, log_tolerance)
+        cost = need + _TRIED**2 / 2 - (f.alpha - 1) * np.log(np.cos(angle / 2))
+    both = np.maximum(angle, abs(f.a) * _TRIED)
+    best = int(np.argmax(np.where(both < _WIDEST_ANGLE, _TRIED / cost, -1.0)))
+    height = float(_TRIED[best])
+    return Rule((height * 2 * math.pi / float(cost[best]), 1.0), (height, 0.0), log_tolerance)
 
 
 def discretisation(triple: Triple, rule: Rule) -> arb:
     """ρ with |h₁h₂ Σ f − ∫f| <= ρ ∫f."""
-    places = ball(triple.a), ball(triple.b), triple.mean_in_balls()
+    places = ball(triple.a), ball(triple.b), arb(0)
     return shifted_planes(places, ball(triple.alpha - 1), rule)
 
 
@@ -281,7 +142,7 @@ class Majorant:
     @classmethod
     def weighted(cls, triple: Triple, log_w: float) -> Majorant:
         """m^α <= w^{1−α}κ^α + (1−w)^{1−α}γ^αX^α, and n >= κ, or n >= γY where γ > 1/2."""
-        alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), triple.mean_in_balls()
+        alpha, gamma, r = ball(triple.alpha), ball(triple.gamma), ball(triple.rise).sqrt()
         lam = ball(triple.alpha - 1)
         a, b = (ball(triple.a), r), (ball(triple.b), r)
         flat = alpha * (1 - gamma).log() - lam * log_w
@@ -405,25 +266,16 @@ def _working_bits(triple: Triple, rule: Rule, nodes: int) -> int:
 
 
 def _weighted_sum(triple: Triple, rule: Rule, rows: list[tuple[int, int, int]]) -> arb:
-    """h₁h₂ Σ f over the rows, X and Y by their quotients along each."""
-    step, across = Fraction(rule.steps[0]), Fraction(rule.steps[1])
+    """h Σ f over the nodes of a line."""
+    step, gamma, rest = Fraction(rule.steps[0]), ball(triple.gamma), ball(1 - triple.gamma)
     alpha, lam = ball(triple.alpha), ball(triple.alpha - 1)
-    gamma, rest, r = ball(triple.gamma), ball(1 - triple.gamma), triple.mean_in_balls()
-    starts = [-(ball(t**2 + triple.rise)) / 2 for t in (triple.a, triple.b)]
+    starts = [-(ball(t**2)) / 2 for t in (triple.a, triple.b)]
     slopes = [ball(t * step) for t in (triple.a, triple.b)]
-    ratio, half = (r * ball(across)).exp(), ball(across * across / 2)
     bend, total = ball(step * step / 2), arb(0)
-    for i, first, last in rows:
-        shift = r * ball(across * first)
-        x, y = (
-            gamma * (start + slope * i + shift).exp()
+    for i, _, _ in rows:
+        m, n = (
+            rest + gamma * (start + slope * i).exp()
             for start, slope in zip(starts, slopes, strict=True)
         )
-        square = bend * (i * i)
-        for j in range(first, last):
-            power = alpha * (rest + x).log() - lam * (rest + y).log()
-            total += (power - square - half * (j * j)).exp()
-            x *= ratio
-            y *= ratio
-    total *= ball(step) / (2 * arb.pi()).sqrt()
-    return total if triple.on_a_line else total * ball(across) / (2 * arb.pi()).sqrt()
+        total += (alpha * m.log() - lam * n.log() - bend * (i * i)).exp()
+    return total * ball(step) / (2 * arb.pi()).sqrt()

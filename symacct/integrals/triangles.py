@@ -12,36 +12,38 @@ Where it is not, G − 1 exceeds that of the larger end by a stated share at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb, ctx
 
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
-from symacct.integrals.plane import (
-    Bell,
-    Majorant,
-    Rule,
-    Triple,
-    rows_of,
-    shifted_planes,
+from symacct.integrals.drift import Drift, Powers
+from symacct.integrals.lattice import (
+    Lattice,
+    Power,
+    lattice_of,
     triple_excess,
-    widest,
+    triple_log_excess,
 )
+from symacct.integrals.magnitude import LOG2
 from symacct.integrals.slopes import Slopes, slopes
-from symacct.sums.refine import ball, normal_tail
+from symacct.integrals.triple import Triple
+from symacct.sums.refine import ball, normal_tail, within
 
 _BITS = 24  # of the values that decide, and as many as their difference loses
 _FEW_BITS = 8  # of a difference between two of them
-_SLOPE_BITS = 80
+_SLOPE_BITS = 30
+_DERIVATIVES = 2  # of the slope by integrals, the last of them bounded
 _WIDE = Fraction(161, 144)  # a rational number just above √5/2
 _APART = 1e-6  # of logarithms in float64 that differ beyond doubt
 _PIECES = 200  # looked at before it is given up
 _PIECES_NEAR = 48  # where only a share is lost by it
-_FEW_PIECES, _FEW_NODES = 24, 4000  # of the slope by integrals: more would take seconds
-_SOME_NODES = 40_000  # of G itself, where it is asked for again and again
+_FEW_PIECES = 60  # of the slope by integrals: more would take seconds
+_SOME_NODES = 100_000  # of G itself, where it is asked for again and again
 _NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
 #: Shares of G − 1 by which the maximum may exceed the larger end; the last is proved for all.
 SHARES = (Fraction(1, 1000), Fraction(1, 50), Fraction(3, 20), Fraction(1, 2))
@@ -68,14 +70,21 @@ class Triangles:
     @property
     def dominating(self) -> Triple:
         """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
-        apart = _WIDE * self.delta
-        b = -(self.delta**2) / (2 * apart)
-        return Triple(self.alpha, self.gamma, apart + b, b, self.delta**2 - b**2)
+        return self.wide(_WIDE * self.delta, self.delta**2)
+
+    def above(self, low: Fraction, high: Fraction) -> Triple:
+        """|a|² = |a − b|² >= δ² + (high − low)/4, |b|² = high: at no B of the piece is G larger."""
+        return self.wide(self.delta + (high - low) / (8 * self.delta), high)
+
+    def wide(self, apart: Fraction, square: Fraction) -> Triple:
+        """|a| = |a − b| = apart, |b|² = square"""
+        b = -square / (2 * apart)
+        return Triple(self.alpha, self.gamma, apart + b, b, square - b**2)
 
     @cached_property
     def ends_in_floats(self) -> tuple[float, float]:
         """log(G − 1) at both ends; nothing rests on them."""
-        first, last = (end.log_excess_in_floats() for end in self.ends)
+        first, last = (triple_log_excess(end) for end in self.ends)
         return first, last
 
     @cached_property
@@ -137,7 +146,7 @@ def ways_of_looking(triangles: Triangles) -> Iterator[Looks]:
     found = slopes(triangles.alpha, triangles.gamma, triangles.delta)
     if found is not None:
         yield Looks(triangles, found)
-    if triangles.ends[1].nodes(_BITS) <= _SOME_NODES:
+    if lattice_of(triangles.ends[1], _BITS).nodes <= _SOME_NODES:
         yield LooksByIntegrals(triangles)
 
 
@@ -194,7 +203,7 @@ class Looks:
             width = min(width, high - low)
             reached = self._reach(low, width, high, spare - self.risen(low) if low else spare)
             if reached is not None:
-                low, width = reached, 2 * width
+                low, width = reached, 2 * (reached - low)
             elif width < _NARROWEST * high:
                 return False
             else:
@@ -230,96 +239,73 @@ class LooksByIntegrals(Looks):
     def _value(self, square: Fraction) -> arb:
         """G(B) − 1, to so many bits that it can be told from G(0) − 1."""
         triple = self.triangles.at(square)
-        change = math.expm1(triple.log_excess_in_floats() - self.triangles.ends_in_floats[0])
+        change = math.expm1(triple_log_excess(triple) - self.triangles.ends_in_floats[0])
         with ctx.workprec(_FEW_BITS - min(0, max(-2 * _BITS, math.frexp(change)[1]))):
             return triple_excess(triple)
 
     def _reach(self, low: Fraction, width: Fraction, high: Fraction, spare: arb) -> Fraction | None:
-        """As far as the steepest rise allows, else the piece."""
+        """As far as the steepest rise allows; the piece, if one triple above it is low enough."""
         rights = (low + (high - low) * Fraction(2, 3) ** part for part in range(20))
         steepest = self.triangles.steepest
         far = next(
             (right for right in rights if ball(right - low) * steepest(right) <= spare), None
         )
+        if far is not None and far >= low + width:
+            return far
+        if low and self._is_below(low, low + width, spare):
+            return low + width
         return far or super()._reach(low, width, high, spare)
+
+    def _is_below(self, low: Fraction, high: Fraction, spare: arb) -> bool:
+        """Is a triple that is above all of the piece above its low end by no more than this?"""
+        with ctx.workprec(_FEW_BITS):
+            largest = triple_excess(self.triangles.above(low, high))
+        return bool(largest <= self.values[low] + spare)
 
 
 def slope(triangles: Triangles, low: Fraction, high: Fraction) -> arb:
-    """A ball that holds e^B − e^{B/2} + E[Y(Y−X)(g − 1)], g = m^{α−1} n^{−α−1}, for these B."""
-    middle = triangles.at((low + high) / 2)
-    small = max(0.0, -2 * math.log(middle.floats.a))
-    rule = widest(replace(middle.floats, alpha=middle.floats.alpha + 2), 18.0 + small, 0.0)
-    with ctx.workprec(_SLOPE_BITS):
-        square = ball(low).union(ball(high))
-        delta, alpha = ball(triangles.delta), ball(triangles.alpha)
-        b = -square / (2 * delta)
-        # The other coordinate rises with B.
-        rise = [ball(triangles.at(end).rise).sqrt() for end in (low, high)]
-        places = (delta + b, b, rise[0].union(rise[1]))
-        bound = _majorant(triangles, places, square)
-        size = max(float(bell.log_factor.mid()) for bell in bound.bells)
-        rule = replace(rule, log_tolerance=min(0.0, size) - 18 - small)
-        rows = list(rows_of(rule, bound))
-        if sum(last - first for _, first, last in rows) > _FEW_NODES:
-            return arb.nan()
-        value, modulus = _sums(triangles, places, square, rule, rows)
-        share = shifted_planes(places, alpha + 1, rule)
-        if not share < 1:
-            return arb.nan()
-        first, second = square.exp(), (square / 2).exp()
-        lost = bound.left_out(rule, rows)
-        error = 2 * lost + share * ((modulus + lost) / (1 - share) + first + second)
-        return first - second + value + arb(0, error.abs_upper())
+    """A ball that holds H = E[Y(Y−X)m^{α−1}n^{−α−1}] for these B, by Taylor's formula at the last.
 
-
-def _majorant(triangles: Triangles, places: tuple[arb, arb, arb], square: arb) -> Majorant:
-    """Bells above φ Y(X+Y) m^{α−1} n^{−α−1}: n >= κ, and for α >= 2 m^{α−1} is at most
-
-    w^{2−α}κ^{α−1} + (1−w)^{2−α}(γX)^{α−1}; for α < 2 without the factors in w. Those with κ
-    are above φ Y(X+Y) too.
+    E[T] at B is at most e^{c(high−B)} times its value there, −c <= LT/T everywhere.
     """
-    a1, b1, r = places
-    kappa, gamma = ball(1 - triangles.gamma), ball(triangles.gamma)
-    lam, power = ball(triangles.alpha - 1), ball(triangles.alpha + 1)
-    if triangles.alpha < 2:
-        flat, steep = arb(0), arb(0)
-    else:
-        share = arb(1) / (2 * ball(triangles.alpha))
-        flat, steep = -(lam - 1) * (1 - share).log(), -(lam - 1) * share.log()
-    side = ball(triangles.delta) ** 2
-    bells = []
-    for first, t in ((-square, (2 * b1, 2 * r)), (-(square + side) / 2, (a1 + b1, 2 * r))):
-        base = first - power * kappa.log()
-        bells.append((base + flat + lam * kappa.log(), t))
-        far = (t[0] + lam * a1, t[1] + lam * r)
-        bells.append((base + steep + lam * (gamma.log() - side / 2), far))
-    return Majorant(tuple(Bell(c + (t[0] ** 2 + t[1] ** 2) / 2, t) for c, t in bells))
+    drift, derivatives = derivatives_of_slope(triangles.alpha)
+    lattice = _lattice(triangles, high, derivatives)
+    found = lattice.expectations()
+    *kept, rest = derivatives
+    with ctx.workprec(lattice.bits):
+        width, total = ball(high - low), arb(0)
+        for n, powers in enumerate(kept):
+            value = sum((ball(factor) * found[power] for power, factor in powers.items()), arb(0))
+            back = arb(0).union(-width) if n else arb(1)
+            total += value * back**n / math.factorial(n)
+        most = largest_moduli(drift, rest, found, width)
+        return total + within(most * width ** len(kept) / math.factorial(len(kept)))
 
 
-def _sums(
-    triangles: Triangles,
-    places: tuple[arb, arb, arb],
-    square: arb,
-    rule: Rule,
-    rows: list[tuple[int, int, int]],
-) -> tuple[arb, arb]:
-    """h₁h₂ Σ of φ Y(Y−X)(g − 1), and of φ Y(Y+X)g."""
-    a1, b1, r = places
-    step, across = (arb(h) for h in rule.steps)
-    gamma, delta = ball(triangles.gamma), ball(triangles.delta)
-    lam, power = ball(triangles.alpha - 1), ball(triangles.alpha + 1)
-    value, modulus = arb(0), arb(0)
-    for i, first, last in rows:
-        z = step * i
-        ratio = (-delta * z + (delta**2 - square) / 2).exp()  # Y/X
-        for j in range(first, last):
-            y = across * j
-            x = (a1 * z + r * y - delta**2 / 2).exp()
-            other = (b1 * z + r * y - square / 2).exp()
-            m, n = (1 + gamma * (t - 1) for t in (x, other))
-            exponent = lam * m.log() - power * n.log()
-            weight = other * x * (-(z * z + y * y) / 2).exp()
-            value += weight * (ratio - 1) * exponent.expm1()
-            modulus += weight * (ratio + 1) * exponent.exp()
-    factor = step * across / (2 * arb.pi())
-    return value * factor, modulus * factor
+def largest_moduli(drift: Drift, powers: Powers, found: dict[Power, arb], width: arb) -> arb:
+    """At least Σ|factor|E[T] on the piece of this width, by the expectations at its last B."""
+    moduli = (
+        abs(ball(factor)) * found[power] * (-ball(drift.least(power)) * width).exp()
+        for power, factor in powers.items()
+    )
+    return sum(moduli, arb(0))
+
+
+@lru_cache(maxsize=64)
+def derivatives_of_slope(alpha: Fraction) -> tuple[Drift, list[Powers]]:
+    """H and what it has for derivatives along B."""
+    drift = Drift(alpha - 1, alpha + 1)
+    found: list[Powers] = [{Power(q=2): Fraction(1), Power(p=1, q=1): Fraction(-1)}]
+    for _ in range(_DERIVATIVES):
+        found.append(drift.of(found[-1]))
+    return drift, found
+
+
+def _lattice(triangles: Triangles, square: Fraction, derivatives: Iterable[Powers]) -> Lattice:
+    """For all that stands in them, as fine as G − 1 at the larger end asks for."""
+    powers = tuple(dict.fromkeys(power for one in derivatives for power in one))
+    alpha, gram = triangles.alpha, triangles.at(square).gram
+    size = max(triangles.ends_in_floats) - float(triangles.factor.log().mid())
+    spread = 2 * max(0.0, -math.log(triangles.delta))
+    tolerance = size - _SLOPE_BITS * LOG2
+    return Lattice(gram, triangles.gamma, alpha - 1, alpha + 1, powers, size + spread, tolerance)

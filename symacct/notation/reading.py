@@ -27,9 +27,23 @@ def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
     >>> parse("Gaussian(sigma)", symbols=["sigma"]).subs({"sigma": 5})
     Gaussian(5)
     """
-    heads = {**_law_heads(), **kinds(), **HEADS}
+    heads = _heads()
     opened = (_open_symbol(one, heads) for one in doors.listed(symbols, "symbols", "['sigma']"))
-    value = _Reader(text, heads, {symbol.name: symbol for symbol in opened}).whole()
+    return _mechanism(_Reader(text, heads, {symbol.name: symbol for symbol in opened}))
+
+
+def parse_open(text: str) -> Node:
+    """The expression written in `text`, every bare name in it a positive parameter left open.
+
+    >>> parse_open("n*PoissonSubsample(Gaussian(sigma), 1/100)").subs({"n": 3, "sigma": 5})
+    3*PoissonSubsample(Gaussian(5), '1/100')
+    """
+    return _mechanism(_OpenReader(text, _heads(), {}))
+
+
+def _mechanism(reader: Reader) -> Node:
+    """What all of the text says, which is to be a mechanism."""
+    value = reader.whole()
     if not isinstance(value, Node):
         sort = "number" if is_number(value) else "value"
         raise ParseError(f"found the {sort} {echo(value)}, needed a mechanism such as Gaussian(5)")
@@ -58,6 +72,9 @@ def parse_law(text: str) -> Law:
 class _Reader(Reader):
     """Sums and multiples of mechanisms as well."""
 
+    called = "a mechanism such as Gaussian(5)"
+    needed = "a number, or the name among the symbols that are left open"
+
     def added(self, parts: list[Any]) -> Any:
         if len(parts) > 1 and all(isinstance(part, Node) for part in parts):
             return Compose(*parts)
@@ -72,6 +89,20 @@ class _Reader(Reader):
                 "found a mechanism divided or multiplied by one, needed n * m", operator.column
             )
         return left * right
+
+
+class _OpenReader(_Reader):
+    """A name that means nothing else is a parameter."""
+
+    def bare(self, token: Token) -> Any:
+        if token.text in self.names or token.text in self.heads:
+            return super().bare(token)
+        return _open_symbol(token.text, self.heads)
+
+
+def _heads() -> dict[str, Callable[..., Any]]:
+    """What may stand before an argument list; Laplace is the mechanism, laws.Laplace the law."""
+    return {**_law_heads(), **kinds(), **HEADS}
 
 
 def _law_heads() -> dict[str, Callable[..., Any]]:

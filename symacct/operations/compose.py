@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -19,6 +21,7 @@ from symacct.operations.operation import Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
 Count: TypeAlias = int | sympy.Expr
+_COUNTED = 10**9  # up to which a count is told in full
 
 
 class Compose(Operation):
@@ -134,6 +137,16 @@ def _runs(count: Numeric) -> Count:
             if number.is_integer is False or number.is_negative:
                 raise DomainError(f"{name}: found {echo(count)}, needed a whole number >= 0")
             return number
+        _refuse_fraction(number, name)
         return whole(count, name)
     except DomainError as error:
         raise DomainError(f"{error}; Scale(m, c) multiplies a curve by any c >= 0") from None
+
+
+def _refuse_fraction(number: Exact, name: str) -> None:
+    """A run begun is a run: epochs·n/batch is not rounded for the user, but said to be."""
+    if isinstance(number, Fraction) and number.denominator > 1 and 0 < number < _COUNTED:
+        raise DomainError(
+            f"{name}: found {float(number):,.10g}, needed a whole number >= 0: "
+            f"round up to {math.ceil(number):,}"
+        )

@@ -19,7 +19,6 @@ from symacct.profile.part import Line, Part
 from symacct.profile.plan import Block, Plan
 from symacct.profile.power_sums import powers
 from symacct.profile.rough import Rough
-from symacct.profile.taper import Taper
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -55,29 +54,22 @@ class Contour:
         """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
         total, taper = _polynomial(self._untapered, turn), self.plan.taper
         if taper is not None:
-            last = zip(self.nodes[taper.first :], self._tapering(taper, y), strict=True)
+            last = zip(self.nodes[taper.first :], taper.exact_weights(y), strict=True)
             rows = _in_rows([node * weight for node, weight in last])
             total += turn**taper.first * _polynomial(rows, turn)
         return total.real
 
-    def _tapering(self, taper: Taper, y: arb) -> list[acb]:
-        with ctx.workprec(self.plan.bits + 3 * taper.degree):
-            return taper.weights(y)
-
     @cached_property
     def rough(self) -> Rough:
-        """The same sum in float64, tapered as at `at`."""
+        """The same sum in float64."""
         plan = self.plan
         with ctx.workprec(_BOUND_BITS):
             largest = abs(self.nodes[0])
             terms = np.array([complex(node / largest) for node in self.nodes])
             terms[0] /= 2
-            if plan.taper:
-                weights = self._tapering(plan.taper, arb(self.at))
-                terms[plan.taper.first :] *= [complex(weight) for weight in weights]
             log_scale = float((largest * arb(plan.h) / arb.pi()).log())
         shifts = plan.c + 1j * plan.h * np.arange(plan.last + 1)
-        return Rough(shifts, np.log(terms) + log_scale)
+        return Rough(shifts, np.log(terms) + log_scale, plan.taper)
 
     @cached_property
     def _untapered(self) -> acb_mat:

@@ -20,7 +20,8 @@ from flint import arb, ctx
 from symacct.arithmetic import BALL
 from symacct.errors import LimitError
 from symacct.exact import Exact
-from symacct.integrals.plane import Majorant, Rule, Triple, rows_of, shifted_planes
+from symacct.integrals.plane import Majorant, Rule, rows_of, shifted_planes
+from symacct.integrals.triple import Triple
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import acb, arb, ctx
 
-from symacct.profile.part import Line, short
+from symacct.profile.part import Floats, Line, short
 from symacct.profile.power_sums import real_power_sums
 from symacct.profile.sampled_frame import Frame, Rule
 
@@ -23,42 +23,76 @@ if TYPE_CHECKING:
 _BITS = 64
 _SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
 _ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
-_TILTS = np.array([0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-# Of θ and the tilt alone, as in `log_edge`.
-_MIDDLE = (1 + np.cos(_ANGLES)) / _TILTS - np.cos(_ANGLES)
-_LAST = _MIDDLE + np.sqrt(_MIDDLE**2 - 1)
-_SLOPE = np.tan(_ANGLES / 2) * _TILTS / 2
-_ARG_FIRST, _ARG_LAST = (np.angle(1 + u * np.exp(1j * _ANGLES)) for u in (1 / _LAST, _LAST))
+_NEAR_0 = [0.03, 0.1, 0.25, 0.5]  # where arg R_θ rises fast for θ near π
+_PLACES = np.array(
+    [*np.arange(-18.0, -0.5, 0.5), *(-v for v in _NEAR_0[::-1]), 0.0, *_NEAR_0, 1.0, 2.0, 4.0]
+)  # v = log(γe^w/(1−γ))
+_ZERO = int(np.flatnonzero(_PLACES == 0)[0])
+_SPARE = 3.0  # e^{−this} of the bound is what a part may come to that is not looked at closely
+# Of θ and v alone, as in `log_edge`.
+_ARG = np.angle(1 + np.exp(_PLACES + 1j * _ANGLES))
+_RISE = np.sin(_ANGLES) / (2 * np.cosh(_PLACES) + 2 * np.cos(_ANGLES))
 _LOG_SINE = np.log(np.sin(_ANGLES))
+_LOG_GROWTH = np.logaddexp(0, _PLACES)
+_SHARE = np.append(1 / (1 + np.exp(-_PLACES[1:])), 1.0)  # p at the next place
 
 
 @dataclass(frozen=True)
 class Strip(Rule):
-    """Real nodes, and what bounds their error: the strip |Im x| <= θσ², and a tilt in (0, 1)."""
+    """Real nodes, and what bounds their error: the strip |Im x| <= θσ², and places v_0 < … < v_m.
+
+    v = log(γe^w/(1−γ)); 0 is one of them.
+    """
 
     angle: float
-    tilt: float
+    places: tuple[float, ...]
 
 
 def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     """The widest step for an error of about e^{−need} F(a) at every |Im z| <= t; float64."""
-    variance, log_gamma, log_rest = float(part.variance), part.log_gamma, part.log_rest
-    want, beta = max(need, 1.0), _SLOPE * t
-    far = t * (_ARG_LAST - _SLOPE * (np.log(_LAST) + log_rest - log_gamma))
-    far += (beta * beta - beta) / (2 * variance)
-    if a < 0:
-        near, far = t * _ARG_FIRST + a * (log_rest + _LOG_SINE), far + a * (log_rest + _LOG_SINE)
-    else:
-        grown = log_gamma + max(a - 1, 0.0) / (2 * variance)
-        near = t * _ARG_FIRST + a * np.logaddexp(log_rest, grown)
-        far += a * np.logaddexp(log_rest, grown + beta / variance)
+    variance, want = float(part.variance), max(need, 1.0)
+    heights = t * _ARG + a * (part.log_rest + (_LOG_SINE if a < 0 else _LOG_GROWTH))
+    edges = _log_edges(part, a, t, heights)
     log_moment = part.log_moment(a)
-    fall = np.logaddexp(near, far) + _ANGLES**2 * variance / 2 - log_moment + want + 2
-    steps = np.nan_to_num(2 * math.pi * variance * _ANGLES / fall, nan=0.0)
-    i, j = np.unravel_index(int(np.argmax(steps)), steps.shape)
-    step = short(max(float(steps[i, j]), 2.0**-40 * math.sqrt(variance)))
+    fall = edges + math.log(2) + _ANGLES[:, 0] ** 2 * variance / 2 - log_moment + want + 2
+    steps = np.nan_to_num(2 * math.pi * variance * _ANGLES[:, 0] / fall, nan=0.0)
+    i = int(np.argmax(steps))
+    step = short(max(float(steps[i]), 2.0**-40 * math.sqrt(variance)))
     first, last = part.ends(a, want + 2 - log_moment, step)
-    return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), float(_TILTS[j]))
+    places = _few_places(part, a, t, heights[i], float(edges[i]))
+    return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), places)
+
+
+def _few_places(
+    part: SampledGaussian, a: float, t: float, heights: Floats, edge: float
+) -> tuple[float, ...]:
+    """Places from where the exponent matters up to where one chord to 0 no longer does."""
+    low = np.flatnonzero((heights <= edge) & (_PLACES < 0))
+    first = int(low[-1]) if low.size else 0
+    below = np.arange(first, _ZERO)
+    slopes = (heights[_ZERO] - heights[below]) / -_PLACES[below]
+    small = _log_masses(part, _PLACES[below], slopes, 0.0) + heights[below] < edge - _SPARE
+    last = int(below[small.argmax()]) if small.any() else _ZERO
+    return tuple(_PLACES[[*range(first, last + 1), *range(max(last + 1, _ZERO), len(_PLACES))]])
+
+
+def _log_edges(part: SampledGaussian, a: float, t: float, heights: Floats) -> Floats:
+    """About `log_edge` for each angle, but for θ²σ²/2."""
+    slopes = t * _RISE + max(a, 0.0) * _SHARE
+    slopes[:, :_ZERO] = (np.diff(heights) / np.diff(_PLACES))[:, :_ZERO]
+    logs = heights + _log_masses(part, _PLACES, slopes, np.append(_PLACES[1:], math.inf))
+    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+
+
+def _log_masses(
+    part: SampledGaussian, left: Floats, slopes: Floats, right: Floats | float
+) -> Floats:
+    """About log E_Q[e^{s(v − v_i)}] between places."""
+    variance, log_odds = float(part.variance), part.log_gamma - part.log_rest
+    x, end = (variance * (v - log_odds) + 0.5 for v in (left, right))
+    beyond = np.maximum(np.maximum(x - slopes, slopes - end), 0.0)
+    tilts = slopes * (slopes - 1) - beyond**2
+    return np.asarray(tilts / (2 * variance) - slopes * (left - log_odds))
 
 
 def transform(part: SampledGaussian, line: Line, rule: Strip) -> list[acb]:
@@ -98,29 +132,36 @@ def error(frame: Frame, rule: Strip, t: float) -> arb:
 def log_edge(frame: Frame, rule: Strip, t: float) -> arb:
     """log of a bound of e^{θ²σ²/2} E_Q[|R_θ|^a e^{t arg R_θ}], and so with −θ, for a whole line.
 
-    With u = γe^w/(1−γ) the slope of arg R_θ in w is u sin θ/(1 + 2u cos θ + u²), at most
-    tan(θ/2)/2 and symmetric about w(1); it is above β/t, β = tilt·t·tan(θ/2)/2, for u₁ < u < u₂.
-    So e^{t arg} is at most e^{t arg(u₁)} below u₁, and e^{t arg(u₂) + β(w − w(u₂))} from there on.
-    e^{βw} tilts Q to N(β, σ²); E_Q[R^a] is at most (1−γ+γe^{(a−1)/2σ²})^a for a >= 1 by Minkowski,
-    (E R)^a for 0 <= a < 1; and |R_θ| >= (1−γ) sin θ.
+    With v = log(γe^w/(1−γ)) the exponent t arg R_θ + a log R rises with v, convex up to v = 0.
+    Below v_0 it is at most what it is there; between two places up to 0 at most its chord; from
+    another on it rises by at most t arg′ at the place and a at most, ap at the next one.
     """
-    theta, tilt = arb(rule.angle), arb(rule.tilt)
-    middle = (1 + theta.cos()) / tilt - theta.cos()
-    u = middle + (middle * middle - 1).sqrt()
-    slope = tilt * (theta / 2).tan() / 2
-    beta = slope * t
-    near = t * _arg(1 / u, theta)
-    far = t * (_arg(u, theta) - slope * (u * frame.rest / frame.gamma).log())
-    far += (beta * beta - beta) * frame.half
+    theta, log_odds = arb(rule.angle), (frame.gamma / frame.rest).log()
+    growths = [arb(v).exp() for v in rule.places]
+    heights = [_height(frame, theta, u, t) for u in growths]
+    total = heights[0].exp()
+    for i, v in enumerate(rule.places):
+        following = slice(i + 1, i + 2)
+        [*right] = (place - log_odds for place in rule.places[following])
+        if v < 0:
+            slope = (heights[i + 1] - heights[i]) / (rule.places[i + 1] - arb(v))
+        else:
+            slope = _rise(frame, theta, growths[i], growths[following], t)
+        left = v - log_odds
+        total += (heights[i] - slope * left).exp() * frame.tilted(slope, left, right)
+    base = frame.rest * theta.sin() if frame.negative else frame.rest
+    return theta * theta * frame.variance / 2 + frame.a * base.log() + total.log()
+
+
+def _height(frame: Frame, theta: arb, u: arb, t: float) -> arb:
+    """t arg R_θ + a log R, less a log(1−γ); without the second for a < 0, |R_θ| >= (1−γ) sin θ."""
+    arg = acb(1 + u * theta.cos(), u * theta.sin()).arg()
+    return t * arg if frame.negative else t * arg + frame.a * u.log1p()
+
+
+def _rise(frame: Frame, theta: arb, u: arb, following: list[arb], t: float) -> arb:
+    """A bound of the slope of that in log u, from u >= 1 on to the following place or to ∞."""
+    arg = t * u * theta.sin() / (1 + 2 * u * theta.cos() + u * u)
     if frame.negative:
-        least = frame.a * (frame.rest * theta.sin()).log()
-        near, far = near + least, far + least
-    else:
-        grown = frame.gamma * ((frame.a - 1).max(arb(0)) * frame.half).exp()
-        near += frame.a * (frame.rest + grown).log()
-        far += frame.a * (frame.rest + grown * (2 * beta * frame.half).exp()).log()
-    return theta * theta * frame.variance / 2 + (near.exp() + far.exp()).log()
-
-
-def _arg(u: arb, theta: arb) -> arb:
-    return acb(1 + u * theta.cos(), u * theta.sin()).arg()
+        return arg
+    return arg + sum((frame.a * (v / (1 + v) - 1) for v in following), frame.a)

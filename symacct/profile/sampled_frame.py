@@ -111,6 +111,17 @@ class Frame:
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
         return log_tilt.exp() * normal_tail((right - self.a) / self.sigma)
 
+    def tilted(self, slope: arb, left: arb, right: list[arb]) -> arb:
+        """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one: e^{sw} tilts Q to
+
+        e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
+        """
+        mass = ((slope * slope - slope) * self.half).exp()
+        for end in right:
+            if (x := self.variance * end + 0.5) < slope:
+                return mass * normal_tail((slope - x) / self.sigma)
+        return mass * normal_tail((self.variance * left + 0.5 - slope) / self.sigma)
+
     def _under_chord(self, right: arb, far: arb) -> arb:
         """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chord.
 

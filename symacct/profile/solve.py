@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
 from flint import arb, ctx
 
 from symacct import sizes
@@ -17,9 +16,9 @@ from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.closed import closed_form
 from symacct.profile.contour import Contour, log_chernoff
-from symacct.profile.part import Line, Part
+from symacct.profile.part import Part
 from symacct.profile.plan import plan
-from symacct.profile.rough import Rough
+from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
 
@@ -28,6 +27,7 @@ _NEWTON_STEPS = 40
 _WIDENINGS = 12
 _HALVINGS = 60
 _STEER_DIGITS = 2.0
+_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
@@ -59,6 +59,12 @@ class Direction:
     def largest(self) -> arb:
         """The largest finite loss."""
         return sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+
+    @cached_property
+    def _about_largest(self) -> arb:
+        """The same to few digits."""
+        with ctx.workprec(64):
+            return self.largest
 
     @property
     def lost(self) -> arb:
@@ -130,6 +136,8 @@ class Direction:
 
     def _at_an_end(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y."""
+        if y < self._about_largest:
+            return None
         return self.lost if not self.runs or y >= self.largest else None
 
     def _by_contour(self, y: Callable[[], arb], digits: float) -> arb:
@@ -168,12 +176,10 @@ class Direction:
 
     def refuse_lost(self, delta: Fraction) -> None:
         """DomainError where no finite ε goes with δ."""
-        with ctx.workprec(64):
-            lost, largest = self.lost, self.largest
-            if delta == 0 and lost == 0 and not largest.is_finite() and self.runs:
-                raise DomainError(
-                    "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
-                )
+        if delta == 0 and self.lost == 0 and not self._about_largest.is_finite() and self.runs:
+            raise DomainError(
+                "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
+            )
         if self._exactly_lost is None or self._exactly_lost > delta:
             for bits in _precisions(20):
                 with ctx.workprec(bits):
@@ -205,9 +211,12 @@ class Direction:
     def _is_above_at_0(self, delta: Fraction) -> bool:
         """Is D(0) > δ for one run of one part? So it is then for all."""
         with ctx.workprec(64):
-            return any(
-                part.hockey_stick(arb(0), self.reverse) > ball(delta) for part, _ in self.runs
-            )
+            return any(most > ball(delta) for most in self._apart_in_one_run)
+
+    @cached_property
+    def _apart_in_one_run(self) -> list[arb]:
+        """D(0) of one run of each part, to few digits."""
+        return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
@@ -286,12 +295,16 @@ class Direction:
             found = self._on(known, delta)
             if found is not None and _digits(found) >= digits:
                 return found
-        log_delta, at = _log(lambda: ball(delta)), self.steer_epsilon(delta)
-        for extra in range(0, 4 * _ATTEMPTS, 4):
-            contour = self._contour(at, log_delta, digits + 1 + extra)
-            found = self._on(contour, delta)
-            if found is not None and _digits(found) >= digits:
+        log_delta, at, wanted = _log(lambda: ball(delta)), self.steer_epsilon(delta), digits + 1
+        for _ in range(_ATTEMPTS):
+            found = self._on(self._contour(at, log_delta, wanted), delta)
+            if found is None:
+                wanted += 4
+                continue
+            if _digits(found) >= digits:
                 return found
+            wanted += 1 + digits - max(_digits(found), 0.0)
+            at = float(found.mid())
         return None
 
     def _on(self, contour: Contour, delta: Fraction) -> arb | None:
@@ -319,35 +332,35 @@ class Direction:
     # --- about where the root is, in float64
 
     def steer_epsilon(self, delta: Fraction) -> float:
-        """About the ε with D(ε) = δ > D(largest)."""
-        log_delta = _log(lambda: ball(delta))
+        """About the ε with D(ε) = δ > D(largest), by Newton steps from nodes to nodes.
+
+        Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
+        """
+        log_delta, lost = _log(lambda: ball(delta)), float(self.lost.mid())
         y = self.moments.renyi_epsilon(log_delta)
         for _ in range(_ATTEMPTS):
-            old, y = y, self._newton(y, log_delta)
+            guess = self.moments.renyi_log_delta(y)[1]
+            rough = sketched(self.runs, self.reverse, plan(self.moments, y, guess, _STEER_DIGITS))
+            least = guess - _STEER_DIGITS * math.log(10)
+            if not rough.log_value(y) > least and sum(k for _, k in self.runs) <= _FEW_RUNS:
+                return min(y, self._by_one_jump(delta, y))
+            old, (y, slope) = y, rough.root(y, log_delta, lost)
+            y = y if slope < 0 else 0.9 * y
             if abs(y - old) <= 1e-4 * abs(old):
                 break
         return y
 
-    def _newton(self, y: float, log_delta: float) -> float:
-        """Newton steps for log D(y) = log δ on one set of nodes, while they are any good."""
-        guess = self.moments.renyi_log_delta(y)[1]
-        chosen = plan(self.moments, y, guess, _STEER_DIGITS)
-        order = -chosen.c if self.reverse else 1 + chosen.c
-        line = Line(order, chosen.h, chosen.last)
-        log_moment = np.zeros(chosen.last + 1, dtype=complex)
-        for part, k in self.runs:
-            log_moment += k * part.log_values(line)
-        s = chosen.c + 1j * chosen.h * np.arange(chosen.last + 1)
-        log_terms = (log_moment.conj() if self.reverse else log_moment) - np.log(s * (s + 1))
-        share = np.full(chosen.last + 1, chosen.h / math.pi, dtype=complex)
-        share[0] /= 2
-        if chosen.taper:
-            weights = chosen.taper.weights(arb(y))
-            share[chosen.taper.first :] *= np.array([complex(w.mid()) for w in weights])
-        found, slope = Rough(s, log_terms + np.log(share)).root(
-            y, log_delta, float(self.lost.mid())
-        )
-        return found if slope < 0 else found * 0.9
+    def _by_one_jump(self, delta: Fraction, most: float) -> float:
+        """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
+        low, high = 0.0, most
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            with ctx.workprec(64):
+                y = arb(middle)
+                ones = (k * part.hockey_stick(y, self.reverse) for part, k in self.moments.alike)
+                is_above = sum(ones, arb(0)).mid() > ball(delta)
+            low, high = (middle, high) if is_above else (low, middle)
+        return (low + high) / 2
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:

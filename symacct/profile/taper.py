@@ -1,8 +1,9 @@
 """The last nodes of a contour tapered, where a moment hardly falls but turns at known losses.
 
-Σ_{n>=N} a_n with a_n = Σ_J g_J(nh) w_J^n, |w_J| = 1 and g_J slow: with q(X) = Π_J (X − w_J)^p and
-E a_n = a_{n+1} it is [S(E)a_N + Σ_{n>=N} q(E)a_n]/q(1), S(X) = (q(X) − q(1))/(X − 1). The first
-term has deg q nodes; the second is small, as E − 1 is on g_J (docs/proofs.md, section 16).
+Σ_{n>=N} a_n with a_n = Σ_J g_J(nh) w_J^n, |w_J| = 1 and g_J slow: with E a_n = a_{n+1} and
+q(X) = Π_J (X^m − w_J^m)^p it is [S(E)a_N + Σ_{n>=N} q(E)a_n]/q(1), S(X) = (q(X) − q(1))/(X − 1).
+The first term has deg q nodes; the second is small, as E^m − 1 is on g_J. The stride m keeps the
+weights small where w_J itself is near 1 (docs/proofs.md, section 16).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
 from flint import acb, acb_poly, arb, arb_poly, ctx
 
 from symacct.forking import cached_property
-from symacct.profile.part import Part, short
+from symacct.profile.part import Floats, Part, short
 
 Runs = Sequence[tuple[Part, int]]
 T = TypeVar("T")
@@ -25,14 +27,16 @@ T = TypeVar("T")
 _BITS = 64
 _MOST_RUNS = 64
 _MOST_LOSSES = 16  # of all runs
-_MOST_FIRST = 2**15
+_MOST_FIRST = 2**18
 _ORDERS = (6, 9, 13, 19, 27, 38, 54)
 _SHARES = (1.0, 0.9, 0.8, 0.7)  # of a step, so as not to be near an alias
+_STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
+_LIKELY_ORDER = _LIKELY_NEED = 60.0
 
 
 @dataclass(frozen=True)
 class Taper:
-    """Nodes s = c + inh, n >= `first`, on Re z = `a`, to the order p."""
+    """Nodes s = c + inh, n >= `first`, on Re z = `a`, to the order p, with the stride m."""
 
     runs: Runs
     reverse: bool
@@ -40,6 +44,7 @@ class Taper:
     h: float
     first: int
     order: int
+    stride: int
 
     @cached_property
     def slow(self) -> list[tuple[arb, arb_poly]]:
@@ -69,7 +74,8 @@ class Taper:
     def left_out(self, y: arb, order: int) -> arb:
         """An upper bound of |Σ_{n>=N} q(E)a_n/q(1)| to an order that is at most p.
 
-        On g_J the factor w_J E − w_i is (w_J − w_i) + w_J(E − 1), |(E−1)^m g| <= h^m sup|g^{(m)}|.
+        On g_J the factor (w_J E)^m − w_i^m is (w_J^m − w_i^m) + w_J^m(E^m − 1), and
+        |(E^m−1)^j g| <= (mh)^j sup|g^{(j)}|.
         """
         with ctx.workprec(_BITS):
             turns = [self._turn(y - loss) for loss, _ in self.slow]
@@ -87,13 +93,16 @@ class Taper:
             if other != own:
                 factor *= arb_poly([abs(turns[own] - turn).upper(), 1]) ** order
         total, scale = arb(0), arb(1)
-        for m, coefficient in enumerate(factor.coeffs()):
-            scale *= m * arb(self.h) if m else 1
-            total += coefficient * scale * series[m]
+        for j, coefficient in enumerate(factor.coeffs()):
+            scale *= j * self.stride * arb(self.h) if j else 1
+            total += coefficient * scale * series[j]
         return total
 
     def weights(self, y: arb) -> list[acb]:
-        """S_i/q(1), of the node N + i: one less the share of q's coefficients up to i."""
+        """S_i/q(1), of the node N + i: one less the share of q's coefficients up to i.
+
+        q has none but at the multiples of m, so that m nodes have the same.
+        """
         q, whole = acb_poly([1]), acb(1)
         for loss in losses(self.runs, self.reverse):
             turn = self._turn(y - loss)
@@ -102,13 +111,26 @@ class Taper:
         rest, found = acb(0), []
         for coefficient in reversed(q.coeffs()[1:]):
             rest += coefficient
-            found.append(rest / whole)
+            found.extend([rest / whole] * self.stride)
         return found[::-1]
 
-    def away(self, y: float) -> float:
-        """The least |1 − w_J|, about."""
+    def exact_weights(self, y: arb) -> list[acb]:
+        """The same to flint's current precision, of which the powers of many turns take some."""
+        with ctx.workprec(ctx.prec + 3 * self.degree // self.stride):
+            return self.weights(y)
+
+    def rough_weights(self, y: float) -> Floats:
+        """The same in complex128."""
         with ctx.workprec(_BITS):
-            return min(self._distances(y))
+            return np.array([complex(weight.mid()) for weight in self.exact_weights(arb(y))])
+
+    def cost(self, y: float) -> float:
+        """About what its nodes come to: their number, and the digits that the weights cost."""
+        with ctx.workprec(_BITS):
+            distances = self._distances(y)
+        likely = max(self.stride / distance for distance in distances)
+        need = _LIKELY_NEED + _LIKELY_ORDER * sum(math.log(2 / distance) for distance in distances)
+        return (likely + self.stride * len(distances)) * need
 
     def log_weight(self, y: float) -> float:
         """log of the largest that a weight may be, about."""
@@ -137,10 +159,10 @@ class Taper:
     @property
     def degree(self) -> int:
         """deg q."""
-        return self.order * len(losses(self.runs, self.reverse))
+        return self.order * self.stride * len(losses(self.runs, self.reverse))
 
     def _turn(self, y: arb) -> acb:
-        return acb(0, -arb(self.h) * y).exp()
+        return acb(0, -arb(self.h) * self.stride * y).exp()
 
 
 def tapered(
@@ -149,8 +171,13 @@ def tapered(
     """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`."""
     if not 0 < _how_many(runs) <= _MOST_LOSSES:
         return None
-    steps = (short(step * share) for share in _SHARES)
-    found = max((Taper(runs, reverse, a, h, 1, 0) for h in steps), key=lambda taper: taper.away(y))
+    found = min(
+        (
+            Taper(runs, reverse, a, short(step * share), 1, 0, stride)
+            for share, stride in itertools.product(_SHARES, _STRIDES)
+        ),
+        key=lambda taper: taper.cost(y),
+    )
     low, high = 1, _MOST_FIRST
     if found.best(high, y, log_rest) is None:
         return None

@@ -66,10 +66,6 @@ class Weights:
         rest = self.alpha - order
         return value - rest * math.log(rest) if rest else value
 
-    def width(self, order: float) -> float:
-        """√(2π l(α−l)/α) or 1, the width of a peak of tilted weights at the order."""
-        return math.sqrt(max(1.0, 2.0 * math.pi * order * (self.alpha - order) / self.alpha))
-
     def mode(self, slope: float) -> float:
         """The mode α u e^d/(v + u e^d) of the weights tilted by d."""
         odds = self.log_odds + slope

@@ -27,6 +27,7 @@ from tests.profile.laws import SampledGaussian as Normal
 from tests.support import examples
 
 BITS = 100
+PLACES = (-6.0, -3.0, -1.0, 0.0, 2.0)
 I = acb(0, 1)
 
 # --- Theorem 2: the sum with step h, its two aliases and what is left out
@@ -106,12 +107,13 @@ TAPERED = {
     st.floats(0.05, 3),
     st.integers(1, 60),
     st.integers(1, 9),
+    st.integers(1, 5),
     st.booleans(),
 )
-def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, reverse):
+def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, stride, reverse):
     """With few nodes what is left out is what the ball consists of."""
     part, law = TAPERED[name]
-    taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order)
+    taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order, stride)
     plan = Plan(c, h, taper.last, c + 2, 40.0, BITS, taper)
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
@@ -119,13 +121,25 @@ def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, revers
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_a_taper_is_near_what_it_bounds(runs):
+@pytest.mark.parametrize("stride", [1, 10])
+def test_a_taper_is_near_what_it_bounds(runs, stride):
     """One that says nothing would pass as well: twice the nodes are better by a power."""
     part = SampledGaussian(Fraction(1, 4), Fraction(1, 10))
-    tapers = [Taper(((part, runs),), False, 2.0, 0.1, first, 12) for first in (400, 800)]
+    tapers = [Taper(((part, runs),), False, 2.0, 0.1, first, 12, stride) for first in (400, 800)]
     with ctx.workprec(64):
         near, far = (float(taper.left_out(arb(1), 12).log()) for taper in tapers)
     assert near - far > 10 * math.log(2)
+
+
+def test_a_stride_keeps_the_weights_small():
+    """Next to the loss that the moments turn at."""
+    part, y, weights = SampledGaussian(Fraction(1), Fraction(1, 10_000)), 0.001, []
+    for stride in (1, 1000):
+        taper = Taper(((part, 2),), False, 9.0, 1.5, 10_000, 8, stride)
+        with ctx.workprec(200):
+            weights.append(max(float(abs(weight).log()) for weight in taper.weights(arb(y))))
+        assert taper.log_weight(y) >= weights[-1]
+    assert weights[0] > 40 > 3 > weights[1]
 
 
 @pytest.mark.parametrize("a", [1.5, -0.75])
@@ -229,7 +243,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
         step = coarse * min(sigma, sigma**2)
         first = math.floor(-reach * sigma / step)
         last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
-        rule = Strip(0.0, step, first, last, angle, 0.1)
+        rule = Strip(0.0, step, first, last, angle, PLACES)
         with ctx.workprec(BITS):
             frame = Frame(part, a)
             weights, losses = nodes(frame, rule)
@@ -250,9 +264,10 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
     st.floats(-6, 12).filter(lambda a: abs(a) > 0.01),
     st.one_of(st.floats(0, 60), st.floats(60, 3000)),
     st.floats(0.05, 3.1),
-    st.floats(0.001, 0.99),
+    st.sets(st.floats(-12, -0.1), max_size=6),
+    st.sets(st.floats(0.1, 5), max_size=3),
 )
-def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, tilt):
+def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
     """Against a plain sum of e^{θ²σ²/2} Q|R_θ|^a e^{t arg R_θ}."""
     variance, gamma = float(case[0]), float(Fraction(case[1]))
     x = np.linspace(-12 - 6 * variance, 40 + 12 * variance, 20_001)
@@ -264,7 +279,8 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, tilt):
     known += angle**2 * variance / 2 - math.log(2 * math.pi * variance) / 2
     with ctx.workprec(64):
         frame = Frame(SampledGaussian(case[0], Fraction(case[1])), a)
-        assert known <= float(log_edge(frame, Strip(0.0, 1.0, 0, 0, angle, tilt), t)) + 1e-9
+        rule = Strip(0.0, 1.0, 0, 0, angle, (*sorted(below), 0.0, *sorted(above)))
+        assert known <= float(log_edge(frame, rule, t)) + 1e-9
 
 
 @examples(25, 100)
@@ -287,6 +303,14 @@ def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, m
         for one, other in zip(on, off, strict=True):
             assert one.overlaps(other)
             assert one.rad() < 40 * math.exp(-need) * abs(moment)
+
+
+def test_the_real_line_takes_few_nodes_far_up():
+    """An edge bounded by a few nats too much would take twice as many."""
+    part = SampledGaussian(Fraction(64), Fraction(1, 1000))
+    few, many = strip(part, 167.0, 1480.0, 104.0), part.rule(167.0, 104.0)
+    assert 8 * few.terms < 5 * many.terms
+    assert len(few.places) < 20
 
 
 @pytest.mark.parametrize("a", [8.0, 30.0, 166.0])

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct import parse
@@ -24,6 +25,7 @@ from tests.profile.laws import (
     finite_profile,
     mp,
     plain_contour,
+    rare_jumps,
 )
 from tests.profile.laws import SampledGaussian as Normal
 
@@ -168,6 +170,26 @@ def test_a_gaussian_by_its_closed_form_and_by_contour(y):
     s = MP.sqrt(2)
     exact = MP.ncdf(s / 2 - mp(y) / s) - MP.exp(mp(y)) * MP.ncdf(-s / 2 - mp(y) / s)
     assert contains(found, exact)
+
+
+@settings(max_examples=12)
+@example(21, 1.0457, 1584, 2.916)  # no taper where it is looked for
+@given(
+    st.integers(2, 50),
+    st.floats(0.7, 5),
+    st.integers(100, 10_000),
+    st.floats(0.3, 4.5),
+)
+def test_few_runs_of_which_one_rarely_jumps(count, sigma, rate, power):
+    """Where the loss next to always is that of a record left out, and δ next to the largest."""
+    variance, gamma = Fraction(round(100 * sigma**2), 100), Fraction(1, rate)
+    most, is_near = rare_jumps(variance, gamma, count)
+    delta = Fraction(most / 10**power)
+    direction = Direction(((SampledGaussian(variance, gamma), count),), False)
+    with np.errstate(all="ignore"):
+        found = direction.epsilon(delta, 6)
+    assert found.rel_accuracy_bits() > 19
+    assert is_near(float(found), float(delta))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from symacct import (
@@ -19,8 +20,11 @@ from symacct import (
 )
 from symacct.enclosure import to_fraction
 from symacct.errors import LimitError, PrecisionError
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
 from symacct.sizes import limits
 from symacct.verify.bounds import ends
+from tests.profile.laws import rare_jumps
 
 BLOCKS, CASES = 200, 10
 TINY = Fraction(1, 10**12)
@@ -77,6 +81,28 @@ def test_every_law_of_the_profile(block, record_property):
     for _ in range(CASES):
         counts[check(drawn(chance), chance, accountant)] += 1
     record(counts, record_property, "exact profile")
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_few_runs_of_which_one_rarely_jumps(block, record_property):
+    """At most 50 runs at rates of at most 1/100, against masses that are spread and convolved."""
+    chance, counts = random.Random(f"rare {block}"), Counter()
+    for _ in range(CASES):
+        count, rate = chance.randint(2, 50), chance.randint(100, 20_000)
+        variance = Fraction(chance.randint(50, 2500), 100)
+        most, is_near = rare_jumps(variance, Fraction(1, rate), count)
+        delta = Fraction(most / 10 ** chance.uniform(0.2, 5))
+        direction = Direction(((SampledGaussian(variance, Fraction(1, rate)), count),), False)
+        try:
+            with np.errstate(all="ignore"):
+                found = direction.epsilon(delta, 6)
+        except (PrecisionError, LimitError):
+            counts["vacuous"] += 1
+            continue
+        assert is_near(float(found), float(delta))
+        counts["held"] += 1
+    record_property("progress", f"rare jumps: {dict(counts)}")
+    assert counts["held"] > CASES * 3 / 4
 
 
 def drawn_of_fixed_size(chance):

@@ -21,6 +21,11 @@ STEP = 2.0**-10  # of a secant, against the range of slopes
 WIDE = 1 << 14  # wider windows are left to the block bound
 
 
+def peak_width(weights: Weights, order: float) -> float:
+    """√(2π l(α−l)/α) or 1, the width of a peak of tilted weights at the order."""
+    return math.sqrt(max(1.0, 2.0 * math.pi * order * (weights.alpha - order) / weights.alpha))
+
+
 def enclosed_mixture(
     terms: Terms, alpha: int, u: arb, v: arb, first: int = 2, calls: int = 32, gap: float = 0.0
 ) -> arb:
@@ -82,7 +87,7 @@ class Enclosure:
         for order in orders:
             above = level + slope * order
             excess = -math.expm1(min(max(c + d * order for c, d in lines) - above, 0.0))
-            height = weights.log_peak(order) - math.log(weights.width(order)) + above
+            height = weights.log_peak(order) - math.log(peak_width(weights, order)) + above
             logs.append(height + math.log(excess) if excess > 0.0 else -math.inf)
         best = max(logs)
         if best == -math.inf:
@@ -94,7 +99,7 @@ class Enclosure:
     def samples(self, low: int, high: int, slope: float) -> range:
         """Evenly spread orders of a span around the mode of its majorant."""
         mode = min(max(int(self.weights.mode(slope)), low), high)
-        half = 2 + int(1.25 * self.weights.width(mode))
+        half = 2 + int(1.25 * peak_width(self.weights, mode))
         low, high = max(low, mode - half), min(high, mode + half)
         return range(low, high + 1, max(1, (high - low) // (SAMPLES - 1)))
 
@@ -203,7 +208,7 @@ class Enclosure:
     ) -> float:
         """About where in [0, 1] between the chords' slopes G is least."""
         logs = [
-            (self.weights.log_peak(k) - math.log(self.weights.width(k)), k - cut, k == shared)
+            (self.weights.log_peak(k) - math.log(peak_width(self.weights, k)), k - cut, k == shared)
             for orders, shared in sides
             for k in orders
         ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Any
@@ -25,8 +26,10 @@ from symacct.claims import REPLACE_ONE, Kind, Orders
 from symacct.errors import DomainError, PrecisionError
 from symacct.exact import Exact, Order, order
 from symacct.expr import Node
-from symacct.integrals.plane import Majorant, Triple, plan, rows_of, triple_excess
+from symacct.integrals.lattice import lattice_of, triple_excess, triple_log_excess
+from symacct.integrals.plane import Majorant, plan, rows_of
 from symacct.integrals.triangles import Triangles, is_far_beyond, raised_end, worst_ends
+from symacct.integrals.triple import Triple
 from symacct.mechanisms import ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
@@ -81,12 +84,23 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
     return _value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
 
+def end_near(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order) -> Number:
+    """The end that is the larger at the order `near`, at α."""
+
+    def excess_of_end(ctx: Arithmetic, triangles: Triangles) -> Number:
+        first, last = replace(triangles, alpha=Fraction(near)).ends_in_floats
+        return excess(ctx, triangles.ends[last > first])
+
+    return _value(ctx, eps, alpha, gamma, excess_of_end)
+
+
 @theorem(
     "TRIPLE-GAUSSIAN",
     kind=Kind.EXACT,
     default=True,
     tight=True,
     steer=steered,
+    below=end_near,
     assumes="a Gaussian mechanism, of any dimension, in rational numbers; an end, B = 0 or B = δ², "
     "is proved to be the maximum at this order, else it says nothing; 0 < γ < 1, two dimensions "
     "and a third record for it to be attained",
@@ -207,27 +221,53 @@ def _(ctx: BallArithmetic, triple: Triple) -> Number:
 @excess.register
 def _(ctx: MpmathArithmetic, triple: Triple) -> Number:
     """The same nodes and weights, summed in mpmath with digits to spare."""
+    nodes = _on_a_line(ctx, triple) if triple.on_a_line else _in_the_plane(ctx, triple)
+    with ctx.mp.workprec(3 * ctx.bits):
+        total = ctx.mp.fsum(nodes) - 1
+    return +total
+
+
+def _on_a_line(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
+    """hφ(z) m^α n^{1−α} at the nodes z = hi."""
     with precision(ctx.bits):
         rule = plan(triple, ctx.bits)
         rows = list(rows_of(rule, Majorant.best(triple, rule.log_tolerance)))
-    mp, (step, across) = ctx.mp, rule.steps
+    mp = ctx.mp
     with mp.workprec(3 * ctx.bits):
-        alpha, gamma, a, b = map(ctx.number, (triple.alpha, triple.gamma, triple.a, triple.b))
-        r = mp.sqrt(ctx.number(triple.rise))
-        total = mp.mpf(0)
-        for i, first, last in rows:
-            for j in range(first, last):
-                z, y = step * mp.mpf(i), across * mp.mpf(j)
-                x, other = (t * z + r * y - (t * t + r * r) / 2 for t in (a, b))
-                m, n = (1 - gamma + gamma * mp.exp(log) for log in (x, other))
-                total += m**alpha * n ** (1 - alpha) * mp.exp(-(z * z + y * y) / 2)
-        total *= step / mp.sqrt(2 * mp.pi)
-        if not triple.on_a_line:
-            total *= across / mp.sqrt(2 * mp.pi)
-        total -= 1
-    return +total
+        alpha, step = ctx.number(triple.alpha), mp.mpf(rule.steps[0])
+        for i, _, _ in rows:
+            z = step * i
+            m, n = (_mixture(ctx, triple, t * t, ctx.number(t) * z) for t in (triple.a, triple.b))
+            yield step * mp.npdf(z) * m**alpha * n ** (1 - alpha)
+
+
+def _in_the_plane(ctx: MpmathArithmetic, triple: Triple) -> Iterator[Number]:
+    """The rows over the nodes (hi, kj) of a·x and b·x."""
+    with precision(ctx.bits):
+        lattice = lattice_of(triple, ctx.bits)
+        (h, k), (rows, places) = map(ctx.mp.mpf, lattice.steps), lattice.box
+    mp, gram = ctx.mp, triple.gram
+    with mp.workprec(3 * ctx.bits):
+        alpha, (first, mixed, second) = ctx.number(triple.alpha), map(ctx.number, gram)
+        double = 2 * ctx.number(gram.determinant)
+        columns = [
+            _mixture(ctx, triple, second, k * j) ** (1 - alpha)
+            * mp.exp(-first * (k * j) ** 2 / double)
+            for j in places
+        ]
+        scale = h * k / (mp.pi * mp.sqrt(2 * double))
+        for i in rows:
+            m, tie = _mixture(ctx, triple, first, h * i), 2 * mixed * h * k * i / double
+            row = mp.polyval(columns[::-1], mp.exp(tie)) * mp.exp(tie * places[0])
+            yield scale * m**alpha * mp.exp(-second * (h * i) ** 2 / double) * row
+
+
+def _mixture(ctx: MpmathArithmetic, triple: Triple, square: Number, log_ratio: Number) -> Number:
+    """1 − γ + γe^{log_ratio − square/2}"""
+    gamma = ctx.number(triple.gamma)
+    return 1 - gamma + gamma * ctx.mp.exp(ctx.number(log_ratio) - ctx.number(square) / 2)
 
 
 @excess.register
 def _(ctx: Float64Arithmetic, triple: Triple) -> LogNumber:
-    return LogNumber(1.0, triple.log_excess_in_floats())
+    return LogNumber(1.0, triple_log_excess(triple))

@@ -25,7 +25,8 @@ from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.opposite import opposite_kl
-from symacct.integrals.plane import Floats, Triple, triple_excess
+from symacct.integrals.plane import line_excess
+from symacct.integrals.triple import Floats, Triple
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
 from symacct.rdp_curve import RDPCurve
@@ -83,7 +84,7 @@ def relative_entropy(ctx: Arithmetic, gamma: Number, shift: Any) -> Number:
 @log_moment.register
 def _(ctx: BallArithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
     def excess(ratio: Fraction) -> Number:
-        return triple_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
+        return line_excess(Triple(Fraction(alpha), gamma, 1 / ratio, -1 / ratio))
 
     return falling_in(1 / shift, excess).log1p()
 

@@ -84,6 +84,9 @@ class Attack:
     #: From which sides it was attacked: "upper" looks for truth > bound, "lower" for the reverse.
     sides: tuple[Kind, ...]
 
+    def __repr__(self) -> str:
+        return f"Attack: {str(self).splitlines()[0]}"
+
     @property
     def refuted(self) -> bool:
         """Was a violation proved?"""

@@ -20,6 +20,7 @@ from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
+from symacct.progress import progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +41,7 @@ _SIGNS["alpha"] = _ORDER
 _ASKED = {"rdp": _CURVE, "epsilon": r"$\epsilon$", "delta": r"$\delta$"}
 
 
+@progress("plot")
 def plot(
     curves: Curves,
     orders: Iterable[Numeric] | None = None,
@@ -70,7 +72,7 @@ def plot(
         raise DomainError("plot: found no finite order, needed at least one")
     drawing = Drawing(axes, _ORDER, _CURVE)
     by = doors.listed(by, "plot, by", "['ZW19-T5']")
-    for name, node in _named(curves).items():
+    for name, node in _told_apart(curves).items():
         answer = lines.of_orders(name, node, finite)
         colour = drawing.add(answer)
         below = lines.known_below(node, finite) if answer.kind is Kind.UPPER else None
@@ -125,9 +127,9 @@ def plot_sweep(
     drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at)
     ask_all = functools.partial(
         sweep, ask=ask, digits=lines.DIGITS, by=by, conversion=conversion, orders=orders,
-        executor=executor, progress=True,
+        executor=executor,
     )  # fmt: skip
-    for name, node in _named(curves).items():
+    for name, node in _told_apart(curves).items():
         wanted = {NEEDED.get(ask), *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
         drawing.add(lines.of_records(name, axis, ask_all(node, used)))
@@ -139,3 +141,11 @@ def _named(curves: Curves) -> dict[str, Node]:
     if isinstance(curves, Mapping):
         return {str(name): as_node(node, "plot") for name, node in curves.items()}
     return {repr(node): node for node in (as_node(one, "plot") for one in several(curves, "plot"))}
+
+
+def _told_apart(curves: Curves) -> dict[str, Node]:
+    """The curves by their names; with their relation where that is not one for all."""
+    named = _named(curves)
+    if len({node.claim.adjacency for node in named.values()}) == 1:
+        return named
+    return {f"{name}, {node.claim.adjacency}": node for name, node in named.items()}

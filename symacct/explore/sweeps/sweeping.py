@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import sympy
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
@@ -24,17 +22,22 @@ from symacct.exact import Numeric
 from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
+from symacct.export.cards import grid
 from symacct.expr import Node, as_node
+from symacct.progress import progress as shown_progress
 from symacct.version import __version__
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table as ArrowTable
 
 #: A value of an axis, or several.
 Values: TypeAlias = Numeric | Iterable[Numeric]
 
 _TASK = 25  # points sent to a worker at a time
 _PENDING = 64  # tasks under way at a time
+_SHOWN = 3  # points in the repr of a sweep
+_ROWS = 20  # in its card
 COLUMNS = ("value", "lower", "upper", "kind", "certified", "order", "optimal", "theorems", "error")
 
 
@@ -60,7 +63,21 @@ class Sweep(Sequence[Record]):
         return len(self._records)
 
     def __repr__(self) -> str:
-        return f"<Sweep of {len(self):,} points over {', '.join(self.axes)}>"
+        lines = [f"<Sweep of {len(self):,} points over {', '.join(self.axes)}>"]
+        lines += map(self._line, self[:_SHOWN])
+        rest = len(self) - _SHOWN
+        return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
+
+    def _line(self, record: Record) -> str:
+        point = ", ".join(f"{name}={record[name]}" for name in self.axes)
+        return f"{point}: {record.get('value') or record['error']}"
+
+    def _repr_html_(self) -> str:
+        shown = [*self.axes, "value", "kind", "order", "theorems", "error"]
+        columns = [name for name in shown if any(record.get(name) for record in self)]
+        rows = ([record.get(name, "") for name in columns] for record in self[:_ROWS])
+        rest = len(self) - _ROWS
+        return grid(columns, rows, f"… and {rest:,} more" if rest > 0 else "")
 
     @property
     def errors(self) -> list[Record]:
@@ -83,6 +100,17 @@ class Sweep(Sequence[Record]):
         made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
         return made
 
+    def to_arrow(self) -> ArrowTable:
+        """A pyarrow Table, which Polars, DuckDB and Parquet read; numbers as text."""
+        pyarrow = doors.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
+        truths = {"certified", "optimal"}
+        fields = [
+            (name, pyarrow.bool_() if name in truths else pyarrow.string())
+            for name in [*self.axes, *COLUMNS]
+        ]
+        made: ArrowTable = pyarrow.Table.from_pylist(list(self), schema=pyarrow.schema(fields))
+        return made
+
 
 def sweep(
     m: Node,
@@ -95,7 +123,7 @@ def sweep(
     orders: str | Iterable[Numeric] | None = None,
     executor: Executor | None = None,
     file: str | Path | None = None,
-    progress: bool = False,
+    progress: bool = True,
 ) -> Sweep:
     """Ask "rdp", "epsilon" or "delta" at every point of a grid.
 
@@ -104,7 +132,8 @@ def sweep(
     `executor` is any `concurrent.futures.Executor`: a process pool, Dask's
     `client.get_executor()`; workers are sent text and answer in text, so the digits are the same
     on all of them. With `file`, what is done is kept there, and the same sweep goes on where an
-    earlier one was stopped.
+    earlier one was stopped. Where it takes long and a person reads standard error, `progress` says
+    how far it is.
 
     Raises DomainError for a grid that does not fit, LimitError for too many points, ExecutorError
     and StorageError with what is safe. A point that has no answer is a record with an `error`.
@@ -129,8 +158,9 @@ def sweep(
             stored = ResultsFile(doors.path(file, "file"), points.header(settings))
             stack.callback(stored.close)
         done = dict(stored.records) if stored else {}
-        bar = stack.enter_context(_progress(doors.flag(progress, "progress")))
-        shown = bar.add_task("sweep", total=len(points), completed=len(done))
+        wanted = doors.flag(progress, "progress")
+        shown = shown_progress("sweep", len(points), len(done), wanted)
+        advance = stack.enter_context(shown)
         tasks = points.tasks(settings, done)
         results = _here(tasks) if executor is None else _elsewhere(tasks, executor)
         try:
@@ -141,7 +171,7 @@ def sweep(
                 done.update(records)
                 if stored:
                     stored.add(records)
-                bar.advance(shown, len(records))
+                advance(len(records))
         except ExecutorError as error:
             safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
             error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
@@ -296,14 +326,3 @@ def _elsewhere(tasks: Iterator[Task], executor: Executor) -> Iterator[Result]:
 def _died(error: BaseException) -> ExecutorError:
     fault = f"{type(error).__name__}: {error}".rstrip(": ").splitlines()[0]
     return ExecutorError(f"the executor failed ({fault})")
-
-
-def _progress(wanted: bool) -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    screen = Console(stderr=True)
-    return Progress(*columns, console=screen, disable=not (wanted and screen.is_terminal))

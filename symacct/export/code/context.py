@@ -229,19 +229,20 @@ class CodeArithmetic:
 
         return self.weighted_sum(piece, 0, pieces - 1, None) / pieces
 
-    def differences(self, eps: CodeCurve) -> Callable[[Traced], Traced]:
-        """l ↦ B(ε,l) at even l up to max_order + 1, from a table: float64 cannot form them."""
+    def differences(self, eps: CodeCurve, reach: int) -> Callable[[Traced], Traced]:
+        """l ↦ B(ε,l) at even l up to `reach` times max_order + 1: float64 cannot form them."""
         if eps.node.free_symbols:
             raise UntraceableError(
                 "the forward differences of Theorem 27, which float64 cannot form; replace "
                 "the symbols by .subs({...}), pin a theorem with by=, or take the target mpmath"
             )
-        if self.max_order > _LONGEST_TABLE:
+        last = reach * self.max_order
+        if last > _LONGEST_TABLE:
             raise UntraceableError(
-                f"a table of differences up to order {self.max_order:,}, needed at most "
+                f"a table of differences up to order {last:,}, needed at most "
                 f"{_LONGEST_TABLE:,}; take a lower max_order, or pin a theorem with by="
             )
-        orders = range(2, self.max_order + 2, 2)
+        orders = range(2, last + 2, 2)
         with precision(_TABLE_BITS):
             curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
             balls = ternary.differences(BALL, curve, orders)
@@ -263,7 +264,7 @@ class DigitsArithmetic(CodeArithmetic):
         with self.index() as (name, z):
             return logged(Quadrature(name, pieces.as_plain(), value(z).as_log()))
 
-    def differences(self, eps: CodeCurve) -> Callable[[Traced], Traced]:
+    def differences(self, eps: CodeCurve, reach: int) -> Callable[[Traced], Traced]:
         name = eps.function_name()
         return lambda l: logged(Difference(name, l.as_plain()))
 

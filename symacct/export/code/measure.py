@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,8 +11,6 @@ from typing import TypeAlias
 
 import mpmath
 import sympy
-from rich.console import Console
-from rich.progress import Progress
 
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure, to_fraction
@@ -21,12 +18,12 @@ from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
 from symacct.expr import Node
+from symacct.progress import progress
 from symacct.stating import StatingAccountant
 
 _SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
-_QUIET_SECONDS = 2
 
 #: Between what values parameters may be left open, where the user names none; exact in float64.
 _BOXES: dict[str, tuple[Fraction, ...]] = {
@@ -285,11 +282,8 @@ def _fault(error: Fraction | None, needed: Fraction) -> str:
 
 
 def _watched(pairs: list[Pair]) -> Iterator[Pair]:
-    """The pairs one by one, with a bar on a terminal once it has taken two seconds."""
-    screen, start = Console(stderr=True), time.monotonic()
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("comparing with certified values", total=len(pairs), visible=False)
+    """The pairs one by one, counted where a person waits."""
+    with progress("comparing with certified values", len(pairs)) as advance:
         for pair in pairs:
             yield pair
-            late = time.monotonic() - start > _QUIET_SECONDS
-            progress.update(task, advance=1, visible=late)
+            advance(1)

@@ -9,7 +9,7 @@ from functools import singledispatch
 from typing import cast
 
 from symacct.amplification.sampled_pairs import by_quadrature, expectation, shape_ratio
-from symacct.amplification.ternary import loss_spread, ternary_power
+from symacct.amplification.ternary import Branches, loss_spread
 from symacct.amplification.wbk19 import ternary_sum
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -80,13 +80,16 @@ def _(
 
 
 @ternary_sum.register
-def _(ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand) -> Traced:
+def _(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand, branches: Branches
+) -> Traced:
     """Theorem 27's sum; in float64 up to the last order of the table of differences."""
-    spread, difference = loss_spread(ctx, cast(RDPCurve, eps)), ctx.differences(eps)
+    spread = loss_spread(ctx, cast(RDPCurve, eps))
+    difference = ctx.differences(eps, branches.reach)
     end = ctx.minimum(alpha, ctx.max_order)
 
     def term(j: Traced) -> Traced:
-        return Traced.of(ternary_power(ctx, cast(RDPCurve, eps), spread, difference, j))
+        return Traced.of(branches.power(ctx, cast(RDPCurve, eps), spread, difference, j))
 
     start = ctx.binomial(alpha, 2) * gamma**2
     total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))

@@ -16,6 +16,7 @@ from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
+from symacct.export.cards import card
 from symacct.export.expansions import taylor
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
@@ -67,6 +68,14 @@ class Expansion:
     def __str__(self) -> str:
         rest = str(self.remainder) if self.remainder else "only O(·), not bounded"
         return f"{self.expression}\n  remainder: {rest}\n  claim: {self.claim}"
+
+    def __repr__(self) -> str:
+        return f"Expansion: {self}"
+
+    def _repr_html_(self) -> str:
+        rest = str(self.remainder) if self.remainder else "only O(·): no bound is proved"
+        rows = [("ε(α)", self.expression), ("leading", self.leading), ("remainder", rest)]
+        return card([*((name, str(value)) for name, value in rows), ("claim", str(self.claim))])
 
     def as_dict(self) -> dict[str, Any]:
         """The expansion for JSON, formulas as SymPy's text."""

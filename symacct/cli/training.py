@@ -1,0 +1,99 @@
+"""The privacy of a training run: dpsgd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import sympy
+
+from symacct.cli.asking import beside_the_truth, order_facts
+from symacct.cli.frame import (
+    InputError,
+    conversion_option,
+    json_option,
+    main,
+    print_facts,
+)
+from symacct.enclosure import Guarantee
+from symacct.explore.calibration import Calibration, calibrate, number
+from symacct.export.description import describe, neighbours
+from symacct.expr import Node
+from symacct.operations import dp_sgd
+from symacct.rounding import given
+from symacct.theory import named as named_theorem
+
+_NOISE = sympy.Symbol("noise", positive=True)
+_UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"
+_EPILOG = (
+    "For example --n 60000 --batch-size 256 --noise-multiplier 1.1 --epochs 15 --delta 1e-5; "
+    "or, to find the noise, --target-epsilon 1 in place of --noise-multiplier."
+)
+
+
+@main.command("dpsgd", epilog=_EPILOG)
+@click.option("--n", required=True, help="Records in the data.")
+@click.option("--batch-size", required=True, help="Records in a batch; the mean with Poisson.")
+@click.option("--noise-multiplier", help="σ over the norm that gradients are clipped to.")
+@click.option("--target-epsilon", help="Find the least noise for this ε instead.")
+@click.option("--epochs", help="Passes over the data; a batch begun is a batch taken.")
+@click.option("--steps", help="Batches in all, in place of --epochs.")
+@click.option(
+    "--sampling",
+    default="poisson",
+    show_default=True,
+    type=click.Choice(["poisson", "without_replacement"]),
+)
+@click.option("--adjacency", help="add_remove or replace_one; default the sampling's own.")
+@click.option("--delta", required=True, help="δ in [0, 1).")
+@conversion_option
+@click.option("--digits", default=6, show_default=True, help="Significant digits, rounded safely.")
+@json_option
+def dpsgd_command(
+    noise_multiplier: str | None,
+    target_epsilon: str | None,
+    delta: str,
+    conversion: str,
+    digits: int,
+    as_json: bool,
+    **run: str,
+) -> None:
+    """The ε of a DP-SGD training run, or the noise it needs.
+
+    With what is assumed of the run, in words.
+    """
+    if (noise_multiplier is None) == (target_epsilon is None):
+        raise InputError("needed --noise-multiplier or --target-epsilon, and one of them only")
+    noise: Any = _NOISE if noise_multiplier is None else noise_multiplier
+    m = dp_sgd(noise_multiplier=noise, **run)
+    if target_epsilon is None:
+        guarantee = m.epsilon(delta, digits, conversion)
+        document, found = {"expression": repr(m), **guarantee.as_dict()}, []
+    else:
+        calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
+        m, guarantee = calibrated.node, calibrated.guarantee
+        document, found = calibrated.as_dict(), _noise(calibrated)
+    truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
+    facts = [
+        *found,
+        ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
+        *truth,
+        ("δ", given(guarantee.given)),
+        *order_facts(guarantee, digits),
+        ("neighbours", str(neighbours(guarantee.claim.adjacency))),
+        *(("assumed", one) for one in _assumed(m, guarantee)),
+        ("expression", repr(m)),
+    ]
+    print_facts(as_json, document, *facts)
+
+
+def _noise(found: Calibration) -> list[tuple[str, str]]:
+    least = f"{number(found.meets)} meets the target, {number(found.fails)} does not"
+    return [("noise multiplier", least)]
+
+
+def _assumed(m: Node, guarantee: Guarantee) -> list[str]:
+    """What has to be true of the run, and what the theorems take for granted."""
+    theorems = map(named_theorem, guarantee.claim.theorems)
+    stated = [f"{t.name}: {t.assumes}" for t in theorems if t.assumes != "nothing further"]
+    return [f"the run is {describe(m)}", _UNITS, *stated]

@@ -1,0 +1,137 @@
+"""Tables on a terminal of any width: words are wrapped, rows stacked, no number is ever cut."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_PIPED = 240  # columns of a table that is read by a program: its lines must survive a grep
+_TALLEST = 4  # lines of a cell, above which a row reads better as a list
+_INDENT = "  "
+
+Cell = str | Text
+
+
+def console() -> Console:
+    """Standard output; piped it is wide, unless COLUMNS says how wide."""
+    screen = Console(highlight=False, emoji=False)
+    return screen if _is_bounded(screen) else Console(highlight=False, emoji=False, width=_PIPED)
+
+
+def _is_bounded(screen: Console) -> bool:
+    """Is there a width at which lines end?"""
+    return screen.is_terminal or "COLUMNS" in os.environ
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
+    """The rows below their headers, or each as a list where that is too wide to read."""
+    screen = console()
+    texts = [[_text(cell) for cell in row] for row in rows]
+    widths = _widths(list(map(Text, headers)), texts, screen.width)
+    if widths is None or _height(texts, widths) > _TALLEST:
+        for row in texts:
+            _print_list(screen, headers, row)
+            screen.print()
+        return
+    table = Table()
+    for header, width in zip(headers, widths, strict=True):
+        table.add_column(Text(header), width=width)
+    for row in texts:
+        table.add_row(*row)
+    screen.print(table)
+
+
+def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
+    """Names and what belongs to them, in a box where it fits."""
+    screen = console()
+    texts = [[Text(name), _text(value)] for name, value in pairs]
+    widths = _widths(texts[0], texts, screen.width)
+    if widths is None:
+        _print_list(screen, [name.plain for name, _ in texts], [value for _, value in texts])
+        return
+    table = Table(show_header=False)
+    for width in widths:
+        table.add_column(width=width)
+    for row in texts:
+        table.add_row(*row)
+    screen.print(table)
+
+
+def print_prose(text: str, style: str = "") -> None:
+    """Sentences wrapped between words on a terminal; as they are for a program."""
+    screen = console()
+    lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
+    screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
+
+
+def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> None:
+    """Each value beside its name, or below it where it is too long; what is empty is left out."""
+    room = max(map(cell_len, names)) + len(_INDENT)
+    for name, value in zip(names, row, strict=True):
+        if not value:
+            continue
+        if _longest_word(value) <= screen.width - room:
+            label, inside = name.ljust(room), " " * room
+        else:
+            label, inside = f"{name}\n{_INDENT}", _INDENT
+        shown = f"\n{inside}".join(_lines(value.plain, screen.width - len(inside)))
+        screen.print(Text.assemble(label, (shown, value.style)), soft_wrap=True)
+
+
+def _widths(headers: Sequence[Text], rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
+    """The columns' widths within the room, no word broken; None where there are none."""
+    columns = list(zip(headers, *rows, strict=True))
+    widths = [max(map(_longest_word, column)) for column in columns]
+    free = room - 3 * len(columns) - 1 - sum(widths)
+    if free < 0:
+        return None
+    # What the cells want comes first, then what their headers want.
+    for part in ([column[1:] for column in columns], columns):
+        wanted = [max(map(_longest_line, cells), default=0) for cells in part]
+        while free and any(want > width for want, width in zip(wanted, widths, strict=True)):
+            tightest = max(range(len(widths)), key=lambda i: wanted[i] / max(1, widths[i]))
+            widths[tightest] += 1
+            free -= 1
+    return widths
+
+
+def _height(rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> int:
+    """The lines of the tallest cell."""
+    cells = chain.from_iterable(zip(row, widths, strict=True) for row in rows)
+    return max((len(_lines(cell.plain, width)) for cell, width in cells), default=0)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return [line for part in text.split("\n") for line in _wrapped(part, width) or [""]]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Between words alone: a number that is longer than the line is left to the terminal."""
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line,
+        max(1, width),
+        subsequent_indent=margin and margin + _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _text(cell: Cell) -> Text:
+    """Brackets in a formula are no markup."""
+    return cell if isinstance(cell, Text) else Text(cell)
+
+
+def _longest_line(text: Text) -> int:
+    return max(map(cell_len, text.plain.split("\n")))
+
+
+def _longest_word(text: Text) -> int:
+    return max(map(cell_len, text.plain.split()), default=0)

@@ -1,0 +1,401 @@
+"""Expectations over a lattice of the plane and how they change along B, by other sums."""
+
+import math
+from contextlib import contextmanager
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
+from symacct.arithmetic.ball import precision
+from symacct.enclosure import to_fraction
+from symacct.integrals import lattice as lattices
+from symacct.integrals.drift import Drift
+from symacct.integrals.lattice import Lattice, Power, triple_excess
+from symacct.integrals.triangles import (
+    Triangles,
+    derivatives_of_slope,
+    largest_moduli,
+    slope,
+)
+from symacct.integrals.triple import Gram
+from symacct.theory import always, forget, named, theorem
+
+# --- by independent coordinates, in float64, over steps of a twelfth of a deviation
+
+
+def expectation(gram, gamma, mu, nu, power):
+    """E[X^p Y^q m^μ n^{−ν} x^a y^b]"""
+    first, mixed, second, gamma, mu, nu = map(float, (*gram, gamma, mu, nu))
+    size, across = math.sqrt(first), math.sqrt(second - mixed**2 / first)
+    far = (abs(mu) + power.p) * size + power.q * math.sqrt(second) + 12
+    z, w = np.arange(-12, far, 1 / 12)[:, None], np.arange(-12, far, 1 / 12)[None, :]
+    x = size * z - first / 2
+    y = mixed / size * z + across * w - second / 2
+    m, n = 1 + gamma * np.expm1(x), 1 + gamma * np.expm1(y)
+    shares = (gamma * np.exp(x) / m) ** power.a * (gamma * np.exp(y) / n) ** power.b
+    log_weight = power.p * x + power.q * y + mu * np.log(m) - nu * np.log(n) - (z * z + w * w) / 2
+    return float(np.sum(np.exp(log_weight) * shares)) / (2 * math.pi * 144)
+
+
+def triangle(delta, square):
+    return Gram(delta**2, square / 2, square)
+
+
+POWERS = (Power(), Power(q=2), Power(p=1, q=1, b=1), Power(q=2, a=2), Power(p=1, q=1, a=3, b=2))
+GRAMS = {
+    "equilateral": triangle(Fraction(1), Fraction(1)),
+    "flat": triangle(Fraction(2), Fraction(1, 50)),
+    "enlarged": Gram(Fraction(5, 4), Fraction(1, 2), Fraction(1)),
+    "obtuse": Gram(Fraction(1), Fraction(-1, 3), Fraction(1, 4)),
+}
+
+
+@pytest.mark.parametrize("gram", GRAMS)
+@pytest.mark.parametrize(
+    ("gamma", "mu", "nu"),
+    [("1/10", "2", "4"), ("3/4", "7/2", "9/2"), ("1/1000", "1/2", "5/2"), ("2/5", "6", "1/3")],
+)
+@pytest.mark.parametrize("bits", [3, 12, 30])
+def test_a_lattice_holds_the_expectation(gram, gamma, mu, nu, bits):
+    """With few nodes too, where what is left out and the aliases are seen."""
+    gram, (gamma, mu, nu) = GRAMS[gram], map(Fraction, (gamma, mu, nu))
+    truths = {power: expectation(gram, gamma, mu, nu, power) for power in POWERS}
+    size = math.log(max(truths.values()))
+    lattice = Lattice(gram, gamma, mu, nu, POWERS, size, size - bits * math.log(2))
+    for power, found in lattice.expectations().items():
+        assert abs(float(found.mid()) - truths[power]) <= float(found.rad()) + 1e-11 * truths[power]
+        assert float(found.rad()) <= 2 ** (4 - bits) * math.exp(size)
+
+
+COARSE = GRAMS["equilateral"], Fraction(1, 10), Fraction(2), Fraction(4), (Power(), Power(q=2))
+
+
+def missed(tolerances=(-20.0,), rows=None):
+    """How often a sum in few nodes, or in few of them, is off by more than is said."""
+    truths = [expectation(*COARSE[:4], power) for power in COARSE[4]]
+    found = []
+    for tolerance in tolerances:
+        lattice = Lattice(*COARSE, 0.0, float(tolerance))
+        if rows is not None:
+            lattice.__dict__["box"] = rows
+        found += lattice.expectations().values()
+    return sum(
+        abs(float(ball.mid()) - truth) > float(ball.rad())
+        for ball, truth in zip(found, len(tolerances) * truths, strict=True)
+    )
+
+
+def test_what_wide_steps_are_off_by_is_as_much(monkeypatch):
+    tolerances = np.linspace(-6, 0, 30)
+    assert not missed(tolerances)
+    monkeypatch.setattr(Lattice, "_shifted", arb(0))
+    assert missed(tolerances)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("end", [0, 1])
+def test_what_is_left_out_on_a_side_is_as_much(axis, end, monkeypatch):
+    """A narrow box, on one side of one axis: its share is at least what is missing."""
+    whole = Lattice(*COARSE, 0.0, -20.0).box
+    for last in (1, 3, 6):
+        rows = list(whole)
+        rows[axis] = range(-last, whole[axis].stop) if end else range(whole[axis].start, last + 1)
+        assert not missed(rows=tuple(rows))
+    monkeypatch.setattr(Lattice, "_lost", {(0, 0): arb(0), (0, 2): arb(0)})
+    assert missed(rows=tuple(rows))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(list(GRAMS.values())),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.fractions(Fraction(1, 10), 6, max_denominator=10),
+    st.sampled_from(POWERS),
+    st.tuples(*2 * [st.floats(0.01, 3)]),
+)
+def test_moved_planes_are_below_their_bound(gram, gamma, mu, power, heights):
+    """∫|φT| on the planes moved by ±i times the heights; at T = 1 the bound is met."""
+    nu = mu + 2
+    lattice = Lattice(gram, gamma, mu, nu, (power,), 0.0, -9.0)
+    lattice.__dict__["_widest"] = heights, (1.0, 1.0)
+    first, mixed, second = map(float, gram)
+    determinant = float(gram.determinant)
+    sizes = math.sqrt(first), math.sqrt(second)
+    reach = [12 + (float(mu) + 5) * size for size in sizes]
+    u, v = (np.arange(-12 * s, r * s, s / 8) for s, r in zip(sizes, reach, strict=True))
+    for sign in (1, -1):
+        p = u[:, None] + 1j * heights[0]
+        q = v[None, :] + 1j * sign * heights[1]
+        bend = (second * p * p - 2 * mixed * p * q + first * q * q) / (2 * determinant)
+        x, y = (np.exp(t - t0 / 2) for t, t0 in ((p, first), (q, second)))
+        m, n = (1 - float(gamma) + float(gamma) * t for t in (x, y))
+        size = abs(float(gamma) * x / m) ** power.a * abs(float(gamma) * y / n) ** power.b
+        size = size * abs(x) ** power.p * abs(y) ** power.q * abs(m) ** float(mu)
+        size = size * abs(n) ** -float(nu)
+        scale = sizes[0] * sizes[1] / 64 / (2 * math.pi * math.sqrt(determinant))
+        alone, moved = (float(np.sum(np.abs(np.exp(-bend)) * what)) * scale for what in (1.0, size))
+        most = float(lattice.growth().upper())
+        assert moved <= most * expectation(gram, gamma, mu, nu, power) * (1 + 1e-9)
+        turns = [float(turn) for turn in lattice._turns]
+        cosines = math.prod(math.cos(h / 2) ** t for h, t in zip(heights, turns, strict=True))
+        assert alone <= most * cosines * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_aliases_of_one_coordinate_are_nearly_their_bound(axis):
+    """At T about 1 a sum is 1 + 2e^{−2π²/h²} + …; the other coordinate's steps are fine."""
+    h, tiny = 2.4, Fraction(1, 10**12)
+    independent = Gram(Fraction(1), Fraction(0), Fraction(1))
+    lattice = Lattice(independent, tiny, tiny, tiny, (Power(),), 0.0, -30.0)
+    heights, steps = (2 * math.pi / h, 0.3), (h, 0.01)
+    lattice.__dict__["_widest"] = (heights, steps) if axis == 0 else (heights[::-1], steps[::-1])
+    truth = sum(h * math.exp(-((h * i) ** 2) / 2) for i in range(-9, 10)) / math.sqrt(2 * math.pi)
+    assert truth - 1 < float(lattice._shifted.mid()) < 1.1 * (truth - 1)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from(list(GRAMS.values())),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.fractions(Fraction(1, 10), 6, max_denominator=10),
+    st.sampled_from(POWERS),
+    st.floats(-30, 2),
+)
+def test_the_bells_are_above_the_power_everywhere(gram, gamma, mu, power, tolerance):
+    nu = mu + 2
+    lattice = Lattice(gram, gamma, mu, nu, (power,), 0.0, tolerance)
+    first, mixed, second = map(float, gram)
+    u = np.linspace(-30, 60, 181)[:, None] * math.sqrt(first)
+    v = np.linspace(-30, 60, 181)[None, :] * math.sqrt(second)
+    rate, inverse = float(gamma), np.linalg.inv([[first, mixed], [mixed, second]])
+
+    def log_density(u, v):
+        return -(inverse[0, 0] * u * u + 2 * inverse[0, 1] * u * v + inverse[1, 1] * v * v) / 2
+
+    x, y = u - first / 2, v - second / 2
+    m, n = (np.logaddexp(math.log1p(-rate), math.log(rate) + t) for t in (x, y))
+    value = power.p * x + power.q * y + float(mu) * m - float(nu) * n + log_density(u, v)
+    bells = [
+        float(bell.log_factor.mid())
+        + log_density(u - float(bell.centre[0].mid()), v - float(bell.centre[1].mid()))
+        for bell in lattice.bells[power.p, power.q]
+    ]
+    assert np.all(value <= np.logaddexp(*bells) + 1e-9)
+
+
+# --- along B
+
+SETTINGS = st.tuples(
+    st.fractions(Fraction(11, 10), 12, max_denominator=20),
+    st.fractions(Fraction(1, 50), Fraction(19, 20), max_denominator=50),
+    st.fractions(Fraction(1, 4), 1, max_denominator=8),
+    st.fractions(Fraction(1, 8), Fraction(15, 16), max_denominator=16),
+)
+
+
+@settings(deadline=None, max_examples=10)
+@given(SETTINGS, st.sampled_from([0, 1]))
+def test_the_drift_is_the_derivative_along_b(setting, times):
+    """Of the slope and its own derivative, by central differences."""
+    alpha, gamma, delta, share = setting
+    _, derivatives = derivatives_of_slope(alpha)
+    step = share * delta**2 / 2000
+
+    def value(powers, square):
+        parts = [
+            (
+                float(factor),
+                expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power),
+            )
+            for power, factor in powers.items()
+        ]
+        return sum(f * e for f, e in parts), sum(abs(f) * e for f, e in parts)
+
+    middle = share * delta**2
+    (above, size), (below, _) = (value(derivatives[times], middle + s) for s in (step, -step))
+    found, scale = value(derivatives[times + 1], middle)
+    error = 1e-12 * size / float(step) + 1e-4 * scale
+    assert abs((above - below) / (2 * float(step)) - found) < error
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.fractions(Fraction(1, 20), 40, max_denominator=20),
+    st.builds(Power, *(st.integers(0, most) for most in (2, 3, 4, 6))),
+    st.fractions(0, 1, max_denominator=64),
+    st.fractions(0, 1, max_denominator=64),
+)
+def test_nothing_falls_faster_along_b_than_stated(mu, power, x, y):
+    """LT/T from the definition, X∂_X log T and Y∂_Y log T being linear in x and y."""
+    drift = Drift(mu, mu + 2)
+    p, q, a, b = power
+    s, z = p + a + (mu - a) * x, q + b - (mu + 2 + b) * y
+    bent = -(mu + 2 + b) * y * (1 - y)
+    assert drift.least(power) <= (z * z - z + bent + s * z) / 2
+
+
+def test_nothing_stated_is_far_too_low():
+    drift = Drift(Fraction(5), Fraction(7))
+    grid = [Fraction(k, 64) for k in range(65)]
+    for power in (Power(q=2), Power(p=1, q=1), Power(p=1, q=1, a=2, b=3)):
+        p, q, a, b = power
+        ends = [
+            (z * z - z - (7 + b) * y * (1 - y) + (p + a + (5 - a) * x) * z) / 2
+            for x in grid
+            for y in grid
+            for z in [q + b - (7 + b) * y]
+        ]
+        assert 0 <= min(ends) - drift.least(power) < Fraction(1, 20)
+
+
+@settings(deadline=None, max_examples=20)
+@given(SETTINGS, st.sampled_from([2, 4, 16, 64]))
+def test_the_slope_on_a_piece_is_held(setting, pieces):
+    """At both ends of a piece and inside it, by sums in float64."""
+    alpha, gamma, delta, share = setting
+    high = share * delta**2
+    low = high - delta**2 / pieces
+    low = max(low, Fraction(0))
+    with precision(53):
+        found = slope(Triangles(alpha, gamma, delta), low, high)
+    for part in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
+        square = low + part * (high - low)
+        first, second = (
+            expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power)
+            for power in (Power(q=2), Power(p=1, q=1))
+        )
+        spare = 1e-11 * (first + second)
+        assert float(found.lower()) - spare <= first - second <= float(found.upper()) + spare
+
+
+@settings(deadline=None, max_examples=12)
+@given(SETTINGS, st.sampled_from([0, 1, 2]))
+def test_moduli_are_largest_as_said(setting, times):
+    alpha, gamma, delta, share = setting
+    drift, derivatives = derivatives_of_slope(alpha)
+    high, powers = share * delta**2, derivatives[times]
+
+    def expectations(square):
+        return {
+            power: expectation(triangle(delta, square), gamma, alpha - 1, alpha + 1, power)
+            for power in powers
+        }
+
+    last = {power: arb(value) for power, value in expectations(high).items()}
+    for part in (0.1, 0.5, 0.9):
+        width = part * float(high)
+        most = float(largest_moduli(drift, powers, last, arb(width)).upper())
+        there = expectations(float(high) - width)
+        moduli = sum(abs(float(factor)) * there[power] for power, factor in powers.items())
+        assert moduli <= most * (1 + 1e-9)
+
+
+def test_a_falling_expectation_needs_its_growth():
+    """E[T] of T = Y(Y−X)… falls along B where X pulls Y up: without e^{cw} the bound is missed."""
+    drift, power = Drift(Fraction(10), Fraction(12)), Power(p=1, q=1)
+    ends = [
+        expectation(triangle(Fraction(1), square), Fraction(1, 10), 10, 12, power)
+        for square in (Fraction(1, 4), Fraction(1))
+    ]
+    assert ends[0] > ends[1]
+    most = largest_moduli(drift, {power: Fraction(1)}, {power: arb(ends[1])}, arb(0.75))
+    assert ends[0] < float(most)
+
+
+def test_many_nodes_are_refused(monkeypatch):
+    monkeypatch.setattr(lattices, "_MOST_NODES", 100)
+    with pytest.raises(lattices.LimitError, match="more than 100 nodes"), ctx.workprec(53):
+        triple_excess(Triangles(Fraction(3), Fraction(1, 10), Fraction(1)).ends[1])
+
+
+# --- an optimum where two triangles change places
+
+
+def log_excess_plus_one(alpha, square):
+    """log G at σ = 1, γ = 1/1000"""
+    if square == 0:
+        z = np.arange(-12, alpha + 14, 1 / 100)
+        terms = (1 + np.expm1(z - 0.5) / 1000) ** alpha * np.exp(-z * z / 2)
+        return math.log(float(np.sum(terms)) / (100 * math.sqrt(2 * math.pi)))
+    gram = triangle(Fraction(1), Fraction(square))
+    return math.log(expectation(gram, Fraction(1, 1000), alpha, alpha - 1, Power()))
+
+
+def epsilon_of(alpha, square):
+    """10,000 runs at 1e-5 by one triangle, improved conversion."""
+    lam = alpha - 1
+    spent = 1e4 * log_excess_plus_one(alpha, square) - math.log(1e-5) - math.log(alpha)
+    return spent / lam + math.log1p(-1 / alpha)
+
+
+def test_an_optimum_at_a_kink_is_proved():
+    """Where the line and the equilateral triangle are equally bad the curve bends."""
+    node = 10_000 * SubsampleWithoutReplacement(Gaussian(1), "1/1000")
+    found = Accountant().epsilon(node, "1e-5", digits=20)
+    assert found.optimal
+    assert found.claim.kind is Kind.EXACT
+    low, high = 13.0, 13.5
+    for _ in range(40):
+        middle = (low + high) / 2
+        line, other = (epsilon_of(middle, square) for square in (0, 1))
+        low, high = (middle, high) if line < other else (low, middle)
+    assert abs(float(found.alpha) - low) < 1e-7
+    assert float(to_fraction(found.epsilon.upper)) == pytest.approx(line, rel=1e-8)
+    assert epsilon_of(low - 1e-3, 1) > line < epsilon_of(low + 1e-3, 0)
+
+
+@contextmanager
+def stated(name, bound, **statement):
+    """A theorem about samples of a fixed size, for as long as a test takes."""
+    try:
+        theorem(
+            name,
+            operation=SubsampleWithoutReplacement,
+            kind=Kind.EXACT,
+            source=named("TRIPLE-GAUSSIAN").source,
+            orders=named("TRIPLE-GAUSSIAN").orders,
+            adjacency=named("TRIPLE-GAUSSIAN").adjacency,
+            status="proved",
+            applies=always,
+            monotone=True,
+            default=False,
+            **statement,
+        )(bound)
+        yield
+    finally:
+        forget(name)
+
+
+@pytest.mark.parametrize(
+    ("second", "order", "optimal"), [(1000, 10, False), (2500, 25, True), (3000, 30, False)]
+)
+def test_where_two_curves_cross_is_the_best_order_only_if_one_falls_and_one_rises(
+    second, order, optimal
+):
+    """α/100 and α²/c cross at c/100; their valleys at 1e-5 are at 29.5 and at 17, 22.6 and 23.9."""
+
+    def pieces(ctx, alpha):
+        a = ctx.number(alpha)
+        return a / 100, a * a / second
+
+    def larger(ctx, eps, alpha, gamma):
+        """ε′(α) = max{α/100, α²/c}"""
+        return ctx.maximum(*pieces(ctx, alpha))
+
+    def one_of_them(ctx, eps, alpha, gamma, near):
+        return pieces(ctx, alpha)[near > order]
+
+    def towards_the_crossing(ctx, eps, alpha, gamma):
+        lam = ctx.number(alpha) - 1
+        return 10**9 * (lam + (order - 1) ** 2 / lam)
+
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    with stated("TEST-CROSSING", larger, steer=towards_the_crossing, below=one_of_them):
+        found = Accountant().epsilon(node, "1e-5", by="TEST-CROSSING", digits=10)
+    assert abs(found.alpha - order) < 1
+    assert found.optimal is optimal

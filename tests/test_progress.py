@@ -1,0 +1,83 @@
+"""What takes long says so on standard error, where a person reads it, and leaves nothing behind."""
+
+import io
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+import symacct
+from symacct import progress as module
+from symacct.progress import progress
+
+
+class Terminal(io.StringIO):
+    """Standard error as a person has it; `seen` says that something was written."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = threading.Event()
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.seen.set()
+        return super().write(text)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr("symacct.progress._QUIET", 0)
+    monkeypatch.setattr("symacct.progress._PACE", 0.001)
+    return screen
+
+
+def test_the_innermost_is_shown_with_its_share_and_erased_at_the_end(terminal):
+    with progress("outside"), progress("inside", total=2000) as advance:
+        advance(1500)
+        terminal.seen.clear()
+        assert terminal.seen.wait(10)
+    assert "inside: 1,500 of 2,000, 0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+    assert not module._tasks
+
+
+def test_it_ends_with_an_error_too_and_its_thread_is_gone(terminal):
+    before = threading.active_count()
+
+    @progress("failing")
+    def failing():
+        assert terminal.seen.wait(10)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    assert threading.active_count() == before
+    assert not module._tasks
+
+
+def test_what_is_quick_writes_nothing(terminal, monkeypatch):
+    monkeypatch.setattr("symacct.progress._QUIET", 3600)
+    assert symacct.Gaussian(2).epsilon("1e-5", 6).epsilon > 0
+    assert terminal.getvalue() == ""
+
+
+def test_nothing_is_written_for_a_program(monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr("symacct.progress._QUIET", 0)
+    with progress("anything", total=1) as advance:
+        advance(1)
+    assert screen.getvalue() == ""
+
+
+@pytest.mark.parametrize("gone", [None, io.StringIO()])
+def test_there_may_be_no_standard_error(monkeypatch, gone):
+    if gone is not None:
+        gone.close()
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=gone))
+    with progress("anything"):
+        pass

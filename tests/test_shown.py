@@ -1,0 +1,164 @@
+"""What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
+
+import sys
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import pytest
+import sympy
+
+from symacct import (
+    Gaussian,
+    Laplace,
+    MissingPackageError,
+    PoissonSubsample,
+    calibrate,
+    compare,
+    falsify,
+    sweep,
+)
+from symacct.explore.comparison import compare_epsilon
+from symacct.testing import UnsoundError, assert_sound
+from tests.independent import fraction
+
+SIGMA = sympy.Symbol("sigma", positive=True)
+STEP = PoissonSubsample(Gaussian(5), "1/1000")
+LONG = sum(n * Laplace(n + 1) for n in range(1, 60))
+SWEPT = sweep(Gaussian(SIGMA), {"sigma": [*range(1, 30), 0], "delta": "1e-5"}, digits=6)
+OBJECTS = {
+    "enclosure": STEP.rdp(8),
+    "bound": STEP.epsilon("1e-5").epsilon,
+    "guarantee": (1000 * STEP).epsilon("1e-5"),
+    "delta": (1000 * STEP).delta("1/100"),
+    "guarantee of a long expression": LONG.epsilon("1e-5", 6),
+    "comparison": compare(STEP, [8, "5/2"]),
+    "comparison of ε": compare_epsilon(STEP, "1e-5", 6),
+    "row": compare(STEP, 8)[1],
+    "sweep": SWEPT,
+    "calibration": calibrate(Gaussian(SIGMA), 1, "1e-5"),
+    "expansion": STEP.expansion("gamma", alpha=8),
+    "graph": LONG.graph(),
+    "attack": falsify("ACG16-L3", 50),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_repr_has_at_most_five_lines_of_a_readable_length(name):
+    lines = repr(OBJECTS[name]).splitlines()
+    assert 1 <= len(lines) <= 5
+    assert max(map(len, lines)) <= 240
+    assert "object at 0x" not in repr(OBJECTS[name])
+
+
+class Balanced(HTMLParser):
+    """Every tag that is opened is closed, in order; the text is collected."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.text = [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def card(shown):
+    if hasattr(shown, "_repr_html_"):
+        return shown._repr_html_()
+    return shown._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTS if name not in ("row", "attack")])
+def test_a_card_is_well_formed_and_not_empty(name):
+    assert "".join(Balanced(card(OBJECTS[name])).text).strip()
+
+
+def test_cards_show_what_was_answered():
+    found = OBJECTS["calibration"]
+    texts = Balanced(card(found)).text
+    assert "4.04514" in texts
+    assert found.guarantee.epsilon.rounded(6) in texts
+    assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
+    records = Balanced(card(SWEPT)).text
+    assert all(record["value"] in records for record in SWEPT[:20])
+    assert "… and 10 more" in records
+    silent = Balanced(card(OBJECTS["comparison"])).text[-1]
+    assert "PAIR-EXACT" in silent
+    assert "ZW19-T8" not in silent
+
+
+def test_a_name_is_text_and_no_markup():
+    hostile = sympy.Symbol("<b>&", positive=True)
+    swept = sweep(Gaussian(hostile), {hostile: 2, "delta": "1e-5"})
+    assert "<b>" not in card(swept)
+    assert "<b>&" in Balanced(card(swept)).text
+
+
+def test_a_float_where_a_decimal_was_meant_is_said_in_a_line():
+    of_float, of_text = (
+        PoissonSubsample(Gaussian(2), x).epsilon("1e-5", 6) for x in (0.001, "0.001")
+    )
+    line = "0.001 was given as a float, which is another number; '0.001' is exact"
+    assert line in repr(of_float).splitlines()[-1]
+    assert line in Balanced(card(of_float)).text
+    for exactly in (of_text, Gaussian(0.375).epsilon("1e-5"), Gaussian(2.5).epsilon("1e-5", 6)):
+        assert "float" not in repr(exactly) + card(exactly)
+    assert len(repr(of_float).splitlines()) == 5
+
+
+def test_no_number_of_a_shortened_expression_is_cut():
+    last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
+    assert last.endswith(" …")
+    assert set(last.removesuffix(" …").removeprefix("  of: ").split()) <= set(repr(LONG).split())
+
+
+@pytest.mark.parametrize("spec", [".3f", ".2e", ".6g", ".1f"])
+@pytest.mark.parametrize("name", ["guarantee", "delta"])
+def test_a_guarantee_is_formatted_on_the_safe_side(name, spec):
+    found = OBJECTS[name]
+    numbers = format(found, spec)[1:].partition(")")[0].split(", ")
+    place = 0 if found.asked is found.epsilon else 1
+    assert Fraction(numbers[place]) >= fraction(found.asked.upper)
+    assert Fraction(numbers[1 - place]) == found.given
+    assert f"{found}" == str(found)
+
+
+def test_a_comparison_is_still_its_rows():
+    first, *_ = rows = OBJECTS["comparison"]
+    assert first.name == "default"
+    assert len(str(rows).splitlines()) == 1 + len(rows)
+    shown = repr(OBJECTS["comparison of ε"]).splitlines()[1:-1]
+    answers = [row for row in OBJECTS["comparison of ε"] if row.applies]
+    assert [line.split() for line in shown] == [" ".join(row.cells).split() for row in answers[:3]]
+
+
+def test_a_sweep_is_a_table_of_arrow_and_of_pandas():
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is an extra: symacct[tables]")
+    pytest.importorskip("pandas", reason="pandas is an extra: symacct[tables]")
+    table = SWEPT.to_arrow()
+    assert isinstance(table, arrow.Table)
+    assert table.column_names == list(SWEPT.to_pandas().columns)
+    assert table["value"].to_pylist() == [record.get("value") for record in SWEPT]
+    assert table["optimal"].to_pylist()[:2] == [True, True]
+    assert table["error"].to_pylist()[-1].startswith("DomainError")
+
+
+def test_without_arrow_the_remedy_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match="pip install pyarrow"):
+        SWEPT.to_arrow()
+
+
+def test_a_test_that_fails_ends_at_its_own_line():
+    with pytest.raises(UnsoundError) as caught:
+        assert_sound(lambda alpha: alpha / 100, "Gaussian(5)")
+    own, hidden = caught.traceback
+    assert own.path.name == "test_shown.py"
+    assert hidden.ishidden(caught)
