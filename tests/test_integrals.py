@@ -13,7 +13,14 @@ from symacct.arithmetic.ball import precision
 from symacct.arithmetic.float64 import Float64Arithmetic
 from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.integrals import plain
-from symacct.integrals.expectations import Chi, Entropy, Excess, Mass, ReverseEntropy
+from symacct.integrals.expectations import (
+    Chi,
+    Entropy,
+    Excess,
+    Mass,
+    ReverseEntropy,
+    expectation,
+)
 from symacct.integrals.jets import X
 from symacct.integrals.sides import Kernel, sides
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
@@ -206,3 +213,41 @@ def test_a_divergence_without_any_moment_above_it(engine):
     mass = MP.quad(lambda x: MP.exp(-1 / MP.sqrt(x)), [0, MP.mpf(1) / 100, MP.mpf(1) / 10, 1])
     found = divergence(laws.Uniform(0, 1), Q, 1, engine)
     assert found == pytest.approx(float(2 + MP.log(mass)), rel=1e-12)
+
+
+# --- one law ends where the other goes on: each alone has a part of its own
+
+NARROW, WIDE = laws.Density("1", [0, 1]), laws.Density("1/2", [0, 2])
+THIRD = Fraction(1, 3)
+
+
+def closed(question, shares):
+    """E_Q of the function of m/q, which is constant on pieces: (its value, Q's share of it)."""
+    if isinstance(question, Excess):
+        power = arb(question.power.numerator) / question.power.denominator
+        return sum((share * ratio**power for ratio, share in shares), arb(-1))
+    if isinstance(question, Entropy):
+        return sum((share * ratio * ratio.log() for ratio, share in shares), arb(0))
+    return sum((-share * ratio.log() for ratio, share in shares), arb(0))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [Excess(THIRD, Fraction(5, 2)), Excess(THIRD, Fraction(-3, 2)), Entropy(THIRD),
+     ReverseEntropy(THIRD)],
+    ids=repr,
+)  # fmt: skip
+def test_laws_of_which_one_is_alone_somewhere(question):
+    def asked(first, second):
+        pieces = sides(first.kernel, second.kernel)
+        return expectation(pieces, question, lambda: (arb(0), arb(0)), 60)
+
+    with precision(150):
+        third = arb(1) / 3
+        known = closed(question, [(1 + third, arb(0.5)), (1 - third, arb(0.5))])
+        assert asked(NARROW, WIDE).overlaps(known)
+        beyond = asked(WIDE, NARROW)  # half of the mixed record's law is where Q has nothing
+        if isinstance(question, Entropy) or getattr(question, "power", 0) > 0:
+            assert beyond == arb("inf")
+        else:
+            assert beyond.overlaps(closed(question, [(1 - third / 2, arb(1))]))

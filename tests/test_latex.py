@@ -142,7 +142,7 @@ def tex_of(symbol):
 READ_BACK = [
     (theorem.name, operation, kind)
     for theorem, operation, kind in pairs()
-    if kind in ("Gaussian", "RandomizedResponse", "TCDP")
+    if kind in ("Gaussian", "Laplace", "TCDP")
 ]
 
 

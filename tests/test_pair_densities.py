@@ -29,6 +29,7 @@ from symacct.integrals.exponents import T
 from symacct.integrals.germs import Germs
 from symacct.integrals.jets import evaluator
 from symacct.integrals.sides import sides
+from symacct.integrals.supremum import largest_log_ratio
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 
 INFINITY = float("inf")
@@ -151,6 +152,16 @@ def test_known_values_of_heavy_tails():
     assert near(pair.divergence(2), MP.log(MP.mpf(3) / 2))
     assert near(pair.divergence("inf"), MP.log((3 + MP.sqrt(5)) / (3 - MP.sqrt(5))) / 2)
     assert pair.swap_symmetric
+
+
+@pytest.mark.parametrize("bits", [3, 6, 10, 20])
+def test_the_supremum_lies_in_its_ball_however_few_bits_are_asked(bits):
+    """The same golden section, given up before it is met: what is left above counts."""
+    root = arb(5).sqrt()
+    truth = ((3 + root) / (3 - root)).log() / 2
+    found = largest_log_ratio(sides(*(law.kernel for law in CAUCHY)), bits)
+    assert found.lower() <= truth <= found.upper()
+    assert found.rad() < arb(2) ** (2 - bits)
 
 
 def test_the_normal_against_laplace_noise():

@@ -86,7 +86,7 @@ def on_the_safe_side(text, x):
 
 
 @given(balls())
-@examples(80, 1000)
+@examples(300, 1000)
 def test_every_way_of_printing_an_enclosure_is_safe(x):
     for text in printed(x):
         assert on_the_safe_side(text, x), text
@@ -97,7 +97,7 @@ def test_every_way_of_printing_an_enclosure_is_safe(x):
 
 
 @given(balls(), st.integers(0, 20))
-@examples(60, 1000)
+@examples(200, 1000)
 def test_what_is_printed_is_less_than_a_unit_away(x, places):
     """`f` and `round` give the nearest decimal on the safe side, e that of as many digits."""
     end = fraction(x.lower if x.claim.kind is Kind.LOWER else x.upper)
@@ -278,7 +278,7 @@ def test_a_printed_meets_meets_when_pasted_back(text, symbol, epsilon, digits):
 
 
 @given(st.fractions(0, 10**9))
-@examples(80, 1000)
+@examples(300, 1000)
 def test_a_stated_number_is_printed_exactly_or_rounded_up(x):
     text = stated(x)
     assert len(text) <= 24
