@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
 
-from symacct import symbols
+from symacct import DiscreteLaplace, symbols
 
 INFINITY = float("inf")
 
@@ -90,9 +90,10 @@ def straight_line(mp, alpha, f, kind=None, adjacency=None, at_infinity=None):
     return number(mp, slope) * number(mp, alpha)
 
 
-def divergence(mp, alpha, masses):
+def divergence(mp, alpha, masses, brought_in=None):
     """D_α of the first law from the second, outcome by outcome."""
-    masses = [(number(mp, p), number(mp, q)) for p, q in masses if p or q]
+    brought_in = brought_in or (lambda x: number(mp, x))
+    masses = [(brought_in(p), brought_in(q)) for p, q in masses if p or q]
     if any(p and not q for p, q in masses):
         return mp.inf
     if alpha == 1:
@@ -134,6 +135,27 @@ def masses_of(mp, P, Q):  # noqa: N803
     return [tuple(map(fraction, pair)) for pair in terms]
 
 
+def integer_masses(mp, mechanism):
+    """(p, q) of every outcome of noise on whole numbers that is moved by Δ, from its weights."""
+    size, scale, kind = mechanism.sensitivity, _scale(mp, mechanism), type(mechanism).__name__
+    if kind == "DiscreteLaplace":  # all outcomes <= 0 are one, and all >= Δ
+        r = mp.exp(-1 / scale)
+        weights = [1 / (1 - r), *(r**k for k in range(1, size)), r**size / (1 - r)]
+        return [
+            (p * (1 - r) / (1 + r), q * (1 - r) / (1 + r))
+            for p, q in zip(reversed(weights), weights, strict=True)
+        ]
+    raise NotImplementedError(kind)
+
+
+def _scale(mp, mechanism):
+    return number(mp, next(iter(mechanism.fields().values())))
+
+
+def discrete_laplace(mp, alpha, b, sensitivity):
+    return divergence(mp, alpha, integer_masses(mp, DiscreteLaplace(b, sensitivity)), mp.mpf)
+
+
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
     if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
         return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
@@ -141,12 +163,14 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
     return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
 
 
+INTEGER_NOISE = {"DiscreteLaplace"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
     "FiniteMechanism": finite_laws,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
+    "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
     "RandomizedResponse": response,
     "PureDP": pure,
@@ -342,6 +366,9 @@ def sampled_pair(mp, eps, alpha, node):
         return sampled_finite_pair(mp, eps, alpha, node)
     if name in ("RandomizedResponse", "PureDP"):
         return _sampled_answers(mp, alpha, _truth(mp, fields), g)
+    if name in INTEGER_NOISE:
+        masses = integer_masses(mp, node.mechanism)
+        return divergence(mp, alpha, [((1 - g) * q + g * p, q) for p, q in masses], mp.mpf)
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
     noise, sensitivity = fields.values()
@@ -598,6 +625,9 @@ def above_one(mp, eps, alpha, node):
     if name in ("RandomizedResponse", "PureDP"):
         p = max(_truth(mp, fields), 1 - _truth(mp, fields))
         total = (1 - p) * psi(mp.log(p / (1 - p)))
+    elif name in INTEGER_NOISE:
+        masses = integer_masses(mp, node.mechanism)
+        total = mp.fsum(q * psi(mp.log(p / q)) for p, q in masses if p > q)
     elif name == "Laplace":
         s = eps(INFINITY)
         inside = mp.quad(lambda y: psi(s * y) * mp.exp(-s * (1 + y) / 2), mp.linspace(0, 1, 9))

@@ -15,6 +15,7 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
+    DiscreteLaplace,
     DistributionPair,
     ExponentialFamily,
     FiniteMechanism,
@@ -127,6 +128,7 @@ def finite_mechanisms(draw):
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(
         RandomizedResponse,
         # 1/2 tells nothing: its curve is 0, which has tests of its own.

@@ -18,6 +18,7 @@ import pytest
 from symacct import (
     ZCDP,
     Compose,
+    DiscreteLaplace,
     DistributionPair,
     Gaussian,
     Laplace,
@@ -49,6 +50,7 @@ FIELDS = {
     "NonPrivateDpEvent": [],
     "GaussianDpEvent": ["noise_multiplier"],
     "LaplaceDpEvent": ["noise_multiplier"],
+    "DiscreteLaplaceDpEvent": ["noise_parameter", "sensitivity"],
     "ZCDpEvent": ["rho", "xi"],
     "RandomizedResponseDpEvent": ["noise_parameter", "num_buckets"],
     "SelfComposedDpEvent": ["event", "count"],
@@ -108,6 +110,7 @@ def test_floats_keep_their_binary_value():
 def test_replacing_a_record_moves_a_sum_by_twice_its_bound(relation):
     assert from_dp_event(e.GaussianDpEvent(3.0), relation) is Gaussian(3, 2)
     assert from_dp_event(e.LaplaceDpEvent(3.0), relation) is Laplace(3, 2)
+    assert from_dp_event(e.DiscreteLaplaceDpEvent(0.5, 3), relation) is DiscreteLaplace(2, 6)
     drawn = e.SampledWithoutReplacementDpEvent(1000, 10, e.GaussianDpEvent(3.0))
     assert from_dp_event(drawn, relation) is SubsampleWithoutReplacement(Gaussian(3, 2), "1/100")
 
@@ -252,6 +255,8 @@ def test_a_missing_field_and_a_deep_tree_are_refused():
         ("100 * PoissonSubsample(Gaussian(5), 1/8) + 3 * Laplace(1/2)", "add_remove"),
         ("ZCDP(1/2, 1/4) + Gaussian(3/2)", "add_remove"),
         ("PoissonSubsample(2 * Gaussian(4), 1/8)", "add_remove"),
+        ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
+        ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
         ("Compose()", "add_remove"),
     ],
 )
@@ -304,6 +309,7 @@ def test_what_has_no_event_is_refused(events, node):
         "Gaussian(1, x)",
         "Laplace(x)",
         "Laplace(1, x)",
+        "DiscreteLaplace(x)",
         "ZCDP(x)",
         "ZCDP(1, x)",
         "RandomizedResponse(x)",

@@ -16,12 +16,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
-from symacct.domains import whole
+from symacct.domains import positive, whole
 from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.interop import floats
-from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
+from symacct.mechanisms import (
+    ZCDP,
+    DiscreteLaplace,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.operations.subsample import Sampling
 
@@ -108,6 +115,16 @@ class _Reading:
     def laplace(self, event: object, depth: int) -> Node:
         return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
 
+    def discrete_laplace(self, event: object, depth: int) -> Node:
+        """Noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
+        rate = positive(_field(event, "noise_parameter"), "noise_parameter")
+        return DiscreteLaplace(1 / rate, self.sensitivity * self.bound(event))
+
+    def bound(self, event: object) -> int:
+        """C of an event whose records are whole numbers."""
+        what = f"{type(event).__name__}, sensitivity"
+        return whole(_field(event, "sensitivity"), what, least=1)
+
     def zcdp(self, event: object, depth: int) -> Node:
         """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
         return ZCDP(_field(event, "rho"), _field(event, "xi"))
@@ -175,6 +192,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "NoOpDpEvent": _Reading.nothing,
     "GaussianDpEvent": _Reading.gaussian,
     "LaplaceDpEvent": _Reading.laplace,
+    "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
     "ZCDpEvent": _Reading.zcdp,
     "RandomizedResponseDpEvent": _Reading.response,
     "SelfComposedDpEvent": _Reading.self_composed,
@@ -216,6 +234,9 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if isinstance(node, Laplace):
         noise = floats.noise_multiplier(node.b, node.sensitivity, what)
         return events.LaplaceDpEvent(noise)
+    if isinstance(node, DiscreteLaplace):
+        rate = floats.up(1 / floats.rational(node.b, what), what)
+        return events.DiscreteLaplaceDpEvent(rate, node.sensitivity)
     if isinstance(node, ZCDP):
         return events.ZCDpEvent(floats.up(node.rho, what), floats.up(node.xi, what))
     if isinstance(node, RandomizedResponse):

@@ -2,6 +2,7 @@
 
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.discrete_laplace import DiscreteLaplace
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
@@ -14,6 +15,7 @@ __all__ = [
     "TCDP",
     "ZCDP",
     "Curve",
+    "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",
     "FiniteMechanism",

@@ -17,7 +17,14 @@ from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError
 from symacct.exact import Exact, expression
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    DiscreteLaplace,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+)
 from symacct.mechanisms.mixtures import noise
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -65,6 +72,11 @@ def _(node: Gaussian) -> list[Product]:
 @products.register
 def _(node: Laplace) -> list[Product]:
     return _one(LaplaceLoss(node.sensitivity / node.b))
+
+
+@products.register
+def _(node: DiscreteLaplace) -> list[Product]:
+    return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
 
 
 @products.register

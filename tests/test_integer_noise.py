@@ -1,0 +1,151 @@
+"""Noise on whole numbers: its curves against plain sums over the outcomes, and what follows."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    Accountant,
+    DiscreteLaplace,
+    DomainError,
+    GroupPrivacy,
+    PoissonSubsample,
+    PureDP,
+    SubsampleWithoutReplacement,
+    from_json,
+    parse,
+)
+from tests import independent
+from tests.support import INFINITY, holds
+
+MP = independent.context(60)
+
+
+def law(weight, size, reach):
+    """(p, q) of the outcomes from −reach to reach, of weights that are summed as they are."""
+    weights = {k: weight(k) for k in range(-reach - size, reach + 1)}
+    total = MP.fsum(weights.values())
+    return [(weights[k - size] / total, weights[k] / total) for k in range(-reach, reach + 1)]
+
+
+def rdp(masses, alpha):
+    return independent.divergence(MP, alpha, masses, MP.mpf)
+
+
+def mixed(masses, gamma):
+    g = independent.number(MP, gamma)
+    return [((1 - g) * q + g * p, q) for p, q in masses]
+
+
+def hockey_stick(masses, epsilon):
+    grown = MP.exp(independent.number(MP, epsilon))
+    return MP.fsum(max(p - grown * q, 0) for p, q in masses)
+
+
+def two_sided(b, size):
+    return law(lambda k: MP.exp(-abs(k) / independent.number(MP, b)), size, 220 * int(b + 1))
+
+
+#: A noise, and its outcomes by a plain sum.
+DRAWN = {
+    DiscreteLaplace: (two_sided, lambda draw: Fraction(draw.randint(2, 40), 10)),
+}
+
+
+def cases(kind, count):
+    outcomes, scale = DRAWN[kind]
+    draw = random.Random(kind.__name__)
+    for _ in range(count):
+        of, size = scale(draw), draw.randint(1, 4)
+        yield kind(of, size), outcomes(of, size), Fraction(draw.randint(11, 90), 10)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
+    for m, masses, alpha in cases(kind, 12):
+        for order in (1, alpha, 2):
+            value = rdp(masses, order)
+            assert holds(m.rdp(order, digits=30), value, 30, trusted=40)
+            for engine in ("float64", "mpmath"):
+                rounded = float(Accountant(engine=engine).rdp(m, order))
+                assert rounded == pytest.approx(float(value), rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_poisson_samples_are_plain_sums(kind):
+    for m, masses, alpha in cases(kind, 10):
+        sampled = PoissonSubsample(m, "1/7")
+        for order in (1, alpha, 3):
+            value = rdp(mixed(masses, Fraction(1, 7)), order)
+            assert holds(sampled.rdp(order, digits=25), value, 25, trusted=40)
+            for engine in ("float64", "mpmath"):
+                rounded = float(Accountant(engine=engine).rdp(sampled, order))
+                assert rounded == pytest.approx(float(value), rel=1e-11)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_the_exact_profile_is_a_plain_sum(kind):
+    for m, masses, _ in cases(kind, 10):
+        for epsilon in ("0", "1/5"):
+            found = m.delta(epsilon, digits=20, conversion="exact").delta
+            assert holds(found, hockey_stick(masses, Fraction(epsilon)), 20, trusted=40)
+        for node, laws in ((PoissonSubsample(m, "1/7"), mixed(masses, Fraction(1, 7))),):
+            back = [(q, p) for p, q in laws]
+            known = max(hockey_stick(one, Fraction(1, 20)) for one in (laws, back))
+            found = node.delta("1/20", digits=20, conversion="exact").delta
+            assert holds(found, known, 20, trusted=40)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_two_runs_are_a_plain_double_sum(kind):
+    m, masses, _ = next(cases(kind, 1))
+    likely = [(p, q) for p, q in masses if q > MP.mpf(10) ** -32 or p > MP.mpf(10) ** -32]
+    twice = [(p * u, q * v) for p, q in likely for u, v in likely]
+    found = (2 * m).delta("1/3", digits=20, conversion="exact").delta
+    assert holds(found, hockey_stick(twice, Fraction(1, 3)), 20, trusted=28)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_a_smaller_move_costs_less(kind):
+    """The worst neighbours are Δ apart: so says the proof, and so do plain sums."""
+    outcomes, scale = DRAWN[kind]
+    of = scale(random.Random(1))
+    for alpha in (1, Fraction(3, 2), 7):
+        costs = [rdp(outcomes(of, size), alpha) for size in (1, 2, 3, 4)]
+        assert costs == sorted(costs)
+        assert len(set(costs)) == 4
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_groups_are_the_noise_at_that_many_times_the_sensitivity(kind):
+    for alpha in (Fraction(3, 2), 4):
+        group, alone = GroupPrivacy(kind(2, 2), 3).rdp(alpha), kind(2, 6).rdp(alpha)
+        assert (group.lower, group.upper) == (alone.lower, alone.upper)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_text_json_words_and_code(kind):
+    node = 10 * PoissonSubsample(kind("5/2", 2), "1/100")
+    assert parse(repr(node)) is node
+    assert from_json(node.to_json()) is node
+    assert "discrete" in node.epsilon("1e-6").statement().lower() or "Skellam" in repr(node)
+    assert r"\epsilon" in node.latex()
+    assert SubsampleWithoutReplacement(kind(2), "1/9").rdp(3).upper < kind(2).rdp(3).lower
+    assert "double rdp" in kind(2, 2).code("c", points=20, max_order=32)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize(
+    "arguments", [(0,), (-1,), (2, 0), (2, "1/2"), (2, -1), ("inf",), (2, "x")]
+)
+def test_bad_input(kind, arguments):
+    with pytest.raises(DomainError, match=rf"{kind.__name__}, \w+: found"):
+        kind(*arguments)
+
+
+def test_discrete_laplace_of_sensitivity_1_is_randomized_response():
+    for alpha in (1, Fraction(5, 4), 3, INFINITY):
+        ours, known = DiscreteLaplace(2).rdp(alpha), PureDP("1/2").rdp(alpha)
+        assert ours.lower <= known.upper
+        assert known.lower <= ours.upper
