@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
 
-from symacct import DiscreteLaplace, symbols
+from symacct import DiscreteGaussian, DiscreteLaplace, symbols
 
 INFINITY = float("inf")
 
@@ -145,7 +145,10 @@ def integer_masses(mp, mechanism):
             (p * (1 - r) / (1 + r), q * (1 - r) / (1 + r))
             for p, q in zip(reversed(weights), weights, strict=True)
         ]
-    raise NotImplementedError(kind)
+    reach = int(scale * mp.sqrt(5 * mp.dps)) + 25 * size  # whole orders up to 24
+    weights = {k: mp.exp(-(mp.mpf(k) ** 2) / (2 * scale**2)) for k in range(-reach, reach + 1)}
+    total = mp.fsum(weights.values())
+    return [(weights[k - size] / total, weights[k] / total) for k in range(size - reach, reach + 1)]
 
 
 def _scale(mp, mechanism):
@@ -156,6 +159,12 @@ def discrete_laplace(mp, alpha, b, sensitivity):
     return divergence(mp, alpha, integer_masses(mp, DiscreteLaplace(b, sensitivity)), mp.mpf)
 
 
+def discrete_gaussian(mp, alpha, sigma, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    return divergence(mp, alpha, integer_masses(mp, DiscreteGaussian(sigma, sensitivity)), mp.mpf)
+
+
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
     if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
         return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
@@ -163,13 +172,14 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
     return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
 
 
-INTEGER_NOISE = {"DiscreteLaplace"}
+INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
     "FiniteMechanism": finite_laws,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
+    "DiscreteGaussian": discrete_gaussian,
     "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
     "RandomizedResponse": response,

@@ -15,6 +15,7 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
+    DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
     ExponentialFamily,
@@ -128,6 +129,9 @@ def finite_mechanisms(draw):
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "DiscreteGaussian": st.builds(
+        DiscreteGaussian, fractions(Fraction(1, 5), 5, 20), st.integers(1, 3)
+    ),
     "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(
         RandomizedResponse,

@@ -13,6 +13,7 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
+    DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
     ExponentialFamily,
@@ -44,6 +45,7 @@ LEAVES = {
     "Gaussian": (Gaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "ScalarGaussian": (ScalarGaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "Laplace": (Laplace(A, B), {A: (1, 3), B: ("1/2", 1)}),
+    "DiscreteGaussian": (DiscreteGaussian(A, 2), {A: ("1/2", 3)}),
     "DiscreteLaplace": (DiscreteLaplace(A, 2), {A: (1, 3)}),
     "RandomizedResponse": (RandomizedResponse(A), {A: ("1/10", "9/10")}),
     "PureDP": (PureDP(A), {A: ("1/10", 2)}),
@@ -174,9 +176,9 @@ def _walked(e, table, definitions):
         return CONSTANTS[e]
     if isinstance(e, sympy.Sum):
         ((index, first, last),) = e.limits
-        low = int(_walked(first, table, definitions))
-        # Of infinite sums, those over the outcomes of a Poisson law, so many terms are enough.
-        high = low + 250 if last is sympy.oo else int(_walked(last, table, definitions))
+        low = -250 if first is -sympy.oo else int(_walked(first, table, definitions))
+        # Of infinite sums, those over the outcomes of a law on whole numbers, this is enough.
+        high = max(low, 0) + 250 if last is sympy.oo else int(_walked(last, table, definitions))
         terms = range(low, high + 1)
         return mp.fsum(_walked(e.function, {**table, index: mp.mpf(l)}, definitions) for l in terms)
     if isinstance(e, sympy.Integral):

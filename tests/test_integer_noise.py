@@ -7,6 +7,7 @@ import pytest
 
 from symacct import (
     Accountant,
+    DiscreteGaussian,
     DiscreteLaplace,
     DomainError,
     GroupPrivacy,
@@ -38,6 +39,14 @@ def mixed(masses, gamma):
     return [((1 - g) * q + g * p, q) for p, q in masses]
 
 
+def convolved(first, second):
+    whole = [MP.mpf(0)] * (len(first) + len(second) - 1)
+    for i, x in enumerate(first):
+        for j, y in enumerate(second):
+            whole[i + j] += x * y
+    return whole
+
+
 def hockey_stick(masses, epsilon):
     grown = MP.exp(independent.number(MP, epsilon))
     return MP.fsum(max(p - grown * q, 0) for p, q in masses)
@@ -47,8 +56,14 @@ def two_sided(b, size):
     return law(lambda k: MP.exp(-abs(k) / independent.number(MP, b)), size, 220 * int(b + 1))
 
 
+def bell(sigma, size):
+    s = independent.number(MP, sigma)
+    return law(lambda k: MP.exp(-(MP.mpf(k) ** 2) / (2 * s**2)), size, 60 + 40 * int(sigma + 1))
+
+
 #: A noise, and its outcomes by a plain sum.
 DRAWN = {
+    DiscreteGaussian: (bell, lambda draw: Fraction(draw.randint(2, 50), 10)),
     DiscreteLaplace: (two_sided, lambda draw: Fraction(draw.randint(2, 40), 10)),
 }
 
@@ -104,6 +119,27 @@ def test_two_runs_are_a_plain_double_sum(kind):
     twice = [(p * u, q * v) for p, q in likely for u, v in likely]
     found = (2 * m).delta("1/3", digits=20, conversion="exact").delta
     assert holds(found, hockey_stick(twice, Fraction(1, 3)), 20, trusted=28)
+
+
+@pytest.mark.parametrize(("sigma", "size", "runs"), [("1/2", 1, 3), ("2", 3, 5), ("3", 1, 8)])
+def test_many_discrete_gaussians_are_a_convolution(sigma, size, runs):
+    """The law of their sum from the weights, then the hockey stick."""
+    masses = bell(Fraction(sigma), 1)
+    once, summed = [q for _, q in masses if q > MP.mpf(10) ** -45], [MP.mpf(1)]
+    for _ in range(runs):
+        summed = convolved(summed, once)
+    reach = len(summed) // 2
+    weights = {k - reach: w for k, w in enumerate(summed)}
+    moved = [
+        (weights.get(k - runs * size, MP.mpf(0)), weights.get(k, MP.mpf(0)))
+        for k in range(-reach, reach + runs * size + 1)
+    ]
+    m = DiscreteGaussian(sigma, size)
+    epsilon = (runs * m).epsilon("1e-6", digits=20, conversion="exact").epsilon
+    for y in (Fraction(1, 3), Fraction(str(epsilon))):
+        found = (runs * m).delta(y, digits=20, conversion="exact").delta
+        assert holds(found, hockey_stick(moved, y), 20, trusted=28)
+    assert abs(Fraction(str(found)) - Fraction(1, 10**6)) < Fraction(1, 10**20)
 
 
 @pytest.mark.parametrize("kind", DRAWN)

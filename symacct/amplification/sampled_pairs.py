@@ -79,6 +79,9 @@ def _over_integers(
     if isinstance(ctx, SymbolicArithmetic):
         written = mechanism.expected(ctx, _written(ctx, gamma, alpha), alpha or 2)
         return written if alpha is None else written - 1
+    if isinstance(alpha, np.ndarray):
+        each = order_by_order(ctx, lambda one: _over_integers(ctx, mechanism, gamma, one))
+        return each(alpha)
     lam = None if alpha is None else ctx.number(alpha) - 1
     return mechanism.expected(ctx, _gap(ctx, gamma, lam), 2 if alpha is None else alpha)
 

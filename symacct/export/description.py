@@ -93,6 +93,7 @@ def _stated(m: Curve) -> str:
 _LEAVES = {
     "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",

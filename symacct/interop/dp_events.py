@@ -10,6 +10,7 @@ either relation, replace-one for samples of a fixed size.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
@@ -23,6 +24,7 @@ from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.mechanisms import (
     ZCDP,
+    DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
     Gaussian,
@@ -120,6 +122,15 @@ class _Reading:
         rate = positive(_field(event, "noise_parameter"), "noise_parameter")
         return DiscreteLaplace(1 / rate, self.sensitivity * self.bound(event))
 
+    def discrete_gaussian(self, event: object, depth: int) -> Node:
+        """Noise on one whole number; on several each coordinate moves by less, so ρ = Δ²/(2σ²)."""
+        name = "DiscreteGaussianDpEvent"
+        sigma = positive(_field(event, "sigma"), f"{name}, sigma")
+        size = self.sensitivity * positive(_field(event, "sensitivity"), f"{name}, sensitivity")
+        if _field(event, "dimension") != 1:
+            return ZCDP((size / sigma) ** 2 / 2)
+        return DiscreteGaussian(sigma, math.floor(size)) if size >= 1 else Compose()
+
     def bound(self, event: object) -> int:
         """C of an event whose records are whole numbers."""
         what = f"{type(event).__name__}, sensitivity"
@@ -192,6 +203,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "NoOpDpEvent": _Reading.nothing,
     "GaussianDpEvent": _Reading.gaussian,
     "LaplaceDpEvent": _Reading.laplace,
+    "DiscreteGaussianDpEvent": _Reading.discrete_gaussian,
     "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
     "ZCDpEvent": _Reading.zcdp,
     "RandomizedResponseDpEvent": _Reading.response,
@@ -234,6 +246,9 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if isinstance(node, Laplace):
         noise = floats.noise_multiplier(node.b, node.sensitivity, what)
         return events.LaplaceDpEvent(noise)
+    if isinstance(node, DiscreteGaussian):
+        sigma = floats.down(node.sigma, what)
+        return _newer(events, "DiscreteGaussianDpEvent")(sigma, float(node.sensitivity), 1)
     if isinstance(node, DiscreteLaplace):
         rate = floats.up(1 / floats.rational(node.b, what), what)
         return events.DiscreteLaplaceDpEvent(rate, node.sensitivity)
@@ -258,6 +273,16 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if isinstance(node, Compose):
         return _composed(node, made, events)
     raise DomainError(f"{what}: dp_accounting has no event for it")
+
+
+def _newer(events: ModuleType, name: str) -> Any:
+    """A class of events that versions of before do not have."""
+    try:
+        return getattr(events, name)
+    except AttributeError:
+        raise MissingPackageError(
+            f"to_dp_event: needed a dp-accounting with {name}; install a newer one with pip"
+        ) from None
 
 
 def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:

@@ -2,6 +2,7 @@
 
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.discrete_laplace import DiscreteLaplace
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
@@ -15,6 +16,7 @@ __all__ = [
     "TCDP",
     "ZCDP",
     "Curve",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",

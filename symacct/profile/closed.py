@@ -12,11 +12,14 @@ from functools import lru_cache, partial
 from flint import arb, ctx
 
 from symacct import sizes
+from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.binomial import profile_for
+from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
 from symacct.profile.two_runs import two_runs
+from symacct.profile.whole_numbers import IntegerLoss
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
@@ -34,10 +37,19 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
     (part, count), *others = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
+    if not others and (noise := _gaussian(part)) is not None:
+        return partial(several_runs, noise, count)
     if isinstance(part, LaplaceLoss) and not others and count == 2:
         return partial(two_runs, part, reverse)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
+
+
+def _gaussian(part: Part) -> DiscreteGaussian | None:
+    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
+    if isinstance(part, IntegerLoss) and part.gamma == 1:
+        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
+    return None
 
 
 def _finite(runs: Finite, reverse: bool, y: arb) -> arb:

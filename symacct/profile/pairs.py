@@ -25,6 +25,7 @@ from symacct.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
+from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import noise
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -35,6 +36,7 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
+from symacct.profile.whole_numbers import IntegerLoss
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ def _(node: Gaussian) -> list[Product]:
 @products.register
 def _(node: Laplace) -> list[Product]:
     return _one(LaplaceLoss(node.sensitivity / node.b))
+
+
+@products.register
+def _(node: LatticeNoise) -> list[Product]:
+    return _one(IntegerLoss(node))
 
 
 @products.register

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import singledispatch
 
 from symacct.exact import INFINITY
-from symacct.export.code.context import CodeArithmetic
+from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.number import Traced, choose
-from symacct.mechanisms import TCDP, ExponentialFamily
+from symacct.mechanisms import TCDP, DiscreteGaussian, ExponentialFamily
 from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 
@@ -50,3 +51,35 @@ def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Curve:
     last = ctx.number(mechanism.kappa) / ctx.number(mechanism.sensitivity) + 1
     edge = ctx.threshold(last, False)
     return lambda alpha: choose(">", alpha, edge, ctx.number(INFINITY), inside(alpha))
+
+
+@curve.register
+def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Curve:
+    """αρ − (y²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(ky/σ²) − 2)/Θ(0)))/(α−1)
+
+    with y the distance of αΔ from the whole numbers. From σ = 3/2 on what is taken off is below
+    the last place of float64: Θ(y) and Θ(0) differ by at most 4e^{−2π²σ²} sin²(πy) of either.
+    """
+    sigma, rate = ctx.number(mechanism.sigma), mechanism.at_one(ctx)
+    bell, reach = 1 / (2 * sigma**2), ctx.sqrt(2 * ctx.grid_nats()) * sigma // 1 + 1
+
+    def weight(k: Traced) -> Traced:
+        return ctx.exp(-((k + 1) * (k + 1) * bell))
+
+    def near(alpha: Traced) -> Traced:
+        size = ctx.number(mechanism.sensitivity)
+        above = alpha * size - alpha * size // 1
+        y = ctx.minimum(above, 1 - above)
+        tilt = 2 * y * bell
+        pairs = ctx.long_sum(
+            lambda k: weight(k) * (ctx.exp_gap((k + 1) * tilt) + ctx.exp_gap(-((k + 1) * tilt))),
+            reach,
+        )
+        whole = 1 + 2 * ctx.long_sum(weight, reach)
+        less = (y * y * bell - ctx.log1p(pairs / whole)) / (alpha - 1)
+        return Traced.of(alpha * rate - less)
+
+    if isinstance(ctx, DigitsArithmetic):
+        return near
+    edge = ctx.number(Fraction(3, 2))
+    return lambda alpha: choose(">=", sigma, edge, alpha * rate, near(alpha))
