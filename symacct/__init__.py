@@ -51,6 +51,7 @@ from symacct.mechanisms import (
     PureDP,
     RandomizedResponse,
     ScalarGaussian,
+    Skellam,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -110,6 +111,7 @@ __all__ = [
     "RandomizedResponse",
     "ScalarGaussian",
     "Scale",
+    "Skellam",
     "SoundnessError",
     "Source",
     "StorageError",

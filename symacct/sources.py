@@ -33,6 +33,7 @@ def _sliced(text: str) -> dict[str, Work]:
 WORKS = _sliced(Path(__file__).with_suffix(".bib").read_text(encoding="utf-8"))
 
 ACG16 = WORKS["ACG16"]
+AKL21 = WORKS["AKL21"]
 ALCKS21 = WORKS["ALCKS21"]
 BBGHS20 = WORKS["BBGHS20"]
 BDRS18 = WORKS["BDRS18"]

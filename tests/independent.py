@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
 
-from symacct import DiscreteGaussian, DiscreteLaplace, symbols
+from symacct import DiscreteGaussian, DiscreteLaplace, Skellam, symbols
 
 INFINITY = float("inf")
 
@@ -145,10 +145,24 @@ def integer_masses(mp, mechanism):
             (p * (1 - r) / (1 + r), q * (1 - r) / (1 + r))
             for p, q in zip(reversed(weights), weights, strict=True)
         ]
-    reach = int(scale * mp.sqrt(5 * mp.dps)) + 25 * size  # whole orders up to 24
+    if kind == "Skellam":
+        return _skellam_masses(mp, scale, size)
+    reach = int(scale * mp.sqrt(5 * mp.dps)) + 50 * size  # orders up to 2·24
     weights = {k: mp.exp(-(mp.mpf(k) ** 2) / (2 * scale**2)) for k in range(-reach, reach + 1)}
     total = mp.fsum(weights.values())
     return [(weights[k - size] / total, weights[k] / total) for k in range(size - reach, reach + 1)]
+
+
+def _skellam_masses(mp, mu, size):
+    """Bessel functions by Miller's backward recurrence, normalised by their own sum."""
+    reach = 60 * size + int(mu) + 2 * mp.dps
+    falling = [mp.mpf(0), mp.mpf(1)]
+    for k in range(reach, 0, -1):
+        falling.append(falling[-2] + 2 * k / mu * falling[-1])
+    masses = falling[::-1]
+    total = masses[0] + 2 * mp.fsum(masses[1:])
+    kept = range(size - reach, reach)
+    return [(masses[abs(k - size)] / total, masses[abs(k)] / total) for k in kept]
 
 
 def _scale(mp, mechanism):
@@ -165,6 +179,12 @@ def discrete_gaussian(mp, alpha, sigma, sensitivity):
     return divergence(mp, alpha, integer_masses(mp, DiscreteGaussian(sigma, sensitivity)), mp.mpf)
 
 
+def skellam(mp, alpha, mu, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    return divergence(mp, alpha, integer_masses(mp, Skellam(mu, sensitivity)), mp.mpf)
+
+
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
     if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
         return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
@@ -172,7 +192,7 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
     return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
 
 
-INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace"}
+INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
@@ -184,6 +204,7 @@ LEAVES = {
     "Laplace": laplace,
     "RandomizedResponse": response,
     "PureDP": pure,
+    "Skellam": skellam,
     "ZCDP": zcdp,
     "TCDP": tcdp,
     "Curve": straight_line,

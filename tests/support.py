@@ -29,6 +29,7 @@ from symacct import (
     RandomizedResponse,
     ScalarGaussian,
     Scale,
+    Skellam,
     SubsampleWithoutReplacement,
     SymacctError,
     symbols,
@@ -144,6 +145,7 @@ LEAVES = {
     "Curve": st.one_of(formula_curves, function_curves),
     "DistributionPair": finite_pairs(),
     "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 30, 20), st.integers(1, 3)),
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)

@@ -1,5 +1,7 @@
 """Noise on whole numbers: its curves against plain sums over the outcomes, and what follows."""
 
+import itertools
+import operator
 import random
 from fractions import Fraction
 
@@ -7,18 +9,25 @@ import pytest
 
 from symacct import (
     Accountant,
+    AssumptionError,
     DiscreteGaussian,
     DiscreteLaplace,
     DomainError,
+    Gaussian,
     GroupPrivacy,
+    LimitError,
+    OrderError,
     PoissonSubsample,
+    PrecisionError,
     PureDP,
+    Skellam,
     SubsampleWithoutReplacement,
+    baselines,
     from_json,
     parse,
 )
 from tests import independent
-from tests.support import INFINITY, holds
+from tests.support import INFINITY, holds, overlap
 
 MP = independent.context(60)
 
@@ -61,9 +70,18 @@ def bell(sigma, size):
     return law(lambda k: MP.exp(-(MP.mpf(k) ** 2) / (2 * s**2)), size, 60 + 40 * int(sigma + 1))
 
 
+def differences(mu, size):
+    """The weights of the difference of two Poisson numbers, each from its own factorials."""
+    rate, reach = independent.number(MP, mu) / 2, 80 + 4 * int(mu)
+    poisson = [rate**k / MP.factorial(k) for k in range(2 * reach)]
+    at = [MP.fsum(map(operator.mul, poisson, poisson[k:])) for k in range(reach + size + 1)]
+    return law(lambda k: at[abs(k)], size, reach)
+
+
 #: A noise, and its outcomes by a plain sum.
 DRAWN = {
     DiscreteGaussian: (bell, lambda draw: Fraction(draw.randint(2, 50), 10)),
+    Skellam: (differences, lambda draw: Fraction(draw.randint(2, 200), 10)),
     DiscreteLaplace: (two_sided, lambda draw: Fraction(draw.randint(2, 40), 10)),
 }
 
@@ -112,7 +130,7 @@ def test_the_exact_profile_is_a_plain_sum(kind):
             assert holds(found, known, 20, trusted=40)
 
 
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", [DiscreteGaussian, DiscreteLaplace])
 def test_two_runs_are_a_plain_double_sum(kind):
     m, masses, _ = next(cases(kind, 1))
     likely = [(p, q) for p, q in masses if q > MP.mpf(10) ** -32 or p > MP.mpf(10) ** -32]
@@ -185,3 +203,90 @@ def test_discrete_laplace_of_sensitivity_1_is_randomized_response():
         ours, known = DiscreteLaplace(2).rdp(alpha), PureDP("1/2").rdp(alpha)
         assert ours.lower <= known.upper
         assert known.lower <= ours.upper
+
+
+#: dp_accounting 0.6.0's privacy loss distributions: δ at ε of one run, ε at δ = 10⁻⁶ of so many,
+#: rounded up on its grid of 10⁻⁵ (discrete Laplace, and sampled) or 10⁻⁴, and what that may cost.
+RECORDED = [
+    ("DiscreteLaplace(2)", "1/10", "0.2052123636553142", "4.999885471110101", 10, "1e-4"),
+    ("DiscreteLaplace(4, 3)", "1/10", "0.2821845380888742", "7.499682793558537", 10, "1e-4"),
+    ("DiscreteGaussian(2)", "1/2", "0.054007223694154435", "2.275793151438104", 1, "1e-4"),
+    ("DiscreteGaussian(2, 3)", "1/2", "0.42951102727702073", "7.8052281384288795", 1, "1e-4"),
+    ("1000*DiscreteGaussian(20, 3)", "1/2", "0.9779052815676802", "33.15685496426803", 1, "0.1"),
+    (
+        "PoissonSubsample(DiscreteGaussian(2), 1/10)",
+        "1/20", "0.006805729527436501", "0.4991606572508892", 1, "1e-5",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "at", "delta", "epsilon", "runs", "grid"), RECORDED)
+def test_dp_accounting_s_values_are_just_above_ours(text, at, delta, epsilon, runs, grid):
+    """Where their losses are on the grid they are ours to float64's digits."""
+    m = parse(text)
+    found = Fraction(str(m.delta(at, conversion="exact").delta))
+    assert found < Fraction(delta) * (1 + Fraction(1, 10**12))
+    assert Fraction(delta) < found + Fraction(grid)
+    least = Fraction(str((runs * m).epsilon("1e-6", conversion="exact").epsilon))
+    assert least < Fraction(epsilon) * (1 + Fraction(1, 10**12))
+    assert Fraction(epsilon) < least + Fraction(grid)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_published_bound_of_skellam_noise_is_above_its_curve(seed):
+    """AKL21's bound, and how much it leaves: at most what it adds to the Gaussian's line."""
+    draw = random.Random(seed)
+    mu, size, alpha = Fraction(draw.randint(1, 900), 10), draw.randint(1, 4), draw.randint(2, 40)
+    exact = Skellam(mu, size).rdp(alpha)
+    bound = baselines.skellam_bound(alpha, mu, size, size, digits=20)
+    by_hand = Fraction(alpha * size**2, 2) / mu + min(
+        ((2 * alpha - 1) * size**2 + 6 * size) / (4 * mu**2), Fraction(3 * size, 2) / mu
+    )
+    assert holds(bound, MP.mpf(by_hand.numerator) / by_hand.denominator, 20, trusted=50)
+    assert exact.upper <= bound.lower
+
+
+@pytest.mark.parametrize("alpha", [1, "3/2", "inf"])
+def test_the_published_bound_is_about_whole_orders(alpha):
+    with pytest.raises(OrderError, match="order"):
+        baselines.skellam_bound(alpha, 3)
+
+
+def test_noise_on_whole_numbers_approaches_the_continuous_one():
+    """CKS20: at whole αΔ the Gaussian's curve, elsewhere less; AKL21: but for a share of 1/μ²."""
+    for sigma in ("1/4", "1/2", "1"):
+        assert overlap(DiscreteGaussian(sigma).rdp(3), Gaussian(sigma).rdp(3))
+        assert DiscreteGaussian(sigma).rdp("5/2").upper < Gaussian(sigma).rdp("5/2").lower
+    gaps = [abs(Skellam(mu).rdp(2).upper * mu - 1) for mu in (10, 100, 1000)]
+    assert all(50 * after < before for before, after in itertools.pairwise(gaps))
+
+
+@pytest.mark.parametrize(
+    "m", ["3*Skellam(4)", "3*PoissonSubsample(DiscreteGaussian(2), 1/10)", "Skellam(4)+PureDP(1)"]
+)
+def test_several_runs_without_a_density_are_refused_at_once(m):
+    with pytest.raises(AssumptionError, match="noise on whole numbers"):
+        parse(m).epsilon("1e-6", conversion="exact")
+
+
+@pytest.mark.parametrize(
+    ("text", "alpha", "error", "says"),
+    [
+        ("Skellam(1e-400)", 2, PrecisionError, "Skellam, mu: found"),
+        ("Skellam(1e20)", 2, LimitError, "outcomes that count"),
+        ("Skellam(3)", "1e400", LimitError, "orders of a sum over whole numbers"),
+        ("Skellam(2, 1000000)", 2, LimitError, "outcomes that count"),
+        ("PoissonSubsample(DiscreteGaussian(1e-400), 1/2)", "3/2", PrecisionError, "sigma: found"),
+        ("PoissonSubsample(DiscreteGaussian(1e9), 1/2)", "3/2", LimitError, "outcomes"),
+        ("PoissonSubsample(DiscreteLaplace(1, 1e9), 1/2)", "3/2", LimitError, "losses"),
+    ],
+)
+def test_what_is_too_much_is_refused_in_words(text, alpha, error, says):
+    with pytest.raises(error, match=says):
+        parse(text).rdp(alpha)
+
+
+def test_extreme_scales_have_values_where_nothing_is_summed():
+    for scale in ("1e-400", "1e400"):
+        assert DiscreteGaussian(scale).rdp("3/2").lower <= Gaussian(scale).rdp("3/2").upper
+        assert DiscreteLaplace(scale).rdp("3/2").lower <= 1 / Fraction(scale)

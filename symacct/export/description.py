@@ -97,6 +97,7 @@ _LEAVES = {
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
+    "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",
     "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
     "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
 }

@@ -11,6 +11,7 @@ from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
+from symacct.mechanisms.skellam import Skellam
 
 __all__ = [
     "TCDP",
@@ -27,4 +28,5 @@ __all__ = [
     "PureDP",
     "RandomizedResponse",
     "ScalarGaussian",
+    "Skellam",
 ]

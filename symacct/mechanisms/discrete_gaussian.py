@@ -26,10 +26,10 @@ from symacct.arithmetic.symbolic import Sum
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.exact import INFINITY, Exact, Numeric, Order
-from symacct.mechanisms.integer_noise import LatticeNoise
+from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.sources import CKS20
-from symacct.sums.lattice import both_ways, geometric_tail, upwards
+from symacct.sums.refine import geometric_tail
 from symacct.sums.theta import log_theta_ratio, theta_at_0
 
 _SPARE = 5.0  # nats
@@ -47,7 +47,7 @@ class DiscreteGaussian(LatticeNoise):
     DomainError otherwise.
 
     >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
-    0.0400 2.9425
+    0.0400 2.9424
     """
 
     sigma: Exact
@@ -91,8 +91,15 @@ class DiscreteGaussian(LatticeNoise):
         rate, size = 1 / (2 * ctx.number(self.sigma) ** 2), self.sensitivity
         return lambda k: ctx.exp(-(k * k * rate)) * value((2 * k - size) * (size * rate))
 
+    @property
+    def in_float(self) -> float:
+        """About σ."""
+        return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
+
     def outcomes(self, least: float, most: float, need: float) -> range:
-        reach = math.sqrt(2 * (need + _SPARE)) * float(self.sigma)
+        reach = math.sqrt(2 * (need + _SPARE)) * scale_in_float(
+            self.sigma, "DiscreteGaussian, sigma"
+        )
         low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
         count = math.ceil(high - low + 2 * reach)
         sizes.check("order", count, "outcomes of discrete Gaussian noise")
@@ -100,11 +107,16 @@ class DiscreteGaussian(LatticeNoise):
 
     def weighed(self, kept: range) -> list[tuple[arb, arb]]:
         sigma, size = BALL.number(self.sigma), self.sensitivity
+        check_terms(kept)
         rate, total = 1 / (2 * sigma**2), theta_at_0(sigma)
         return [((-rate * k * k).exp() / total, (2 * k - size) * size * rate) for k in kept]
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
-        k, sigma, size = np.array(kept, dtype=np.float64), float(self.sigma), self.sensitivity
+        k, sigma, size = (
+            np.array(kept, dtype=np.float64),
+            self.in_float,
+            self.sensitivity,
+        )
         total = float(theta_at_0(arb(sigma)).log())
         rate = 1 / (2 * sigma**2)
         return -rate * k * k - total, (2 * k - size) * size * rate
@@ -120,7 +132,7 @@ class DiscreteGaussian(LatticeNoise):
 
 
 def _tail(sigma: arb, z: arb) -> arb:
-    """A bound of Σ e^{−(z+j)²/(2σ²)} over j >= 0, for z > −½."""
+    """A bound of Σ e^{−(z+j)²/(2σ²)} over j >= 0; ∞ for z <= −½."""
     rate = 1 / (2 * sigma**2)
     return geometric_tail((-rate * z * z).exp(), (-rate * (2 * z + 1)).exp())
 
@@ -200,8 +212,8 @@ def _(
     ctx: Float64Arithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> Number:
     """The same, with the whole numbers themselves exact."""
-    reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * float(noise.sigma)) + 1
-    last = math.ceil(power * noise.sensitivity) + reach
+    reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * noise.in_float) + 1
+    last = math.ceil(float_above(power)) * noise.sensitivity + reach
     sizes.check("order", last + reach, 'terms of a sum in float64, which engine="ball" counts less')
     k = np.arange(noise.first_above_one if above_one else -reach, last + 1, dtype=np.float64)
     total = noise.terms(ctx, value)(k).total()
@@ -225,20 +237,7 @@ def _(
 def _(
     ctx: BallArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
 ) -> arb:
-    """With p = max(power, 1): beyond k the terms are at most (1 + power) Q and e^{pL} Q, which
-
-    is e^{p(p−1)Δ²/(2σ²)} e^{−(k−pΔ)²/(2σ²)}; below 0 they are at most (2 + power) Q.
-    """
-    sigma, size, term = ctx.number(noise.sigma), noise.sensitivity, noise.terms(ctx, value)
-    p = ctx.number(max(power, 1))
-    tilt = (p * (p - 1) * size**2 / (2 * sigma**2)).exp()
-
-    def above(k: int) -> arb:
-        return (1 + p) * _tail(sigma, arb(k)) + tilt * _tail(sigma, k - p * size)
-
-    if above_one:
-        return upwards(term, above, noise.first_above_one) / theta_at_0(sigma)
-    return both_ways(term, above, lambda k: (2 + p) * _tail(sigma, arb(-k))) / theta_at_0(sigma)
+    return noise.in_balls(value, power, above_one)
 
 
 @over_integers.register

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
-from symacct.arithmetic import Arithmetic, Number
-from symacct.exact import Order
+from symacct import sizes
+from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.errors import LimitError, PrecisionError, echo
+from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.sums.refine import within
+
+_LEAST_SCALE = 1e-100
+_MOST_TERMS = 100_000
 
 
 class IntegerNoise(Mechanism):
@@ -39,6 +46,14 @@ class IntegerNoise(Mechanism):
 class LatticeNoise(IntegerNoise):
     """Noise whose every outcome has a loss of its own, for sums over them in balls."""
 
+    def in_balls(self, value: Callable[[arb], arb], power: Order, above_one: bool) -> arb:
+        """`expected` in balls: over the outcomes that count, and a bound of what is left out."""
+        most = float_above(power)
+        every = self.outcomes(0.0, most, ctx.prec * math.log(2))
+        kept = every[max(0, self.first_above_one - every[0]) :] if above_one else every
+        total = sum((q * value(x) for q, x in self.weighed(kept)), arb(0))
+        return total + within((1 + arb(most)) * self.left_out(most, every))
+
     def outcomes(self, least: float, most: float, need: float) -> range:
         """Those beyond which Q(P/Q)^a, a = 0 and least <= a <= most, is about e^{−need}."""
         raise NotImplementedError
@@ -54,3 +69,29 @@ class LatticeNoise(IntegerNoise):
     def left_out(self, a: float, kept: range) -> arb:
         """A bound of Σ Q(1 + (P/Q)^a) over the other outcomes."""
         raise NotImplementedError
+
+
+def check_terms(kept: range) -> None:
+    """LimitError for more outcomes than are summed one by one in balls."""
+    if len(kept) > _MOST_TERMS:
+        raise LimitError(
+            f"noise on whole numbers: found {len(kept):,} outcomes that count, needed at most "
+            f"{_MOST_TERMS:,}; take less noise or a smaller order, or the continuous noise"
+        )
+
+
+def float_above(power: Order) -> float:
+    """A float >= max(power, 1), LimitError for an order whose outcomes would be too many."""
+    sizes.check("order", math.ceil(power), "orders of a sum over whole numbers")
+    return math.nextafter(float(max(power, 1)), math.inf)
+
+
+def scale_in_float(scale: Exact, what: str) -> float:
+    """About the scale of the noise; PrecisionError where floats can't choose what counts by it."""
+    found = float(BALL.number(scale).mid())
+    if not _LEAST_SCALE < found < 1 / _LEAST_SCALE:
+        raise PrecisionError(
+            f"{what}: found {echo(scale)}, needed a number between {_LEAST_SCALE} and "
+            f"{1 / _LEAST_SCALE}, for the outcomes that count are chosen in float64"
+        )
+    return found

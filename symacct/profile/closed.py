@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from flint import arb, ctx
 
 from symacct import sizes
+from symacct.errors import AssumptionError
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.binomial import profile_for
@@ -41,8 +42,20 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
         return partial(several_runs, noise, count)
     if isinstance(part, LaplaceLoss) and not others and count == 2:
         return partial(two_runs, part, reverse)
+    if all(isinstance(part, IntegerLoss | Atoms) for part, _ in runs):
+        _refuse_lattices(runs)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
+
+
+def _refuse_lattices(runs: Runs) -> None:
+    """AssumptionError for noise on whole numbers among parts none of which decays."""
+    if any(isinstance(part, IntegerLoss) for part, _ in runs):
+        raise AssumptionError(
+            "conversion='exact': found several runs of noise on whole numbers, needed one run, "
+            "discrete Gaussian noise alone and not sampled, discrete Laplace noise alone, or a "
+            "run of continuous noise beside them; use conversion='improved'"
+        )
 
 
 def _gaussian(part: Part) -> DiscreteGaussian | None:

@@ -58,12 +58,13 @@ def _sum(rate: arb, wave: Callable[[int], arb], most: arb, lost: int = 0) -> arb
     """Σ_{n>=1} e^{−rate·n²} wave(n), 0 <= wave(n) <= most·n² e^{rate·lost(n−1)}.
 
     What bounds the terms falls by e^{−rate(2n+1−lost)}(1+1/n)² from one to the next, by half at
-    least for rate >= 2: so the rest is at most twice its first bound.
+    least for rate >= 2: so the rest is at most twice its first bound. Where balls
+    tell nothing of the total it ends as well, and more bits are needed.
     """
     total, n = arb(0), 1
     while True:
         total += (-rate * n * n).exp() * wave(n)
         n += 1
         rest = 2 * most * n * n * (-rate * (n * n - lost * (n - 1))).exp()
-        if rest < abs(total) * arb(2) ** -ctx.prec:
+        if not rest > abs(total) * arb(2) ** -ctx.prec:
             return total + within(rest.upper())

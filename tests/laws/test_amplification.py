@@ -56,7 +56,7 @@ DIGITS = 40
 PRODUCT = [(name, kind, base) for name, kind in about_sampling() for base in BASES]
 #: The dominating pair is known and swapped by an involution (theory.md, section 3).
 SYMMETRIC = {"Gaussian", "ScalarGaussian", "Laplace", "RandomizedResponse", "PureDP"}
-SYMMETRIC |= {"DiscreteGaussian", "DiscreteLaplace"}
+SYMMETRIC |= independent.INTEGER_NOISE
 #: What the second formula is a quadrature of: at orders that are not whole, and at all.
 PAIRS = {"MTZ19-EXACT", "PAIR-EXACT", "TRIPLE-LINE"}
 INTEGRALS = {"TRIPLE-GAUSSIAN-POISSON", "TRIPLE-DOMINATED"}

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 
+from symacct.arithmetic.ball import precision
 from symacct.exact import INFINITY
-from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
-from symacct.export.code.number import Traced, choose
-from symacct.mechanisms import TCDP, DiscreteGaussian, ExponentialFamily
+from symacct.export.code.context import CodeArithmetic, DigitsArithmetic, middle
+from symacct.export.code.number import Traced, UntraceableError, choose, logged
+from symacct.mechanisms import TCDP, DiscreteGaussian, ExponentialFamily, Skellam
 from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
+from symacct.mechanisms.integer_noise import float_above
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.skellam import over_differences
+
+_TABLE_BITS = 160
+_TABLE_NATS = 50.0
 
 Curve = Callable[[Traced], Traced]
+NO_ANSWER = Traced.of(math.nan)
 
 
 @expected.register
@@ -83,3 +91,38 @@ def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Curve:
         return near
     edge = ctx.number(Fraction(3, 2))
     return lambda alpha: choose(">=", sigma, edge, alpha * rate, near(alpha))
+
+
+@over_differences.register
+def _(
+    ctx: CodeArithmetic,
+    noise: Skellam,
+    value: Callable[[Traced], Traced],
+    power: Traced,
+    above_one: bool,
+) -> Traced:
+    """A loop over tables of log Q and of the losses, for orders up to the largest asked for."""
+    if noise.free_symbols or isinstance(ctx, DigitsArithmetic):
+        raise UntraceableError(
+            "Bessel functions, of which code has tables for float64; replace the symbols by "
+            '.subs({...}), and ask m.rdp(alpha, engine="mpmath") for digits'
+        )
+    with precision(_TABLE_BITS):
+        kept = noise.outcomes(0.0, float_above(ctx.max_order), _TABLE_NATS)
+        known = [
+            (Traced.of(middle(q.log())), Traced.of(middle(x)))
+            for k, (q, x) in zip(kept, noise.weighed(kept), strict=True)
+            if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
+        ]
+    weights, losses = (ctx.table(list(column)) for column in zip(*known, strict=True))
+
+    def term(i: Traced) -> Traced:
+        return Traced.of(logged(weights(i).as_plain()) * value(losses(i)))
+
+    return choose(
+        "<=",
+        Traced.of(power),
+        Traced.of(ctx.max_order),
+        ctx.sum(term, 0, len(known) - 1),
+        NO_ANSWER,
+    )
