@@ -72,6 +72,19 @@ def pure(mp, alpha, epsilon, adjacency=None):
     return response(mp, alpha, e / (1 + e))
 
 
+def exponential_mechanism(mp, alpha, epsilon, adjacency=None):
+    """The larger of two losses ε apart at its stationary point, (λA/(αB))^λ A/(α(1−e^{−ε}))."""
+    e = number(mp, epsilon)
+    if alpha == INFINITY:
+        return e
+    if alpha == 1:
+        return e / 2 * mp.coth(e / 2) - 1 + mp.log(mp.sinh(e / 2) / (e / 2))
+    a = number(mp, alpha)
+    first, second = 1 - mp.exp(-a * e), mp.exp(-e) - mp.exp(-a * e)
+    summit = ((a - 1) * first / (a * second)) ** (a - 1)
+    return mp.log(summit * first / (a * (1 - mp.exp(-e)))) / (a - 1)
+
+
 def zcdp(mp, alpha, rho, xi, adjacency=None):
     if alpha == INFINITY and rho == 0:
         return number(mp, xi)
@@ -196,6 +209,8 @@ INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
+    "ExponentialMechanism": exponential_mechanism,
+    "PermuteAndFlip": pure,
     "FiniteMechanism": finite_laws,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,

@@ -92,9 +92,11 @@ def _stated(m: Curve) -> str:
 
 _LEAVES = {
     "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
+    "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
     "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",

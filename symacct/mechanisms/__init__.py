@@ -11,6 +11,7 @@ from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
+from symacct.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from symacct.mechanisms.skellam import Skellam
 
 __all__ = [
@@ -21,10 +22,12 @@ __all__ = [
     "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",
+    "ExponentialMechanism",
     "FiniteMechanism",
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
     "ScalarGaussian",

@@ -22,6 +22,7 @@ from symacct.mechanisms import (
     DistributionPair,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
     PureDP,
     RandomizedResponse,
 )
@@ -96,6 +97,13 @@ def _(node: PureDP) -> list[Product]:
     pure = node.parameters()["epsilon"]
     p = 1 / (1 + sympy.exp(-expression(pure)))
     return _one(Atoms(_binary(p).masses, pure=pure))
+
+
+@products.register
+def _(node: PermuteAndFlip) -> list[Product]:
+    """By the pair that dominates every ε-DP mechanism."""
+    (found,) = products(PureDP(node.parameters()["epsilon"]))
+    return [replace(found, kind=Kind.UPPER)]
 
 
 @products.register
