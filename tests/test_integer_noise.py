@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from flint import arb
 
 from symacct import (
     Accountant,
@@ -26,6 +27,7 @@ from symacct import (
     from_json,
     parse,
 )
+from symacct.arithmetic.ball import precision
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 
@@ -128,6 +130,21 @@ def test_the_exact_profile_is_a_plain_sum(kind):
             known = max(hockey_stick(one, Fraction(1, 20)) for one in (laws, back))
             found = node.delta("1/20", digits=20, conversion="exact").delta
             assert holds(found, known, 20, trusted=40)
+
+
+@pytest.mark.parametrize("kind", [DiscreteGaussian, Skellam])
+@pytest.mark.parametrize("a", [-2.5, 0.0, 0.5, 1.0, 4.0])
+def test_what_is_left_out_is_bounded_and_not_by_much(kind, a):
+    """Σ Q(1 + (P/Q)^a) beyond a window, summed one by one."""
+    m, masses, _ = next(cases(kind, 1))
+    reach = len(masses) // 2
+    for kept in (m.outcomes(min(a, 0.0), max(a, 0.0), nats) for nats in (2.0, 20.0, 60.0)):
+        others = [pair for k, pair in enumerate(masses, -reach) if k not in kept]
+        rest = MP.fsum(q + p**a * q ** (1 - a) for p, q in others)
+        with precision(128):
+            bound = m.left_out(a, kept)
+            assert arb(MP.nstr(rest, 30)) < bound * 1.0000001
+            assert bound < 30 * arb(MP.nstr(rest, 30))
 
 
 @pytest.mark.parametrize("kind", [DiscreteGaussian, DiscreteLaplace])

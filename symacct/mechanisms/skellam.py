@@ -28,10 +28,11 @@ from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.sources import AKL21
-from symacct.sums.refine import geometric_tail
+from symacct.sums.refine import geometric_tail, within
 
 _FLOAT_BITS = 128
 _FLOAT_NATS = 50.0
+_BLOCK = 64  # outcomes: windows of about one length share their masses
 
 Value = Callable[[Number], Number]
 
@@ -69,6 +70,9 @@ class Skellam(LatticeNoise):
                 self.expected(ctx, lambda x: ctx.exp(ctx.number(alpha) * x), alpha) - 1
             )
 
+        if isinstance(ctx, BallArithmetic):
+            return lambda alpha: self.moment(alpha) - 1
+
         def excess(alpha: Order) -> Number:
             lam = ctx.number(alpha) - 1
             return self.expected(ctx, lambda x: ctx.power_gap(ctx.number(1), x, lam), alpha)
@@ -99,11 +103,22 @@ class Skellam(LatticeNoise):
         return range(size - first, last + 1)
 
     def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+        return [(q, (p / q).log()) for p, q in self._pairs(kept)]
+
+    def _pairs(self, kept: range) -> list[tuple[arb, arb]]:
+        """P(k) and Q(k) for each of them."""
         check_terms(kept)
         reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
-        masses = _masses(self.mu, reach, ctx.prec)
-        pairs = ((masses[abs(k - self.sensitivity)], masses[abs(k)]) for k in kept)
-        return [(q, (p / q).log()) for p, q in pairs]
+        masses = _masses(self.mu, _BLOCK * math.ceil(reach / _BLOCK), ctx.prec)
+        return [(masses[abs(k - self.sensitivity)], masses[abs(k)]) for k in kept]
+
+    def moment(self, alpha: Order) -> arb:
+        """E_Q[(P/Q)^α] in balls: at whole orders it takes no logarithm."""
+        most = float_above(alpha)
+        kept = self.outcomes(0.0, most, ctx.prec * math.log(2))
+        power = alpha if isinstance(alpha, int) else BALL.number(alpha)
+        total = sum((q * (p / q) ** power for p, q in self._pairs(kept)), arb(0))
+        return total + within(self.left_out(most, kept))
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
         with precision(_FLOAT_BITS):
@@ -136,7 +151,7 @@ def _mass(mu: arb, k: int) -> arb:
     return mu.bessel_i(arb(k), scaled=True)
 
 
-@lru_cache(64)
+@lru_cache(16)
 def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
     """e^{−μ} I_k(μ) for 0 <= k <= reach, from the last by I_{k−1} = I_{k+1} + (2k/μ) I_k."""
     with ctx.workprec(bits + 2 * reach.bit_length() + 20):
@@ -147,6 +162,7 @@ def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
     return masses[:0:-1]
 
 
+@lru_cache(256)
 def _last(mu: float, size: int, a: float, need: float) -> int:
     """About the last k where P^a Q^{1−a} is e^{−need} of its largest, or Q is; a >= 1."""
     reach = 16 + 2 * size
