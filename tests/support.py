@@ -133,7 +133,7 @@ LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "DiscreteGaussian": st.builds(
-        DiscreteGaussian, fractions(Fraction(1, 5), 5, 20), st.integers(1, 3)
+        DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)
     ),
     "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(
@@ -149,7 +149,7 @@ LEAVES = {
     "Curve": st.one_of(formula_curves, function_curves),
     "DistributionPair": finite_pairs(),
     "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
-    "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 30, 20), st.integers(1, 3)),
+    "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 8, 20), st.integers(1, 2)),
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)

@@ -16,6 +16,7 @@ from symacct.arithmetic import (
     Arithmetic,
     BallArithmetic,
     Float64Arithmetic,
+    LogNumber,
     MpmathArithmetic,
     Number,
     SymbolicArithmetic,
@@ -32,6 +33,7 @@ from symacct.sums.refine import geometric_tail, within
 
 _FLOAT_BITS = 128
 _FLOAT_NATS = 50.0
+_UNIT = 2.0**-52
 _BLOCK = 64  # outcomes: windows of about one length share their masses
 
 Value = Callable[[Number], Number]
@@ -203,16 +205,17 @@ def _(ctx: BallArithmetic, noise: Skellam, value: Value, power: Order, above_one
 def _(
     ctx: Float64Arithmetic, noise: Skellam, value: Value, power: Order, above_one: bool
 ) -> Number:
-    """The masses and losses rounded, a loss that is 0 left out: there the value is 0."""
+    """Masses by their logarithms, and losses, rounded; where a loss is 0 so is the value."""
     kept = noise.outcomes(0.0, float_above(power), _FLOAT_NATS)
     with precision(_FLOAT_BITS):
         known = [
-            (float(q), float(x))
+            (float(q.log()), float(x))
             for k, (q, x) in zip(kept, noise.weighed(kept), strict=True)
             if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
         ]
-    masses, losses = map(ctx.near, np.array(known).T)
-    return (masses * value(losses)).total()
+    logs, losses = np.array(known).T
+    masses = LogNumber(np.ones_like(logs), logs, _UNIT * np.abs(logs))
+    return (masses * value(ctx.near(losses))).total()
 
 
 @over_differences.register
