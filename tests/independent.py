@@ -205,6 +205,8 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
     return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
 
 
+#: Leaves that are accounted as two answers.
+ANSWERS = {"PermuteAndFlip", "PureDP", "RandomizedResponse"}
 INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
@@ -410,7 +412,7 @@ def sampled_pair(mp, eps, alpha, node):
     name, fields, g = type(node.mechanism).__name__, node.mechanism.fields(), number(mp, node.gamma)
     if name == "DistributionPair":
         return sampled_finite_pair(mp, eps, alpha, node)
-    if name in ("RandomizedResponse", "PureDP"):
+    if name in ANSWERS:
         return _sampled_answers(mp, alpha, _truth(mp, fields), g)
     if name in INTEGER_NOISE:
         masses = integer_masses(mp, node.mechanism)
@@ -668,7 +670,7 @@ def above_one(mp, eps, alpha, node):
         t = 1 - g + g * mp.exp(log_ratio)
         return (t - 1) * mp.log(t) if a is None else t**a + t ** (1 - a) - 1 - t
 
-    if name in ("RandomizedResponse", "PureDP"):
+    if name in ANSWERS:
         p = max(_truth(mp, fields), 1 - _truth(mp, fields))
         total = (1 - p) * psi(mp.log(p / (1 - p)))
     elif name in INTEGER_NOISE:
