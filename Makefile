@@ -56,10 +56,11 @@ $(VENV)/docs.stamp: setup.cfg pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/python -m symacct.explore.demo
+	$(BIN)/python examples/demo.py
 
+# A file is run by one worker, so that what its tests share is worked out once.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .

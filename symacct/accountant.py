@@ -400,20 +400,16 @@ def _smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
 
 
 def certified_number(
-    accountant: Accountant,
-    value: Callable[[Accountant], tuple[arb, Claim]],
-    digits: int,
-    what: str,
-    signed: bool = False,
+    value: Callable[[Accountant], tuple[arb, Claim]], digits: int, what: str, signed: bool = False
 ) -> Enclosure:
-    """The Enclosure of a number computed from an accountant's curves, to the digits asked."""
-    digits = doors.digits(digits)
+    """The Enclosure of a number computed from the default accountant's curves, to the digits."""
+    digits, accountant = doors.digits(digits), default_accountant()
     with accountant._asking():
         ball, claim, _ = to_digits(lambda: value(accountant), digits, lambda: what)
     return from_ball(ball, claim, digits, claim.certified, signed)
 
 
-def default_accountant(engine: str) -> Accountant:
+def default_accountant(engine: str = "ball") -> Accountant:
     """The accountant that the questions asked of a node go to, one for each engine."""
     return _default_accountant(doors.one_of(engine, "engine", ENGINES))
 

@@ -76,11 +76,11 @@ def _of_theorem(theorem: theory.Theorem, source: str) -> Row:
     )
 
 
-def as_markdown(table: Iterable[Row] | None = None) -> str:
+def as_markdown() -> str:
     """The table as Markdown."""
     head = ("source", "what it says", "assumes", "adjacency", "orders", "kind", "status", "call")
     lines = [_line(head), _line("---" for _ in head)]
-    for row in rows() if table is None else table:
+    for row in rows():
         call = f"`{row.call}`" if row.call else f"none: {row.why}"
         if row.call and row.why:
             call += f"; {row.why}"

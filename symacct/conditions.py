@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -12,7 +12,7 @@ from typing import Any
 from flint import arb
 
 from symacct import sizes
-from symacct.accountant import certified_number, default_accountant
+from symacct.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
@@ -131,7 +131,11 @@ class _Side:
 
     def sign(self, l: int) -> int | None:
         """−1, 0 or 1; None where it was not decided."""
-        raise NotImplementedError
+        try:
+            chi = self.chi(l, _SIGN_BITS)
+        except PrecisionError:
+            return None
+        return 0 if chi == 0 else 1 if chi > 0 else -1
 
     def stays(self, l: int) -> bool:
         """Is χ^k >= 0 proved for every odd k >= l?"""
@@ -143,6 +147,14 @@ class _Side:
 
     def value(self, l: int) -> Enclosure:
         """χ^l."""
+
+        def found(_: object) -> tuple[arb, Claim]:
+            return self.chi(l, BALL.bits), Claim(Kind.EXACT)
+
+        return certified_number(found, _DIGITS, f"chi^{l}", signed=True)
+
+    def chi(self, l: int, bits: int) -> arb:
+        """χ^l to so many bits; PrecisionError where they are not reached."""
         raise NotImplementedError
 
 
@@ -165,9 +177,11 @@ class _FiniteSide(_Side):
         self.weights = sorted(((s, w) for s, w in weights.items() if w), reverse=True)
         self._terms = cache(lambda l: [w * s**l for s, w in self.weights])
 
-    def sign(self, l: int) -> int:
-        total = sum(self._terms(l))
-        return 1 if self.infinite else (total > 0) - (total < 0)
+    def sign(self, l: int) -> int | None:
+        return 1 if self.infinite else super().sign(l)
+
+    def chi(self, l: int, bits: int) -> arb:
+        return BALL.number(sum(self._terms(l), Fraction(0)))
 
     def stays(self, l: int) -> bool:
         """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l,
@@ -186,10 +200,6 @@ class _FiniteSide(_Side):
             return f"it fails at some larger l for {self.name}: the largest |P/Q − 1| has P < Q"
         return ""
 
-    def value(self, l: int) -> Enclosure:
-        total = sum(self._terms(l), Fraction(0))
-        return _enclosed(lambda: BALL.number(total), f"chi^{l}")
-
 
 class _CurveSide(_Side):
     """χ^l as a difference of the moments E_Q[(P/Q)^i] = e^{(i−1)D_i} of a closed form."""
@@ -203,14 +213,8 @@ class _CurveSide(_Side):
     def sign(self, l: int) -> int | None:
         if self.stays(l):
             return 1
-        exact = self._rational(l)
-        if exact is not None:
-            return (exact > 0) - (exact < 0)
-        try:
-            with sizes.limits(bits=min(_MOST_BITS, sizes.current().bits)):
-                return 1 if self._chi(l, _SIGN_BITS) > 0 else -1
-        except PrecisionError:
-            return None
+        with sizes.limits(bits=min(_MOST_BITS, sizes.current().bits)):
+            return super().sign(l)
 
     def _rational(self, l: int) -> Fraction | None:
         """χ^l where all moments are rational: it may be exactly 0."""
@@ -227,14 +231,11 @@ class _CurveSide(_Side):
         with precision(_INFINITE_BITS):
             return BALL.is_infinite(self._log_moment(_INFINITE_BITS, l))
 
-    def _chi(self, l: int, bits: int) -> arb:
-        return differences_at(self._log_moment, [l], bits)[l]
-
-    def value(self, l: int) -> Enclosure:
+    def chi(self, l: int, bits: int) -> arb:
         exact = self._rational(l)
         if exact is not None:
-            return _enclosed(lambda: BALL.number(exact), f"chi^{l}")
-        return _enclosed(lambda: self._chi(l, BALL.bits), f"chi^{l}")
+            return BALL.number(exact)
+        return differences_at(self._log_moment, [l], bits)[l]
 
 
 class _IntegralSide(_Side):
@@ -244,27 +245,17 @@ class _IntegralSide(_Side):
         super().__init__(name)
         self._chi = cache(lambda l, bits: direction.chi(l))  # type: ignore[attr-defined]
 
-    def _at(self, l: int, bits: int) -> arb:
+    def chi(self, l: int, bits: int) -> arb:
         with precision(bits):
             chi: arb = self._chi(l, bits)
         return chi
 
-    def sign(self, l: int) -> int | None:
-        try:
-            chi = self._at(l, _SIGN_BITS)
-        except PrecisionError:
-            return None
-        return 0 if chi == 0 else 1 if chi > 0 else -1
-
     def stays(self, l: int) -> bool:
         """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
         try:
-            return not self._at(l, _SIGN_BITS).is_finite()
+            return not self.chi(l, _SIGN_BITS).is_finite()
         except PrecisionError:
             return False
-
-    def value(self, l: int) -> Enclosure:
-        return _enclosed(lambda: self._chi(l, BALL.bits), f"chi^{l}")
 
 
 class _AttainingSide(_Side):
@@ -285,16 +276,6 @@ class _AttainingSide(_Side):
 
     def value(self, l: int) -> Enclosure:
         return self._chi(l)
-
-
-def _enclosed(value: Callable[[], arb], what: str) -> Enclosure:
-    return certified_number(
-        default_accountant("ball"),
-        lambda accountant: (value(), Claim(Kind.EXACT)),
-        _DIGITS,
-        what,
-        signed=True,
-    )
 
 
 def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flint import arb
 
 from symacct import sizes
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import doubled, precision
 from symacct.claims import Claim
 from symacct.enclosure import relative_digits
 from symacct.errors import PrecisionError
@@ -20,13 +20,11 @@ def to_digits(
     value: Callable[[], tuple[arb, Claim]], digits: int, what: Callable[[], str], bits: int = 0
 ) -> tuple[arb, Claim, int]:
     """A ball with the digits asked, at a precision doubled until it has them."""
-    bits = bits or first_bits(digits)
-    while bits <= sizes.current().bits:
-        with precision(bits):
+    for working in doubled(bits or first_bits(digits)):
+        with precision(working):
             ball, claim = value()
             if ball.is_exact() or relative_digits(ball) >= digits:
-                return ball, claim, bits
-        bits *= 2
+                return ball, claim, working
     raise undecided(what(), digits)
 
 

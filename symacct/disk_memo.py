@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -235,7 +235,8 @@ def _key_text(node: Node, key: Key) -> str | None:
     """All that a table's values depend on, as text; None where a Python function is part of it."""
     arithmetic, bits, goal, by, _ = key
     theorems = theory.theorems()
-    if arithmetic != "BallArithmetic" or not all(_is_ours(t.bound) for t in theorems):
+    ours = all(str(getattr(t.bound, "__module__", "")).startswith("symacct.") for t in theorems)
+    if arithmetic != "BallArithmetic" or not ours:
         return None
     try:
         expression = to_json(node)
@@ -254,10 +255,6 @@ def source_digest(package: Path = Path(__file__).parent) -> str:
         text = file.read_bytes()
         found.update(f"{file.relative_to(package).as_posix()}\n{len(text)}\n".encode() + text)
     return found.hexdigest()
-
-
-def _is_ours(bound: Callable[..., object]) -> bool:
-    return str(getattr(bound, "__module__", "")).startswith("symacct.")
 
 
 def _digest(key: bytes, alpha: bytes, value: bytes) -> bytes:

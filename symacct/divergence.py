@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.accountant import Accountant, certified_number
 from symacct.amplification.ternary import differences, loss_spread, ternary_power
 from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind
@@ -50,9 +50,7 @@ def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
             return arb(1 - l), claim
         return differences(BALL, curve, [l])(l), claim
 
-    return certified_number(
-        default_accountant("ball"), value, digits, f"chi^{echo(l)}", signed=True
-    )
+    return certified_number(value, digits, f"chi^{echo(l)}", signed=True)
 
 
 def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
@@ -84,7 +82,7 @@ def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
         claim = replace(curve.claim(l), kind=Kind.UPPER, sources=(source,))
         return power ** (arb(1) / l), claim
 
-    return certified_number(default_accountant("ball"), value, digits, f"zeta({echo(l)})")
+    return certified_number(value, digits, f"zeta({echo(l)})")
 
 
 def _second(curve: RDPCurve) -> Callable[[int], arb]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Set
+from importlib import import_module
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from symacct import sizes
-from symacct.errors import DomainError, PrecisionError, echo
+from symacct.errors import DomainError, MissingPackageError, PrecisionError, echo
 
 _LONGEST_PATH = 1000  # characters: a message names the file
 
@@ -78,6 +79,15 @@ def path(value: object, name: str) -> Path:
     ):
         raise DomainError(f"{name}: found {echo(value)}, needed the path of a file")
     return Path(text)
+
+
+def package(module: str, what: str, remedy: str) -> Any:
+    """An optional package's module, imported where it is needed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0].replace("_", "-")
+        raise MissingPackageError(f"{what}: found no {name}, needed it; {remedy}") from None
 
 
 def digits(value: object) -> int:

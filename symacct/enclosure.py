@@ -168,9 +168,9 @@ class Guarantee:
 
     def cite(self) -> str:
         """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
-        from symacct.export.citation import cite_guarantee
+        from symacct.export.citation import bibtex, sources_of
 
-        return cite_guarantee(self)
+        return bibtex(sources_of(self))
 
     def _repr_html_(self) -> str:
         from symacct.export.cards import guarantee_card

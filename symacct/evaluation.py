@@ -12,12 +12,7 @@ import numpy as np
 import sympy
 
 from symacct import theory
-from symacct.arithmetic import (
-    Arithmetic,
-    BallArithmetic,
-    MpmathArithmetic,
-    Number,
-)
+from symacct.arithmetic import Arithmetic, BallArithmetic, MpmathArithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import Claim, Kind

@@ -105,7 +105,7 @@ def is_infinite(value: object) -> bool:
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value) and mpmath.mpf(value) > 0)
 
 
-class _Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
     """SymPy's own, without Python's limit on the digits of an integer."""
 
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
@@ -122,7 +122,7 @@ def text(value: Exact) -> str:
         if value.denominator == 1:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
-    return str(_Printer().doprint(value))
+    return str(Printer().doprint(value))
 
 
 def expression(value: Exact | int) -> sympy.Expr:

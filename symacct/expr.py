@@ -17,6 +17,7 @@ from symacct.forking import cached_property
 from symacct.interning import Interned
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
+    from symacct.accountant import Accountant
     from symacct.enclosure import Enclosure, Guarantee
     from symacct.export.expansions.expansion import Expansion
     from symacct.export.expansions.optimum import Optimum
@@ -213,23 +214,17 @@ class Node(Interned):
         >>> print(Gaussian(5).rdp(8, digits=3))
         0.160
         """
-        from symacct.accountant import default_accountant
-
-        return default_accountant(engine).rdp(self, alpha, by=by, digits=digits)
+        return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
     def cgf(
         self, lam: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
     ) -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, and K(−1) = 0 where ε(1) is finite."""
-        from symacct.accountant import default_accountant
-
-        return default_accountant(engine).cgf(self, lam, by=by, digits=digits)
+        return _accountant(engine).cgf(self, lam, by=by, digits=digits)
 
     def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
         """The best known lower bound of ε(α); never a guarantee."""
-        from symacct.accountant import default_accountant
-
-        return default_accountant(engine).lower_bound(self, alpha, digits=digits)
+        return _accountant(engine).lower_bound(self, alpha, digits=digits)
 
     def epsilon(
         self,
@@ -244,9 +239,7 @@ class Node(Interned):
         `orders`: "integer", or an iterable of orders. Raises DomainError for δ outside [0, 1),
         SoundnessError if only a lower bound is known.
         """
-        from symacct.accountant import default_accountant
-
-        return default_accountant("ball").epsilon(
+        return _accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -259,9 +252,7 @@ class Node(Interned):
         by: str | None = None,
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
-        from symacct.accountant import default_accountant
-
-        return default_accountant("ball").delta(
+        return _accountant().delta(
             self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
         )
 
@@ -275,15 +266,11 @@ class Node(Interned):
         >>> print(m.lower_epsilon("1e-5", digits=6))
         2.33739
         """
-        from symacct.accountant import default_accountant
-
-        return default_accountant("ball").lower_epsilon(self, delta, digits)
+        return _accountant().lower_epsilon(self, delta, digits)
 
     def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
         """What the true δ(ε) is at least; see `lower_epsilon`."""
-        from symacct.accountant import default_accountant
-
-        return default_accountant("ball").lower_delta(self, epsilon, digits)
+        return _accountant().lower_delta(self, epsilon, digits)
 
     def formula(self, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
         """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
@@ -421,6 +408,13 @@ class Node(Interned):
         from symacct.notation import to_text
 
         return to_text(self)
+
+
+def _accountant(engine: str = "ball") -> Accountant:
+    """What the questions are asked of."""
+    from symacct.accountant import default_accountant
+
+    return default_accountant(engine)
 
 
 def kinds() -> dict[str, Callable[..., Node]]:

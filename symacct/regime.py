@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from symacct import sizes
 from symacct.arithmetic import BallArithmetic, Number, SymbolicArithmetic
-from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.ball import BALL, doubled, precision
 from symacct.errors import OrderError, PrecisionError, echo
 from symacct.exact import Exact, Numeric, Order
 from symacct.expr import Node
@@ -112,8 +112,8 @@ def _is_open(given: Quantities) -> bool:
 
 def _failing(conditions: Conditions, given: tuple[Numeric, ...]) -> str | None:
     """The first condition that fails, in words; PrecisionError where no precision decides."""
-    bits, words = 64, ""
-    while bits <= sizes.current().bits:
+    words = ""
+    for bits in doubled(64):
         with precision(bits):
             for one in conditions(_DECIDING, *map(_DECIDING.number, given)):
                 words, holds = one.words, one.decided()
@@ -123,5 +123,5 @@ def _failing(conditions: Conditions, given: tuple[Numeric, ...]) -> str | None:
                 return None
         if holds is False:
             return words
-        bits *= 2
-    raise PrecisionError(f"{words}: too close to equality to decide within {bits // 2} bits")
+    most = sizes.current().bits
+    raise PrecisionError(f"{words}: too close to equality to decide within {most} bits")

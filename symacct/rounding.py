@@ -5,7 +5,6 @@ from __future__ import annotations
 import decimal
 import math
 import re
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -111,12 +110,17 @@ def order_text(alpha: int | float | Fraction, digits: int = 6) -> str:
     return rational_text(Fraction(alpha), digits, up=True)
 
 
+def nearest_float(x: Fraction | float) -> float:
+    """The float64 next to x; ±∞ where it is out of range."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
 def rational_float(x: Fraction) -> float:
     """The smallest float64 >= x."""
-    try:
-        near = float(x)
-    except OverflowError:
-        return math.inf if x > 0 else -sys.float_info.max
+    near = nearest_float(x)
     return near if near >= x else math.nextafter(near, math.inf)
 
 
@@ -150,18 +154,14 @@ def format_up(x: mpmath.mpf, digits: int) -> str:
     """x rounded upwards to `digits` significant digits."""
     if x < 0:
         return "-" + format_down(minus(x), digits)
-    if mpmath.isinf(x):
-        return "inf"
-    return _decimal_text(*_rounded(x, digits, arb.ceil))
+    return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.ceil))
 
 
 def format_down(x: mpmath.mpf, digits: int) -> str:
     """x rounded downwards to `digits` significant digits."""
     if x < 0:
         return "-" + format_up(minus(x), digits)
-    if mpmath.isinf(x):
-        return "inf"
-    return _decimal_text(*_rounded(x, digits, arb.floor))
+    return "inf" if mpmath.isinf(x) else _decimal_text(*_rounded(x, digits, arb.floor))
 
 
 def _most_shared(low: mpmath.mpf, high: mpmath.mpf, digits: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.accountant import Accountant, certified_number
 from symacct.claims import INTEGER_ORDERS, Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import AssumptionError, OrderError, echo
@@ -64,12 +64,9 @@ def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure
         item, count = largest(accountant)
         return (item + arb(count).log()) / (order - 1), claim
 
-    accountant = default_accountant("ball")
     what = f"Appendix G at order {echo(order)}"
-    return (
-        certified_number(accountant, lower, digits, what, signed=True),
-        certified_number(accountant, upper, digits, what),
-    )
+    below_it = certified_number(lower, digits, what, signed=True)
+    return below_it, certified_number(upper, digits, what)
 
 
 def _claim(sampled: Node) -> Claim:

@@ -25,8 +25,8 @@ def is_steered(node: Node, by: str | None) -> bool:
     """Does a theorem about something in the node offer a formula to compare orders by?"""
     asked = theory.theorems() if by is None else [theory.named(by)]
     offer = [theorem for theorem in asked if theorem.steer is not None]
-    return any(_speaks_of(theorem, below) for theorem in offer for below in node.walk())
-
-
-def _speaks_of(theorem: Theorem, node: Node) -> bool:
-    return theory.is_about(theorem, node) and theorem.applies(node) is None
+    return any(
+        theory.is_about(theorem, below) and theorem.applies(below) is None
+        for theorem in offer
+        for below in node.walk()
+    )

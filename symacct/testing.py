@@ -16,9 +16,9 @@ from typing import Any
 from symacct import doors
 from symacct.accountant import Accountant
 from symacct.claims import Kind
-from symacct.domains import nonnegative
+from symacct.domains import rational
 from symacct.errors import DomainError, SymacctError, echo
-from symacct.exact import Numeric, exact
+from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
 from symacct.verify.bounds import Bound, decimal_text, ends
@@ -61,8 +61,8 @@ def assert_sound(
     doors.one_of(what, "what", _DEFAULTS)
     if not callable(function):
         raise DomainError(f"function: found {echo(function)}, needed a function of one number")
-    share = _factor(rounding, "rounding")
-    times = None if loose is None else _factor(loose, "loose")
+    share = rational(rounding, "rounding")
+    times = None if loose is None else rational(loose, "loose")
     accountant = Accountant(_DIGITS)
     asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
     for argument in asked:
@@ -109,13 +109,6 @@ def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
         return ends(ask(m, x, _PROFILE_DIGITS))[0]
     except SymacctError:
         return Fraction(0)
-
-
-def _factor(value: Numeric, name: str) -> Fraction:
-    factor = nonnegative(value, name)
-    if not isinstance(factor, Fraction):
-        raise DomainError(f"{name}: found {echo(value)}, needed a rational number >= 0")
-    return factor
 
 
 def _float(found: Any, where: str) -> float:

@@ -7,14 +7,14 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=6,
+    max_examples=3,
     # Shrinking a failing product of laws takes longer than reading it.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 # `--hypothesis-profile=soak --hypothesis-seed=N`, as `python -m tests.soak` runs it.
 settings.register_profile(
-    "soak", settings.get_profile("laws"), derandomize=False, database=None, max_examples=60
+    "soak", settings.get_profile("laws"), derandomize=False, database=None, max_examples=30
 )
 settings.load_profile("laws")
 

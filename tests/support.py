@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import sympy
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from symacct import (
@@ -44,6 +45,11 @@ from tests import independent
 INFINITY = float("inf")
 
 # --- samples
+
+
+def examples(few, many):
+    """So many of a law in the tests, and so many new ones in a soak."""
+    return settings(max_examples=few if settings.default.max_examples < 10 else many)
 
 
 def fractions(least, most, max_denominator):
@@ -272,8 +278,8 @@ def answers(node, alpha, digits=30, default_only=False):
 # --- comparing
 
 MP = independent.context()
-#: For quadratures, which are trusted to 45 digits.
-COARSE = independent.context(80)
+#: For quadratures, which are trusted to 25 digits.
+COARSE = independent.context(40)
 
 
 def overlap(a, b):

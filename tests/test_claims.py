@@ -247,9 +247,9 @@ def test_conversions_are_named_with_their_source():
     ],
 )
 def test_the_claim_names_the_theorem_that_gave_the_value(node, alpha, expected):
-    answer = node.rdp(alpha)
+    answer = node.rdp(alpha, digits=12)
     assert answer.claim.theorems[0] in expected
-    pinned = node.rdp(alpha, by=answer.claim.theorems[0])
+    pinned = node.rdp(alpha, digits=12, by=answer.claim.theorems[0])
     assert pinned.lower <= answer.upper
     assert answer.lower <= pinned.upper
 

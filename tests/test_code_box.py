@@ -120,6 +120,8 @@ WIDE = [
     Laplace(SIGMA),
     PoissonSubsample(Gaussian(SIGMA), "1/1000"),
 ]
+#: Those that mpmath integrates between whole orders.
+INTEGRALS = {0, 7}
 
 
 def attack(node, target, count, last, seed, directory):
@@ -135,6 +137,8 @@ def attack(node, target, count, last, seed, directory):
 @pytest.mark.parametrize("target", TARGETS_HERE)
 @pytest.mark.parametrize("which", range(len(WIDE)))
 def test_code_holds_over_its_box_and_is_silent_outside(which, target, tmp_path):
+    if target == "mpmath" and which in INTEGRALS:
+        pytest.skip("an integral at each of hundreds of points: tests/soak/test_code_soak.py")
     attack(WIDE[which], target, 6 if target == "mpmath" else 16, 20, "quick", tmp_path)
 
 

@@ -42,7 +42,7 @@ mp.dps = 60
 
 # --- the matrix: a share of tests/soak/test_extremes_soak.py
 
-CASES = extremes.selection(300)
+CASES = extremes.selection(120)
 
 
 @pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
@@ -276,11 +276,18 @@ def test_the_optimal_conversion_of_a_curve_that_is_0_or_next_to_it():
         Gaussian("1e400").epsilon("1e-5", conversion="optimal", orders=[2])
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize("end", [3, "1/3", "inf"])
-@pytest.mark.parametrize("f", ["alpha/50", "Min(alpha/50, 3)", "1 - 1/(1 + alpha)", "3"])
+@pytest.mark.parametrize(
+    ("f", "end", "sampler"),
+    [("alpha/50", "inf", SAMPLERS[0]), ("alpha/50", 3, SAMPLERS[1]),
+     ("Min(alpha/50, 3)", 3, SAMPLERS[0]), ("1 - 1/(1 + alpha)", "1/3", SAMPLERS[1]),
+     ("3", "inf", SAMPLERS[1])],
+)  # fmt: skip
 def test_the_formula_of_a_curve_with_a_stated_end_is_printed(f, end, sampler):
-    for kind in ("exact", "upper"):
+    assert_is_printed(f, end, sampler, ["exact"])
+
+
+def assert_is_printed(f, end, sampler, kinds=("exact", "upper")):
+    for kind in kinds:
         node = sampler(Curve(f, kind, "either", end), "1/100")
         for alpha in (None, 3):
             formula = node.formula(alpha)

@@ -64,6 +64,8 @@ WHOLE = sympy.Symbol("alpha", positive=True, integer=True)
 NO_FORMULA = {("WBK19-P35", "ExponentialFamily"): "which chord"}
 NO_OPEN_ORDER = "one formula holds at the open order|found the open order"
 
+#: Minima of many sums, of which SymPy asks the signs: one pair in three, and all in the soak.
+THINNED = {"WBK19-C10": 3}
 OTHER_ORDERS = (Fraction(5, 2), INFINITY, 1, 2, Fraction(9, 2), 5)
 
 
@@ -80,15 +82,15 @@ def test_the_formula_of_a_theorem_on_every_mechanism(name):
     What rdp refuses the formula refuses too: that is the reason why a pair is not compared.
     """
     compared = [
-        agree_on(operation, kind, name, OTHER_ORDERS[place % len(OTHER_ORDERS)])
+        agree_on(operation, kind, name, [OTHER_ORDERS[place % len(OTHER_ORDERS)]])
         for place, (theorem, operation, kind) in enumerate(pairs())
-        if theorem.name == name
+        if theorem.name == name and place % THINNED.get(name, 1) == 0
     ]
     assert any(compared)
     assert len(compared) >= len(LEAVES)
 
 
-def agree_on(operation, kind, name, other):
+def agree_on(operation, kind, name, orders):
     """How many formulas of this pair were compared with rdp: concrete orders, and an open one."""
     values = drawn(name, kind)
     try:
@@ -98,7 +100,7 @@ def agree_on(operation, kind, name, other):
     numbers = node.subs(values)
     return sum(
         check(node, numbers, values, alpha, at, name, kind)
-        for alpha, at in ((3, 3), (4, None), (other, other))
+        for alpha, at in ((4, None), *zip(orders, orders, strict=True))
     )
 
 

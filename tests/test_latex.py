@@ -142,7 +142,7 @@ def tex_of(symbol):
 READ_BACK = [
     (theorem.name, operation, kind)
     for theorem, operation, kind in pairs()
-    if kind in ("Gaussian", "Laplace", "RandomizedResponse", "TCDP", "DistributionPair")
+    if kind in ("Gaussian", "RandomizedResponse", "TCDP")
 ]
 
 
@@ -150,18 +150,23 @@ READ_BACK = [
 def test_what_is_printed_is_what_was_evaluated(name):
     """The LaTeX, read as a reader reads it, has the value of rdp to 25 digits."""
     for theorem, operation, kind in READ_BACK:
-        if theorem != name:
+        if theorem == name:
+            assert_is_what_was_evaluated(name, operation, kind)
+
+
+def assert_is_what_was_evaluated(name, operation, kind):
+    node, values = OPERATIONS[operation](LEAVES[kind][0]), drawn(name, kind)
+    try:
+        tex = latex(node, by=name)
+    except SymacctError:
+        return
+    # A hull is written at whole orders only, where its corners are.
+    for alpha in (4,) if operation == "Convexify" else (4, Fraction(5, 2), INFINITY):
+        try:
+            answer = StatingAccountant(30).rdp(node.subs(values), alpha, by=name)
+        except SymacctError:
             continue
-        node, values = OPERATIONS[operation](LEAVES[kind][0]), drawn(name, kind)
-        # A hull is written at whole orders only, where its corners are.
-        for alpha in (4,) if operation == "Convexify" else (4, Fraction(5, 2), INFINITY):
-            try:
-                answer = StatingAccountant(30).rdp(node.subs(values), alpha, by=name)
-                tex = latex(node, by=name)
-                number = read(tex, values, alpha)
-            except SymacctError:
-                continue
-            assert agrees(number, answer, 25), (operation, kind, alpha, tex)
+        assert agrees(read(tex, values, alpha), answer, 25), (operation, kind, alpha, tex)
 
 
 def read(tex, values, alpha):

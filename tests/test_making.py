@@ -1,11 +1,14 @@
 """What make rests on: the profiles, what a soak keeps, the mutants, the lowest versions."""
 
+from collections import Counter, defaultdict
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import settings
 
 from tests.lowest import lowest
 from tests.soak import bounded
+from tests.soak import conftest as soaking
 from tests.soak.mutants import CONCERNED, ROOT, concerning, mutants
 
 
@@ -28,6 +31,22 @@ def test_a_law_that_fails_in_the_soak_is_kept_once(tmp_path, monkeypatch):
                 SimpleNamespace(when="call", failed=failed, keywords=keywords, nodeid=test)
             )
     assert bounded.found() == [(7, name)]
+
+
+@pytest.mark.parametrize(("vacuous", "status"), [(3, 0), (7, 1), (12, 1)])
+def test_a_law_of_which_most_cases_said_nothing_fails_over_all_its_blocks(
+    vacuous, status, monkeypatch
+):
+    monkeypatch.setattr(soaking, "BECAME", defaultdict(Counter))
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    for block, held in enumerate((0, 7)):  # none of the first block: the whole counts
+        properties = [("held", held), ("vacuous", vacuous * block)]
+        soaking.pytest_runtest_logreport(
+            SimpleNamespace(when="call", nodeid=f"t::a[{block}]", user_properties=properties)
+        )
+    session = SimpleNamespace(exitstatus=0)
+    soaking.pytest_sessionfinish(session, 0)
+    assert session.exitstatus == status
 
 
 def test_every_sort_of_fault_is_put_in():

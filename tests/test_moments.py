@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import DomainError, Kind, baselines
 from symacct.arithmetic.ball import precision
+from symacct.baselines import moments
 from symacct.baselines.moments import Region, _above, between
 from tests import independent
 
@@ -186,6 +187,23 @@ def test_digits_are_a_whole_number():
 def test_the_middle_of_a_block_is_inside_it_and_short(left, width):
     middle = between(left, left * (1 + width))
     assert left < middle < left * (1 + width)
+
+
+def test_digits_out_of_reach_are_given_up_soon(monkeypatch):
+    """At c₁ = 1e-3 log C is that of the limit to one part in 10⁶, over all noise from 10³ on."""
+    asked = []
+
+    def counted(*at):
+        asked.append(at)
+        return known(*at)
+
+    known = moments.log_moment
+    monkeypatch.setattr(moments, "log_moment", counted)
+    found = baselines.moment_constant("1e-3", 1).log_value
+    assert len(asked) < 6000  # of 35,000
+    low, high = ends(found)
+    assert low < MP.mpf("5.000005e-7") < high < MP.mpf("5.1e-7")
+    assert found.digits < 8
 
 
 def test_mpmath_is_not_touched():

@@ -37,13 +37,25 @@ def test_it_is_kept_without_outputs(path):
     assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """One kernel for all of them: to start it takes longer than to run most."""
+    where = {"metadata": {"path": str(tmp_path_factory.mktemp("notebooks"))}}
+    first = nbformat.v4.new_notebook()
+    client = nbclient.NotebookClient(first, resources=where, kernel_name="python3")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYMACCT_FAST", "1")
+        patch.delenv("MPLBACKEND", raising=False)
+        client.execute(cleanup_kc=False)
+    yield client.km
+    nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
+
+
 @each_notebook
-def test_it_runs_and_ends_in_a_picture(path, monkeypatch, tmp_path):
-    monkeypatch.setenv("SYMACCT_FAST", "1")
-    monkeypatch.delenv("MPLBACKEND", raising=False)
+def test_it_runs_and_ends_in_a_picture(path, kernel):
     notebook = nbformat.read(path, as_version=4)
-    where = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, resources=where, kernel_name="python3", timeout=300).execute()
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    nbclient.NotebookClient(notebook, km=kernel, timeout=300).execute()
     outputs = [output for cell in code(notebook) for output in cell.outputs]
     assert not [output.text for output in outputs if output.get("name") == "stderr"]
     assert any("image/png" in output.get("data", {}) for output in code(notebook)[-1].outputs)

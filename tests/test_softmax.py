@@ -42,7 +42,7 @@ def test_the_largest_item_is_found(alpha, sigma, gamma, sampler):
 
 @pytest.mark.parametrize("sampler", [sa.PoissonSubsample, sa.SubsampleWithoutReplacement])
 @pytest.mark.parametrize("gamma", [0, "1/1000", "1/2", "99/100"])
-@pytest.mark.parametrize("sigma", [1, 5, 20])
+@pytest.mark.parametrize("sigma", [1, 20])
 @pytest.mark.parametrize("alpha", [2, 5, 64])
 def test_an_end_is_a_bound_of_the_curve_where_it_says_so(alpha, sigma, gamma, sampler):
     """Against the best bounds of both kinds that the theorems prove."""

@@ -46,7 +46,7 @@ from symacct.interop.opacus import to_opacus_history
 from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
 from tests import independent
-from tests.support import MP, answers, decimal_overlaps, overlap
+from tests.support import MP, answers, decimal_overlaps, examples, overlap
 
 DIGITS = 22
 
@@ -155,7 +155,7 @@ def means(draw, both_at_most, apart_at_most):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(15, 300)
 def test_no_random_triple_of_normal_laws_is_above_the_exact_curve(data):
     sigma, gamma, alpha = data.draw(
         st.sampled_from([(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)])

@@ -14,7 +14,6 @@ from symacct.arithmetic import (
     Float64Arithmetic,
     MpmathArithmetic,
     Number,
-    SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
 from symacct.errors import PrecisionError
@@ -45,13 +44,10 @@ def ternary_power(
 
 @singledispatch
 def differences(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given."""
-    raise TypeError(f"no differences for {type(ctx).__name__}")
+    """l ↦ B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at the whole orders given.
 
-
-@differences.register
-def _(ctx: SymbolicArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
-    """The sum itself, at even orders: the terms i = 0 and 1 are 1 and −l."""
+    Here the sum itself, at even orders: the terms i = 0 and 1 are 1 and −l.
+    """
 
     def difference(l: Any) -> Any:
         rest = ctx.sum(

@@ -33,6 +33,13 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
+def doubled(bits: int, most: int | None = None) -> Iterator[int]:
+    """Precisions from this one on, each twice the last, up to the limit in force."""
+    while bits <= (most or sizes.current().bits):
+        yield bits
+        bits *= 2
+
+
 class BallArithmetic(PlainGaps):
     """arb balls: every value encloses the true one, roundings included."""
 
@@ -66,17 +73,11 @@ class BallArithmetic(PlainGaps):
         sizes.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
-    def sum(self, term: Callable[[int], arb], first: int, last: int) -> arb:
-        return sum((term(i) for i in range(first, last + 1)), arb(0))
-
     def minimum(self, *xs: arb) -> arb:
         return reduce(lambda a, b: a.min(b), xs)
 
     def maximum(self, *xs: arb) -> arb:
         return reduce(lambda a, b: a.max(b), xs)
-
-    def is_zero(self, x: arb) -> bool:
-        return bool(x == 0)
 
     def is_infinite(self, x: arb) -> bool:
         return not x.is_finite() and bool(x > 0)
@@ -93,11 +94,9 @@ def rational(x: arb) -> Fraction:
 
 def decide(holds: Callable[[arb], bool | None], value: sympy.Expr) -> bool | None:
     """What balls of growing precision say of a constant by `holds`: True, False, or None."""
-    bits = 64
-    while bits <= 4096:
+    for bits in doubled(64, 4096):
         with precision(bits):
             answer = holds(BALL.number(value))
         if answer is not None:
             return answer
-        bits *= 2
     return None

@@ -81,9 +81,17 @@ class RuledArithmetic(Arithmetic, Protocol):
 
 
 class PlainGaps:
-    """The gaps as they are defined, for arithmetics in which cancellation does no harm."""
+    """Gaps and sums as they are defined, for arithmetics in which cancellation does no harm."""
 
     rounds = False
+
+    def sum(self: Arithmetic, term: Callable[[int], Number], first: int, last: int) -> Number:
+        """Σ term(l)"""
+        return sum(map(term, range(first, last + 1)), self.number(0))
+
+    def is_zero(self, x: Number) -> bool:
+        """Is x exactly 0?"""
+        return bool(x == 0)
 
     def exp_gap(self: Arithmetic, x: Number) -> Number:
         """e^x − 1 − x"""

@@ -348,7 +348,7 @@ class Float64Arithmetic:
         plain = (u + 1) * self.expm1(lam * self.log1p(u)) - lam * u
         small = np.abs(u.value()) * (lam.value() + 1) < 0.5
         step, order = np.where(small, u.value(), 0.0), np.where(small, lam.value() + 1, 2.0)
-        series = _series(lambda k: step * (order - k) / (k + 1), 2)
+        series = _series(lambda k: step * (order - k) / (k + 1))
         start = lam * (lam + 1) * (u * u)
         return _better(plain, start * _near_one(series / 2, u.error + lam.error), small)
 
@@ -358,7 +358,7 @@ class Float64Arithmetic:
         plain = (u + 1) * self.log1p(u) - u
         small = np.abs(u.value()) < 0.25
         step = np.where(small, u.value(), 0.0)
-        series = _series(lambda k: -step * (k - 1) / (k + 1), 2)
+        series = _series(lambda k: -step * (k - 1) / (k + 1))
         return _better(plain, u * u * _near_one(series / 2, u.error), small)
 
     def binomial(self, n: int | Array, k: int) -> LogNumber:
@@ -431,10 +431,10 @@ def _near_one(series: Array, moved: Array) -> LogNumber:
     return _rounded(1.0, np.log(series), 4 * _FUNCTION + moved)
 
 
-def _series(ratio: Callable[[int], Array], first: int) -> Array:
-    """1 + r(k) + r(k) r(k+1) + …, k = `first`."""
-    total = term = np.ones_like(ratio(first))
-    for k in range(first, first + _TERMS):
+def _series(ratio: Callable[[int], Array]) -> Array:
+    """1 + r(2) + r(2) r(3) + …"""
+    total = term = np.ones_like(ratio(2))
+    for k in range(2, 2 + _TERMS):
         term = term * ratio(k)
         total = total + term
         if not np.any(np.abs(term) > 1e-18 * total):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
@@ -48,25 +47,20 @@ class MpmathArithmetic(PlainGaps):
         return self.mp.mpf(-1) if x == self.mp.ninf else self.mp.expm1(x)
 
     def exp_gap(self, x: Number) -> Number:
-        with self._twice_the_digits(x):
-            gap = super().exp_gap(x)
-        return +gap
+        return self._of_second_order(x, super().exp_gap, x)
 
     def power_gap(self, gamma: Number, x: Number, lam: Number) -> Number:
-        with self._twice_the_digits(gamma * self.expm1(x)):
-            gap = super().power_gap(gamma, x, lam)
-        return +gap
+        return self._of_second_order(gamma * self.expm1(x), super().power_gap, gamma, x, lam)
 
     def entropy_gap(self, gamma: Number, x: Number) -> Number:
-        with self._twice_the_digits(gamma * self.expm1(x)):
-            gap = super().entropy_gap(gamma, x)
-        return +gap
+        return self._of_second_order(gamma * self.expm1(x), super().entropy_gap, gamma, x)
 
-    def _twice_the_digits(self, x: Number) -> AbstractContextManager[None]:
-        """What is of the second order in x loses as many digits as x is small."""
-        spare = max(0, -2 * self.mp.mag(x)) if x and self.mp.isfinite(x) else 0
-        doubled: AbstractContextManager[None] = self.mp.workprec(2 * self.bits + spare)
-        return doubled
+    def _of_second_order(self, u: Number, gap: Callable[..., Number], *xs: Number) -> Number:
+        """What is of the second order in u loses as many digits as u is small."""
+        spare = max(0, -2 * self.mp.mag(u)) if u and self.mp.isfinite(u) else 0
+        with self.mp.workprec(2 * self.bits + spare):
+            value = gap(*xs)
+        return +value
 
     def power(self, x: Number, y: Number) -> Number:
         return x if x == 0 and y > 0 else self.mp.power(x, y)
@@ -79,9 +73,6 @@ class MpmathArithmetic(PlainGaps):
 
     def maximum(self, *xs: Number) -> Number:
         return max(xs)
-
-    def is_zero(self, x: Number) -> bool:
-        return bool(x == 0)
 
     def is_infinite(self, x: Number) -> bool:
         return bool(x == self.mp.inf)

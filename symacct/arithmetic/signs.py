@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from symacct import sizes
-from symacct.arithmetic.ball import BALL, precision
+from symacct.arithmetic.ball import BALL, doubled, precision
 from symacct.errors import PrecisionError
 
 _EXACT_POWER_BITS = 2**22  # a rational power of up to so many bits is formed
@@ -23,14 +23,13 @@ def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
     common = gcd(first, second)
     if _cancel(x, first // common, y, second // common):
         return 0
-    bits = 64
-    while bits <= sizes.current().bits:
+    for bits in doubled(64):
         with precision(bits):
             value = first * BALL.number(x).log() + second * BALL.number(y).log()
             if value > 0 or value < 0:
                 return 1 if value > 0 else -1
-        bits *= 2
-    raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {bits} bits")
+    most = sizes.current().bits
+    raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {most} bits")
 
 
 def _cancel(x: Fraction, a: int, y: Fraction, b: int) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 import sympy
 from flint import arb
 
@@ -13,43 +11,22 @@ from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 
 
-@singledispatch
 def log_gamma(ctx: Arithmetic, x: Number) -> Number:
     """log Γ(x) for x > 0."""
-    raise TypeError(f"no gamma function for {type(ctx).__name__}")
+    return _function(ctx, x, "lgamma", "loggamma")
 
 
-@singledispatch
 def digamma(ctx: Arithmetic, x: Number) -> Number:
     """ψ(x) = Γ′(x)/Γ(x) for x > 0."""
+    return _function(ctx, x, "digamma", "digamma")
+
+
+def _function(ctx: Arithmetic, x: Number, of_balls: str, name: str) -> Number:
+    """By what flint calls it, and mpmath and SymPy."""
+    if isinstance(ctx, BallArithmetic):
+        return getattr(arb, of_balls)(x)
+    if isinstance(ctx, MpmathArithmetic):
+        return getattr(ctx.mp, name)(x)
+    if isinstance(ctx, SymbolicArithmetic):
+        return getattr(sympy, name)(x)
     raise TypeError(f"no gamma function for {type(ctx).__name__}")
-
-
-@log_gamma.register
-def _(ctx: BallArithmetic, x: arb) -> arb:
-    return x.lgamma()
-
-
-@digamma.register
-def _(ctx: BallArithmetic, x: arb) -> arb:
-    return x.digamma()
-
-
-@log_gamma.register
-def _(ctx: MpmathArithmetic, x: Number) -> Number:
-    return ctx.mp.loggamma(x)
-
-
-@digamma.register
-def _(ctx: MpmathArithmetic, x: Number) -> Number:
-    return ctx.mp.digamma(x)
-
-
-@log_gamma.register
-def _(ctx: SymbolicArithmetic, x: sympy.Expr) -> sympy.Expr:
-    return sympy.loggamma(x)
-
-
-@digamma.register
-def _(ctx: SymbolicArithmetic, x: sympy.Expr) -> sympy.Expr:
-    return sympy.digamma(x)

@@ -152,9 +152,6 @@ class SymbolicArithmetic(PlainGaps):
             return xs[0] if xs[0].is_nonnegative else sympy.Abs(xs[0], evaluate=False)
         return Max(*xs)
 
-    def is_zero(self, x: sympy.Expr) -> bool:
-        return bool(x == 0)
-
     def is_infinite(self, x: sympy.Expr) -> bool:
         return bool(x == sympy.oo)
 

@@ -44,7 +44,8 @@ def fixed_size_taylor(
     >>> print(fixed_size_taylor(8, "1/1000", 5, digits=7))
     1.655117e-7
     """
-    return _bound("Theorem 3.4", Fraction(1, 2), alpha, gamma, sigma, terms, sensitivity, digits)
+    setting = _setting(alpha, gamma, sigma, sensitivity)
+    return _bound("Theorem 3.4", Fraction(1, 2), setting, terms, digits)
 
 
 def poisson_taylor(
@@ -60,31 +61,29 @@ def poisson_taylor(
     >>> print(poisson_taylor(8, "1/1000", 5, digits=7))
     6.408055e-7
     """
-    return _bound("Theorem C.9", Fraction(-1), alpha, gamma, sigma, terms, sensitivity, digits)
+    setting = _setting(alpha, gamma, sigma, sensitivity)
+    return _bound("Theorem C.9", Fraction(-1), setting, terms, digits)
 
 
 def _bound(
     place: str,
     correlation: Fraction,
-    alpha: Numeric,
-    gamma: Numeric,
-    sigma: Numeric,
+    setting: tuple[Fraction, Fraction, Fraction],
     terms: int,
-    sensitivity: Numeric,
     digits: int,
 ) -> Bound:
-    exact, g, square = _setting(alpha, gamma, sigma, sensitivity)
+    alpha, g, square = setting
     m = whole(terms, "terms", least=3)
-    if exact + m > _LAST:
+    if alpha + m > _LAST:
         raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha <= {_LAST - m}")
 
     def value() -> arb:
         moments = _moments(square)
-        second = exact * (exact - 1) * g**2
+        second = alpha * (alpha - 1) * g**2
         total = BALL.number(second) * (_growth(square) - _growth(correlation * square))
         for k in range(3, m):
-            total += BALL.number(_derivative(exact, k) * g**k / math.factorial(k)) * moments(k)
-        return (total + _rest(exact, g, m, moments)).log1p() / BALL.number(exact - 1)
+            total += BALL.number(_derivative(alpha, k) * g**k / math.factorial(k)) * moments(k)
+        return (total + _rest(alpha, g, m, moments)).log1p() / BALL.number(alpha - 1)
 
     what = f"Taylor's formula of {m} terms"
     return enclose(value, BEBP24.at(place), digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)

@@ -208,7 +208,8 @@ def _best_share(value: Callable[[Fraction], arb]) -> Fraction:
 
     def at(place: Fraction) -> tuple[float, Fraction]:
         with precision(_SEARCH_BITS):
-            share = Fraction(1) - Fraction(1, 2**20) if place == 0 else _power_of_two(place)
+            near = Fraction(2.0 ** float(place)).limit_denominator(2**64)
+            share = Fraction(1) - Fraction(1, 2**20) if place == 0 else near
             found = value(share)
             return (float(found.mid()) if found.is_finite() else float("inf")), share
 
@@ -225,11 +226,6 @@ def _best_share(value: Callable[[Fraction], arb]) -> Fraction:
             right = high - _GOLDEN * (high - low)
             found[right] = at(right)
     return min(found.values())[1]
-
-
-def _power_of_two(place: Fraction) -> Fraction:
-    """About 2^place, as a short fraction."""
-    return Fraction(2.0 ** float(place)).limit_denominator(2**64)
 
 
 def _with_slack(delta: Numeric, k: int, slack: Numeric) -> tuple[Fraction, Fraction]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.accountant import certified_number
 from symacct.arithmetic import BALL, Arithmetic, Number
 from symacct.claims import ABOVE_ONE, EITHER, Claim, Kind
 from symacct.domains import above_one, nonnegative, positive, rate, rational
@@ -43,11 +43,11 @@ def chi_to_delta(xi: Numeric, alpha: Numeric, epsilon: Numeric, digits: int = 30
     xi, epsilon = positive(xi, "chi_to_delta, xi"), positive(epsilon, "chi_to_delta, epsilon")
     alpha = above_one(alpha, "chi_to_delta, alpha")
 
-    def value(accountant: Accountant) -> tuple[arb, Claim]:
-        ball = chi_delta(BALL, *(BALL.number(x) for x in (xi, alpha, epsilon)))
-        return ball.min(arb(1)), _CHI
+    def delta() -> arb:
+        found: arb = chi_delta(BALL, *map(BALL.number, (xi, alpha, epsilon)))
+        return found.min(arb(1))
 
-    return certified_number(default_accountant("ball"), value, digits, "chi_to_delta")
+    return certified_number(lambda _: (delta(), _CHI), digits, "chi_to_delta")
 
 
 def subsampled_dp(
@@ -67,8 +67,7 @@ def subsampled_dp(
     delta, gamma = nonnegative(delta, "delta"), rate(gamma, "subsampled_dp, gamma")
 
     def enclosed(value: Callable[[], arb], what: str) -> Enclosure:
-        ask = default_accountant("ball")
-        return certified_number(ask, lambda accountant: (value(), _SAMPLED), digits, what)
+        return certified_number(lambda _: (value(), _SAMPLED), digits, what)
 
     return (
         enclosed(

@@ -37,6 +37,7 @@ from symacct.sums.refine import ball, normal_tail
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 _BLOCKS = 2000  # blocks halved before what is proved by then is given back
+_TRIED = 250  # blocks halved before it is asked whether so many could do
 _GROWTH = Fraction(5, 4)  # of σ² from one end of a first block to the other
 _LAST_ORDER = 10**12
 _CELLS = 64
@@ -114,15 +115,22 @@ class _Search:
         """Cover σ up to where the tail is proved, then halve the blocks that may hold more."""
         for left, right in pairwise(self._ends()):
             self._add(left, right)
-        for _ in range(_BLOCKS):
+        for halved in range(_BLOCKS):
             block = self._heap[0][2]
             if block.log_most <= self._enough():
+                return
+            if halved == _TRIED and self._is_out_of_reach(block):
                 return
             heapq.heappop(self._heap)
             middle = between(block.left, block.right)
             self._meet(middle)
             self._add(block.left, middle)
             self._add(middle, block.right)
+
+    def _is_out_of_reach(self, block: Block) -> bool:
+        """Would _BLOCKS not do, where the bound misses by the square of a block's width?"""
+        allowed = self._enough() - self.best
+        return bool(block.log_most - self.best > allowed * 4 * (_BLOCKS / _TRIED) ** 2)
 
     def enclosed(self) -> arb:
         """log C: from the best value met to the largest bound of a block, or that of the tail."""

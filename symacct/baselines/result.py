@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
+from symacct.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
 from symacct.domains import nonnegative
@@ -62,16 +62,13 @@ def enclose(
 ) -> Bound:
     """The Bound of a number or a ball-valued formula, at a precision that gives the digits."""
     claim = Claim(kind, adjacency, orders, sources=(source,), certified=certified)
-
-    def ball(accountant: Accountant) -> tuple[arb, Claim]:
-        return (value() if callable(value) else BALL.number(value)), claim
-
-    return bound(certified_number(default_accountant("ball"), ball, digits, what), kind)
+    ball = value if callable(value) else lambda: BALL.number(value)
+    return bound(certified_number(lambda _: (ball(), claim), digits, what), kind)
 
 
-def probability_or_zero(value: Numeric, name: str, below: int = 1) -> Fraction:
+def probability_or_zero(value: Numeric, name: str) -> Fraction:
     """A rational number in [0, 1); DomainError otherwise."""
     number = nonnegative(value, name)
-    if not isinstance(number, Fraction) or number >= below:
-        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, {below})")
+    if not isinstance(number, Fraction) or number >= 1:
+        raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, 1)")
     return number

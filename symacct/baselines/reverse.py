@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.accountant import Accountant, certified_number, default_accountant
-from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.accountant import certified_number
+from symacct.arithmetic import BALL
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
 from symacct.domains import nonnegative, rate
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError
-from symacct.exact import INFINITY, Numeric, Order, is_infinite, order
+from symacct.exact import INFINITY, Numeric, is_infinite, order
 from symacct.sources import ZW19
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))
-
-
-def reverse_moment(
-    ctx: Arithmetic, alpha: Order, gamma: Number, pure: Number | None = None
-) -> Number:
-    """A₂ <= (1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known; real α >= 1."""
-    lost = gamma if pure is None else -gamma * ctx.expm1(-pure)
-    return ctx.exp(-(ctx.number(alpha) - 1) * ctx.log1p(-lost))
 
 
 def reverse_moment_bound(
@@ -42,8 +34,11 @@ def reverse_moment_bound(
     if gamma == 1 and pure is None:
         raise DomainError("reverse_moment_bound: found gamma = 1 and no finite ε(∞), needed one")
 
-    def value(accountant: Accountant) -> tuple[arb, Claim]:
-        known = None if pure is None else BALL.number(pure)
-        return reverse_moment(BALL, alpha, BALL.number(gamma), known), _CLAIM
+    def moment() -> arb:
+        """(1−γ)^{1−α}, or (1−γ(1−e^{−ε(∞)}))^{1−α} where ε(∞) is known."""
+        lost = BALL.number(gamma)
+        if pure is not None:
+            lost = -lost * (-BALL.number(pure)).expm1()
+        return (-(BALL.number(alpha) - 1) * (-lost).log1p()).exp()
 
-    return certified_number(default_accountant("ball"), value, digits, "reverse moment")
+    return certified_number(lambda _: (moment(), _CLAIM), digits, "reverse moment")

@@ -19,6 +19,7 @@ import symacct
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.explore.grids import grid
+from symacct.verify.judgement import NOT_JUDGED
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
@@ -33,10 +34,6 @@ class InputError(click.ClickException):
 
     def show(self, file: IO[str] | None = None) -> None:
         click.echo(f"Error: {self.format_message()}", err=True)
-
-
-#: The exit status where too little could be judged, and of a defect of symacct itself.
-NOT_JUDGED = 3
 
 
 @contextlib.contextmanager

@@ -11,14 +11,17 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
-from symacct.cli.frame import NOT_JUDGED, InputError, console, findings_alone_are_1, main
+from symacct.cli.frame import InputError, console, findings_alone_are_1, main
 from symacct.errors import SymacctError, echo
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import Truth, decimal_text
+from symacct.verify.ci import junit, said, sarif, too_little
+from symacct.verify.defects import Defect
+from symacct.verify.judgement import Baseline, Judgement, read
 from symacct.verify.report import finding_as_dict
 from symacct.verify.verdict import VERDICTS
 
@@ -44,38 +47,52 @@ _QUICK_TIMEOUT = 2.5
     type=click.Choice(VERDICTS),
     help="Exit with 1 at this verdict and all before it; else only below what is proved.",
 )
+@click.option("--baseline", metavar="FILE", help="An earlier --json: only what is new fails.")
+@click.option("--allowance", default="1e-9", show_default=True, help="A share that is no error.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML, a case per defect.")
+@click.option("--sarif", "sarif_file", metavar="FILE", help="Write SARIF, a result per defect.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), help="Seconds for one answer.")
 @findings_alone_are_1()
 def verify_command(
-    json_file: str | None, html_file: str | None, fail_on: str | None, **asked: Any
+    json_file: str | None,
+    html_file: str | None,
+    junit_file: str | None,
+    sarif_file: str | None,
+    fail_on: str | None,
+    baseline: str | None,
+    **asked: Any,
 ) -> None:
     """Compare an accountant's answers with certified enclosures.
 
     PEER is a bundled adapter, run in the interpreter that has the peer's packages (--python) or in
     a new environment (--install). Exit status 1 if a value is below what is proved or at a verdict
-    that --fail-on names, 3 if no number could be held against a truth.
+    that --fail-on names, 3 if less than half of the answers could be held against a truth.
     """
     try:
         run = _Run(**asked)
-        for file in (json_file, html_file):
+        for file in (json_file, html_file, junit_file, sarif_file):
             _writable(file)
+        known = {} if baseline is None else read(baseline)
         if html_file is not None:
             page.needs()
         reports, absent = run.all()
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
-        for report in reports:
-            _print(report)
+        judged = [
+            Judgement(report, fail_on, known.get(report.peer, Baseline())) for report in reports
+        ]
+        for one in judged:
+            _print(one)
         _write(json_file, _as_json(reports, absent, run.every))
         _write(html_file, page.page(reports, absent) if html_file else "")
+        _write(junit_file, junit(judged) if junit_file else "")
+        _write(sarif_file, sarif(judged) if sarif_file else "")
     except SymacctError as error:
         raise InputError(f"{type(error).__name__}: {error}") from None
-    if any(report.fails(fail_on) for report in reports):
-        raise SystemExit(1)
-    unjudged = [report.peer for report in reports if not report.judged]
-    if unjudged:
-        click.echo(f"{', '.join(unjudged)}: no answer could be judged", err=True)
-        raise SystemExit(NOT_JUDGED)
+    for one in judged:
+        if not one.report.enough:
+            click.echo(f"{one.report.peer}: {too_little(one.report)}", err=True)
+    raise SystemExit(min((one.status for one in judged if one.status), default=0))
 
 
 @dataclass(frozen=True)
@@ -90,6 +107,7 @@ class _Run:
     version: str | None
     quick: bool
     seed: int
+    allowance: str
     timeout: float | None
 
     def __post_init__(self) -> None:
@@ -122,7 +140,8 @@ class _Run:
         """The report on one peer."""
         seconds = self.timeout or (_QUICK_TIMEOUT if self.quick else _TIMEOUT)
         with self.started(name) as words, _progress() as shown:
-            return verify(words, QUICK if self.quick else FULL, self.seed, seconds, shown)
+            extent = QUICK if self.quick else FULL
+            return verify(words, extent, self.seed, seconds, shown, self.allowance)
 
     @contextlib.contextmanager
     def started(self, name: str | None) -> Iterator[list[str]]:
@@ -173,48 +192,42 @@ def _waiting(what: str) -> Iterator[None]:
 # --- reports
 
 
-def _print(report: Report) -> None:
-    screen = console()
+def _print(judgement: Judgement) -> None:
+    screen, report = console(), judgement.report
     screen.print(Text(_headline(report)))
     if report.skipped:
         screen.print(f"{report.skipped:,} not asked, being of a kind that ran out of time twice")
     for line in (*report.cut, *report.incidents.quotes):
         screen.print(Text(line, style="dim"))
-    if not report.clusters:
+    if not report.defects:
         screen.print("No finding.")
-        return
-    screen.print(_table(report))
-    if len(report.clusters) > _SHOWN:
-        rest = len(report.clusters) - _SHOWN
-        screen.print(Text(f"{rest} more findings: see --json or --html"))
-    for cluster in report.clusters[:3]:
-        found = finding_as_dict(cluster, report.command)
-        screen.print(Text(f"\n{found['verdict']}, {found['call']} of {found['expression']}:"))
-        screen.print(Text(found["reproduce"], style="dim"), soft_wrap=True)
+    failing = judgement.failing
+    for number, defect in enumerate(report.defects[:_SHOWN], 1):
+        style = "bold red" if defect in failing else "bold"
+        screen.print(Text(f"\n{number}. {said(defect)}", style=style))
+        _show(screen, finding_as_dict(defect.worst, report.command), defect)
+    if len(report.defects) > _SHOWN:
+        rest = len(report.defects) - _SHOWN
+        screen.print(Text(f"{rest} more defects: see --json or --html"))
+
+
+def _show(screen: Console, found: dict[str, Any], defect: Defect) -> None:
+    """The question that shows a defect, what else it is about, and lines that reproduce it."""
+    lines = [
+        f"{found['verdict']}: {_number(found['peer_value'])}, truth {_truth(defect.shown.truth)}",
+        *(found[key] for key in ("formula_matched", "note") if found[key]),
+    ]
+    if len(defect.about) > 1:
+        lines.append(f"seen in {len(defect.about)} kinds of questions: {'; '.join(defect.about)}")
+    for line in lines:
+        screen.print(Padding(Text(line), (0, 0, 0, 3)))
+    screen.print(Text(found["reproduce"], style="dim"), soft_wrap=True)
 
 
 def _headline(report: Report) -> str:
     asked = f"{report.asked:,} questions in {report.seconds:.0f} s"
     rounded = f"{report.within_rounding:,} answers below the truth within rounding"
     return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
-
-
-def _table(report: Report) -> Table:
-    table = Table("verdict", "answers", "question", "value", "truth", "× truth", "formula, note")
-    for cluster in report.clusters[:_SHOWN]:
-        found = finding_as_dict(cluster, report.command)
-        rounding = "" if found["beyond_rounding"] else " (rounding)"
-        style = "bold red" if found["below_proved"] else ""
-        cells = (
-            f"{cluster.count:,}",
-            f"{found['call']}\n{found['expression']}",
-            _number(found["peer_value"]),
-            _truth(cluster.shown.truth),
-            _number(found["ratio"]),
-            "\n".join(text for text in (found["formula_matched"], found["note"]) if text),
-        )
-        table.add_row(Text(found["verdict"] + rounding, style=style), *map(Text, cells))
-    return table
 
 
 def _truth(truth: Truth | None) -> str:

@@ -14,7 +14,7 @@ from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, SymacctError, echo
-from symacct.explore.sweeps.worker import NEEDED
+from symacct.explore.sweeps.worker import NEEDED, shown
 from symacct.expr import Node, as_node
 from symacct.version import __version__
 
@@ -83,7 +83,7 @@ def reference_table(
     rows: list[dict[str, str]] = []
     for values in points:
         fixed = dict(zip(names, values, strict=True))
-        rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]], digits))
+        rows.extend(_curve(accountant, node, fixed, ask, grid[NEEDED[ask]]))
         accountant.clear()  # another curve follows: what is remembered is of no more use
         progress(len(rows), len(points) * len(grid[NEEDED[ask]]))
     return ReferenceTable(str(node), ask, digits, (*names, NEEDED[ask]), tuple(rows))
@@ -100,35 +100,25 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
 
 
 def _curve(
-    accountant: Accountant,
-    node: Node,
-    fixed: dict[str, str],
-    ask: str,
-    targets: Sequence[str],
-    digits: int,
+    accountant: Accountant, node: Node, fixed: dict[str, str], ask: str, targets: Sequence[str]
 ) -> Iterator[dict[str, str]]:
     """The rows of one choice of parameters."""
     for target in targets:
         row = {**fixed, NEEDED[ask]: target}
         try:
             m = node.subs(fixed) if fixed else node
-            yield row | _answer(accountant, m, ask, target, digits)
+            yield row | _answer(accountant, m, ask, target)
         except SymacctError as error:
             yield row | {"error": f"{type(error).__name__}: {error}"}
 
 
-def _answer(accountant: Accountant, m: Node, ask: str, target: str, digits: int) -> dict[str, str]:
+def _answer(accountant: Accountant, m: Node, ask: str, target: str) -> dict[str, str]:
     if ask == "rdp":
-        return _ends(accountant.rdp(m, target), digits)
+        return _ends(accountant.rdp(m, target))
     guarantee = getattr(accountant, ask)(m, target)
     order = "inf" if guarantee.alpha == math.inf else str(guarantee.alpha)
-    return _ends(guarantee.asked, digits) | {"order": order}
+    return _ends(guarantee.asked) | {"order": order}
 
 
-def _ends(x: Enclosure, digits: int) -> dict[str, str]:
-    return {
-        "lower": x.rounded_down(digits),
-        "upper": x.rounded_up(digits),
-        "kind": str(x.claim.kind),
-        "theorems": " ".join(x.claim.theorems),
-    }
+def _ends(x: Enclosure) -> dict[str, str]:
+    return {name: text for name, text in shown(x).items() if name in _RESULTS}

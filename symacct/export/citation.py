@@ -56,11 +56,6 @@ def _claims(m: Node, by: str | None) -> list[Claim]:
     return found
 
 
-def cite_guarantee(guarantee: Guarantee) -> str:
-    """BibTeX of the works behind an (ε, δ) guarantee, the conversion's among them."""
-    return bibtex(sources_of(guarantee))
-
-
 def claim_at(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Claim:
     """What is claimed of ε(α), which names the theorems and curves that gave it."""
     at = 2 if alpha is None else order(alpha)

@@ -11,15 +11,7 @@ from symacct.exact import text
 from symacct.expr import Node
 from symacct.formulas import value_text
 from symacct.mechanisms.curve import Curve
-from symacct.operations import (
-    Compose,
-    Convexify,
-    GroupPrivacy,
-    PoissonSubsample,
-    PostProcess,
-    Scale,
-    SubsampleWithoutReplacement,
-)
+from symacct.operations import Compose
 from symacct.rounding import exact_decimal
 from symacct.symbols import alpha as ALPHA
 
@@ -36,23 +28,14 @@ record kept independently with probability 0.01)'
     """
     if isinstance(m, Compose):
         return _composition(m)
-    if isinstance(m, PoissonSubsample):
-        share = f"each record kept independently with probability {value(m.gamma)}"
-        return f"{_inner(m.mechanism)} on a fresh Poisson sample ({share})"
-    if isinstance(m, SubsampleWithoutReplacement):
-        share = f"a share {value(m.gamma)} of the records, of fixed size"
-        return f"{_inner(m.mechanism)} on a fresh uniform sample without replacement ({share})"
-    if isinstance(m, PostProcess):
-        return f"a post-processing of {_inner(m.mechanism)}"
-    if isinstance(m, GroupPrivacy):
-        return f"{_inner(m.mechanism)}, for groups of {m.size} records"
-    if isinstance(m, Scale):
-        return f"a mechanism whose Rényi curve is stated to be {value(m.c)} times that of " + (
-            _inner(m.mechanism)
-        )
-    if isinstance(m, Convexify):
-        return _inner(m.mechanism)
-    return _leaf(m)
+    if isinstance(m, Curve):
+        return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
+    fields, name = m.fields(), type(m).__name__
+    if name in _WORDS:
+        said = {k: _inner(v) if isinstance(v, Node) else value(v) for k, v in fields.items()}
+        return _WORDS[name].format(**said)
+    given = ", ".join(f"{k} = {value_text(v)}" for k, v in fields.items() if v is not None)
+    return f"the mechanism {name} ({given})"
 
 
 def _composition(m: Compose) -> str:
@@ -73,24 +56,21 @@ def _inner(m: Node) -> str:
     return f"({words})" if isinstance(m, Compose) else words
 
 
-def _leaf(m: Node) -> str:
-    fields = m.fields()
-    name = type(m).__name__
-    if isinstance(m, Curve):
-        return f"a mechanism whose Rényi curve was stated by the authors as {_stated(m)}"
-    if name in _LEAVES:
-        return _LEAVES[name].format(**{k: value(v) for k, v in fields.items()})
-    given = ", ".join(f"{k} = {value_text(v)}" for k, v in fields.items() if v is not None)
-    return f"the mechanism {name} ({given})"
-
-
 def _stated(m: Curve) -> str:
     if not m.is_formula:
         return "a Python function"
     return f"ε(α) = {m.f.xreplace({ALPHA: sympy.Symbol('α')})}"
 
 
-_LEAVES = {
+_WORDS = {
+    "PoissonSubsample": "{mechanism} on a fresh Poisson sample (each record kept independently "
+    "with probability {gamma})",
+    "SubsampleWithoutReplacement": "{mechanism} on a fresh uniform sample without replacement "
+    "(a share {gamma} of the records, of fixed size)",
+    "PostProcess": "a post-processing of {mechanism}",
+    "GroupPrivacy": "{mechanism}, for groups of {size} records",
+    "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
+    "Convexify": "{mechanism}",
     "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import sympy
-
 from symacct import exact
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -18,8 +16,8 @@ from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Numeric, Order, order
 from symacct.expr import Node
 from symacct.node_curve import LeafCurve, NodeCurve
-from symacct.notation import stated_parameters
-from symacct.operations.compose import Compose
+from symacct.notation import heading
+from symacct.operations.compose import Compose, Count
 from symacct.sources import SYMACCT
 
 # Which theorem is best at an order shows at a modest precision.
@@ -103,20 +101,16 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
     )
 
 
-def _shown(value: object) -> str:
-    """A parameter, whatever the length of its integers."""
-    number = isinstance(value, int | Fraction | sympy.Expr) and not isinstance(value, bool)
-    return (
-        exact.text(Fraction(value) if isinstance(value, int) else value) if number else str(value)
-    )
+def _shown(count: Count) -> str:
+    """A number of runs, whatever its length."""
+    return exact.text(Fraction(count) if isinstance(count, int) else count)
 
 
 def _title(node: Node) -> str:
     """The operation and its parameters, its parts left to the branches below."""
     if isinstance(node, Compose):
         return f"Compose, {_shown(node.runs)} runs of {len(node.terms)} mechanisms"
-    values = [f"{name}={_shown(value)}" for name, value in stated_parameters(node).items()]
-    return ", ".join([type(node).__name__, *values])
+    return heading(node)
 
 
 def _indented(explanation: Explanation, depth: int) -> Iterator[str]:

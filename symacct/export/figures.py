@@ -6,7 +6,8 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import DomainError, MissingPackageError, StorageError, echo
+from symacct import doors
+from symacct.errors import DomainError, StorageError, echo
 from symacct.exact import INFINITY
 from symacct.export.tables import Table
 
@@ -79,11 +80,6 @@ def _literal(text: str) -> str:
 
 def matplotlib_module() -> Any:
     """matplotlib, imported where something is drawn. MissingPackageError without it."""
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError:
-        raise MissingPackageError(
-            "figure: found no matplotlib, needed it to draw; pip install 'symacct[plot]'"
-        ) from None
-    return matplotlib
+    for module in ("matplotlib.figure", "matplotlib"):
+        found = doors.package(module, "figure", "pip install 'symacct[plot]'")
+    return found

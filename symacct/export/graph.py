@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from symacct.errors import MissingPackageError
 from symacct.expr import Node
 from symacct.formulas import value_text
-from symacct.notation import stated_parameters
+from symacct.notation import heading
 from symacct.operations.compose import Compose
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
@@ -32,14 +32,14 @@ class Graph:
     root: Node
 
     def __str__(self) -> str:
-        return "\n".join([_label(self.root), *_tree(self.root, "", set())])
+        return "\n".join([heading(self.root), *_tree(self.root, "", set())])
 
     @property
     def dot(self) -> str:
         """Text for Graphviz."""
         lines = ["digraph symacct {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
         for name, node in self._numbered.items():
-            lines.append(f'  n{node} [label="{_quoted(_label(name))}"];')
+            lines.append(f'  n{node} [label="{_quoted(heading(name))}"];')
         for above, below, count in self._edges():
             label = f' [label=" {_quoted(count)} ×"]' if count else ""
             lines.append(f"  n{above} -> n{below}{label};")
@@ -50,7 +50,7 @@ class Graph:
         """Text for Mermaid, as Markdown pages and notebooks draw it."""
         lines = ["flowchart TD"]
         for name, node in self._numbered.items():
-            lines.append(f'  n{node}["{html.escape(_label(name))}"]')
+            lines.append(f'  n{node}["{html.escape(heading(name))}"]')
         for above, below, count in self._edges():
             label = f'|"{html.escape(count)} ×"|' if count else ""
             lines.append(f"  n{above} -->{label} n{below}")
@@ -90,18 +90,11 @@ class Graph:
 def _parts(node: Node) -> Iterator[tuple[Node, str]]:
     """What a node is made of, with how many times where it is more than one."""
     if isinstance(node, Compose):
-        for child, count in sorted(node.terms.items(), key=lambda term: _label(term[0])):
+        for child, count in sorted(node.terms.items(), key=lambda term: heading(term[0])):
             yield child, "" if count == 1 else value_text(count).strip("'")
     else:
         for child in node.children:
             yield child, ""
-
-
-def _label(node: Node) -> str:
-    if isinstance(node, Compose):
-        return "Compose"
-    values = (f"{name}={value}" for name, value in stated_parameters(node).items())
-    return ", ".join([type(node).__name__, *values])
 
 
 def _tree(node: Node, margin: str, seen: set[Node]) -> Iterator[str]:
@@ -110,7 +103,7 @@ def _tree(node: Node, margin: str, seen: set[Node]) -> Iterator[str]:
     for place, (child, count) in enumerate(parts, 1):
         branch, beyond = (_LAST, _PAST) if place == len(parts) else (_BRANCH, _ON)
         again = " (as above)" if child in seen and child.children else ""
-        yield f"{margin}{branch}{count + ' × ' if count else ''}{_label(child)}{again}"
+        yield f"{margin}{branch}{count + ' × ' if count else ''}{heading(child)}{again}"
         if not again:
             seen.add(child)
             yield from _tree(child, margin + beyond, seen)

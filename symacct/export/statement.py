@@ -161,14 +161,10 @@ def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
 
 def _computed(m: Node, form: Form) -> str:
     """The programs and the expression, so that the number can be had again."""
-    programs = ", ".join(
-        [
-            f"symacct {__version__}",
-            f"python-flint {version('python-flint')} (FLINT {flint.__FLINT_VERSION__})",
-            f"SymPy {version('sympy')}",
-            f"mpmath {version('mpmath')}",
-            f"Python {platform.python_version()}",
-        ]
+    programs = (
+        f"symacct {__version__}, python-flint {version('python-flint')} "
+        f"(FLINT {flint.__FLINT_VERSION__}), SymPy {version('sympy')}, "
+        f"mpmath {version('mpmath')}, Python {platform.python_version()}"
     )
     return form.words(f"Computed with {programs}; ") + _identity(m, form)
 

@@ -23,6 +23,7 @@ from symacct.rounding import rational_text, safe
 from symacct.theory import named
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
+_FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
 #: Where a theorem says nothing at an order.
 NOTHING = "--"
 
@@ -69,7 +70,8 @@ class Table:
         """A table environment for booktabs and siunitx; what the caption says is plain text."""
         cells = [_alike([c.text if c else NOTHING for c in one.cells]) for one in self.columns]
         formats = "".join(f" S[table-format={siunitx_format(column)}]" for column in cells)
-        heads = " & ".join(["{$\\alpha$}", *(f"{{{_heading(c.heading)}}}" for c in self.columns)])
+        names = (_FORMULAS.get(one.heading) or plain_tex(one.heading) for one in self.columns)
+        heads = " & ".join(["{$\\alpha$}", *(f"{{{name}}}" for name in names)])
         lines = [
             r"\begin{table}[htbp]",
             r"\centering",
@@ -174,21 +176,12 @@ def _alike(cells: Sequence[str]) -> list[str]:
 
 def _with_exponent(cell: str) -> str:
     """The same decimal as d.ddd and a power of ten, every digit of it kept."""
-    _, digits, exponent = Decimal(cell).as_tuple()
-    if not any(digits):
-        return "0"
-    first, *rest = map(str, digits)
-    assert isinstance(exponent, int)  # noqa: S101  # the cell is finite
-    mantissa = f"{first}.{''.join(rest)}" if rest else first
-    return f"{mantissa}e{exponent + len(rest)}"
+    number = Decimal(cell)
+    return f"{number:e}".replace("+", "") if number else "0"
 
 
 def _cell_tex(cell: str) -> str:
     return {"inf": r"{$\infty$}", NOTHING: "{--}"}.get(cell, cell)
-
-
-def _heading(text: str) -> str:
-    return r"$\epsilon(\alpha)$" if text == "ε(α)" else plain_tex(text)
 
 
 def _plain(at: Order) -> str:

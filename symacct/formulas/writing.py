@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import singledispatch
 
 import sympy
-from sympy.printing.str import StrPrinter
 
 from symacct import exact
 from symacct.claims import Adjacency
@@ -32,8 +31,8 @@ def value_text(value: object) -> str:
 
 def plain_text(value: object) -> str:
     """A field that is no node and no formula, as the text that its constructor takes."""
-    if isinstance(value, Fraction | sympy.Expr):
-        return exact.text(value)
+    if isinstance(value, Fraction | sympy.Expr) or type(value) is int:
+        return exact.text(value if isinstance(value, sympy.Expr) else Fraction(value))
     if isinstance(value, Adjacency):
         return value.relation.value
     return str(value)
@@ -45,7 +44,7 @@ def is_default(value: object, default: object) -> bool:
     return value is default if default is None else value == default
 
 
-class _Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+class _Printer(exact.Printer):
     """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
 
     def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
@@ -57,9 +56,6 @@ class _Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
     def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
         ends = (exact.text(Fraction(int(end))) for end in (number.p, number.q))
         return f"Rational({', '.join(ends)})"
-
-    def _print_Integer(self, number: sympy.Integer) -> str:  # noqa: N802
-        return exact.text(Fraction(int(number)))
 
 
 _PRINTER = _Printer()

@@ -71,18 +71,14 @@ def _power_moments(power: Fraction, step: int, bottom: arb, top: arb, factor: ar
     numerator, denominator = power.numerator, power.denominator
     while True:
         if 2 * abs(numerator) < denominator:
-            span = (top / bottom).log()
-            yield lower * _relative_growth(Fraction(numerator, denominator), span)
+            # (e^{s·span} − 1)/s, and its limit at s = 0, where the integral is a logarithm.
+            s, span = ball(Fraction(numerator, denominator)), (top / bottom).log()
+            yield lower * ((s * span).expm1() / s if numerator else span)
         else:
             yield (upper - lower) * denominator / numerator
         upper *= upper_step
         lower *= lower_step
         numerator += step * denominator
-
-
-def _relative_growth(s: Fraction, span: arb) -> arb:
-    """(e^{s·span} − 1)/s, and its limit at s = 0, where the integral is a logarithm."""
-    return (ball(s) * span).expm1() / ball(s) if s else span
 
 
 @steered_by_floats

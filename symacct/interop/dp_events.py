@@ -9,7 +9,6 @@ either relation, replace-one for samples of a fixed size.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
 from symacct.domains import positive, whole
+from symacct.doors import package
 from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
@@ -108,19 +108,12 @@ class _Reading:
         """By how much one record moves a sum of records of norm at most 1."""
         return 2 if self.relation == "replace_one" else 1
 
-    def nothing(self, event: object, depth: int) -> Node:
-        return Compose()
-
-    def gaussian(self, event: object, depth: int) -> Node:
-        return Gaussian(_field(event, "noise_multiplier"), self.sensitivity)
-
-    def laplace(self, event: object, depth: int) -> Node:
-        return Laplace(_field(event, "noise_multiplier"), self.sensitivity)
-
     def discrete_laplace(self, event: object, depth: int) -> Node:
         """Noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
         rate = positive(_field(event, "noise_parameter"), "noise_parameter")
-        return DiscreteLaplace(1 / rate, self.sensitivity * self.bound(event))
+        what = "DiscreteLaplaceDpEvent, sensitivity"
+        size = whole(_field(event, "sensitivity"), what, least=1)
+        return DiscreteLaplace(1 / rate, self.sensitivity * size)
 
     def discrete_gaussian(self, event: object, depth: int) -> Node:
         """Noise on one whole number; on several each coordinate moves by less, so ρ = Δ²/(2σ²)."""
@@ -130,15 +123,6 @@ class _Reading:
         if _field(event, "dimension") != 1:
             return ZCDP((size / sigma) ** 2 / 2)
         return DiscreteGaussian(sigma, math.floor(size)) if size >= 1 else Compose()
-
-    def bound(self, event: object) -> int:
-        """C of an event whose records are whole numbers."""
-        what = f"{type(event).__name__}, sensitivity"
-        return whole(_field(event, "sensitivity"), what, least=1)
-
-    def zcdp(self, event: object, depth: int) -> Node:
-        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
-        return ZCDP(_field(event, "rho"), _field(event, "xi"))
 
     def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
@@ -200,18 +184,24 @@ class _Reading:
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
-    "NoOpDpEvent": _Reading.nothing,
-    "GaussianDpEvent": _Reading.gaussian,
-    "LaplaceDpEvent": _Reading.laplace,
+    "NoOpDpEvent": lambda reading, event, depth: Compose(),
+    "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
+    "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
     "DiscreteGaussianDpEvent": _Reading.discrete_gaussian,
     "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
-    "ZCDpEvent": _Reading.zcdp,
+    # (ξ, ρ)-zCDP is said of the relation in use, whichever that is.
+    "ZCDpEvent": lambda reading, event, depth: ZCDP(_field(event, "rho"), _field(event, "xi")),
     "RandomizedResponseDpEvent": _Reading.response,
     "SelfComposedDpEvent": _Reading.self_composed,
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
 }
+
+
+def _noise(reading: _Reading, event: object) -> tuple[Any, int]:
+    """Its scale, and by how much one record moves a sum of records of norm at most 1."""
+    return _field(event, "noise_multiplier"), reading.sensitivity
 
 
 def _field(event: object, name: str) -> Any:
@@ -226,12 +216,7 @@ def _field(event: object, name: str) -> Any:
 
 def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
-    try:
-        events = importlib.import_module("dp_accounting.dp_event")
-    except ImportError:
-        raise MissingPackageError(
-            "to_dp_event: needed the package dp-accounting; install it with pip"
-        ) from None
+    events = package("dp_accounting.dp_event", "to_dp_event", "pip install dp-accounting")
     made: dict[Node, DpEvent] = {}
     for one in as_node(node, "to_dp_event").walk():
         made[one] = _event(one, made, events)

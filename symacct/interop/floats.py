@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact
+from symacct.rounding import rational_float
 
 
 def down(x: Exact, what: str) -> float:
     """The largest float64 <= x: for a noise scale."""
-    number = rational(x, what)
-    near = nearest(number, what)
-    return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
+    return -up(-rational(x, what), what)
 
 
 def up(x: Exact, what: str) -> float:
     """The smallest float64 >= x: for a sampling rate or a privacy parameter."""
     number = rational(x, what)
-    near = nearest(number, what)
-    return near if Fraction(near) >= number else math.nextafter(near, math.inf)
+    nearest(number, what)  # there is one
+    return rational_float(number)
 
 
 def noise_multiplier(noise: Exact, sensitivity: Exact, what: str) -> float:

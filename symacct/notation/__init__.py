@@ -2,6 +2,6 @@
 
 from symacct.notation.documents import from_json, to_json
 from symacct.notation.reading import parse
-from symacct.notation.writing import stated_parameters, to_text
+from symacct.notation.writing import heading, to_text
 
-__all__ = ["from_json", "parse", "stated_parameters", "to_json", "to_text"]
+__all__ = ["from_json", "heading", "parse", "to_json", "to_text"]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import sympy
 
-from symacct import exact, sizes
+from symacct import sizes
 from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.formulas.reading import parse_formula
 from symacct.formulas.writing import formula_text, is_default, plain_text, value_text
 from symacct.mechanisms.law import Law
 from symacct.notation.reading import parse_law
-from symacct.operations.compose import Compose, Count
+from symacct.operations.compose import Compose
 from symacct.symbols import alpha as ALPHA
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None
@@ -34,8 +34,8 @@ def to_json(node: Node) -> str:
 
 def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     if isinstance(node, Compose):
-        parts = sorted((index[part], _count_json(n)) for part, n in node.terms.items())
-        return {"type": "Compose", "terms": [[i, count] for i, count in parts]}
+        terms = [[index[part], _field_json(node, n, {})] for part, n in node.terms.items()]
+        return {"type": "Compose", "terms": sorted(terms, key=itemgetter(0))}
     return {"type": type(node).__name__} | {
         name: _field_json(node, value, index)
         for name, value in node.fields().items()
@@ -43,15 +43,7 @@ def _node_json(node: Node, index: dict[Node, int]) -> dict[str, Any]:
     }
 
 
-def _count_json(count: Count) -> Json:
-    return (
-        _field_json(None, count, {})
-        if isinstance(count, sympy.Expr)
-        else exact.text(Fraction(count))
-    )
-
-
-def _field_json(node: Node | None, value: object, index: dict[Node, int]) -> Json:
+def _field_json(node: Node, value: object, index: dict[Node, int]) -> Json:
     if isinstance(value, Node):
         return {"node": index[value]}
     if value is None:

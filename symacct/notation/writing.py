@@ -52,11 +52,12 @@ def _count_text(count: Count) -> str:
     return f"({text})" if isinstance(count, sympy.Add) else text
 
 
-def stated_parameters(node: Node) -> dict[str, str]:
-    """The parameters as text, but for parts of the expression and for what the defaults say."""
-    fields = node.fields()
-    return {
-        name: value_text(fields[name]).replace("'", "")
-        for name, default in node.constructor.items()
-        if not isinstance(fields[name], Node) and not is_default(fields[name], default)
+def heading(node: Node) -> str:
+    """Its name and the parameters that are not at their defaults, the parts left out."""
+    fields = {} if isinstance(node, Compose) else node.fields()
+    stated = {
+        name: value_text(value).replace("'", "")
+        for name, value in fields.items()
+        if not isinstance(value, Node) and not is_default(value, node.constructor[name])
     }
+    return ", ".join([type(node).__name__, *(f"{name}={text}" for name, text in stated.items())])

@@ -30,6 +30,10 @@ class Curve:
 
     def largest_beyond(self, start: float) -> arb:
         """An upper bound of it for all s >= start, within a share of what it has fallen there."""
+        # A step of d needs |G″|d²/8 <= goal <= F(a): so far, and no farther, can be walked.
+        farthest = arb(start) + _MOST_STEPS * (8 * self.moment / self.bend).sqrt()
+        if self.constant + self.falling / farthest > self.moment:
+            return self.moment
         place, here, step = start, self.at(start), start
         slack = ((self.moment / here).log() / _SHARE).expm1().lower()
         goal = here * (1 + slack)

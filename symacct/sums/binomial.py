@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import singledispatch
 
 import numpy as np
-import sympy
 from flint import arb
 
 from symacct import sizes
@@ -16,7 +15,6 @@ from symacct.arithmetic import (
     LogNumber,
     MpmathArithmetic,
     Number,
-    SymbolicArithmetic,
 )
 from symacct.exact import Order
 from symacct.sums.terms import Terms
@@ -27,24 +25,12 @@ from symacct.sums.truncation import certified_mixture
 def binomial_sum(
     ctx: Arithmetic, alpha: Order, u: Number, v: Number, terms: Terms, first: int = 2
 ) -> Number:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole α and u, v >= 0."""
-    raise TypeError(f"no binomial sum for {type(ctx).__name__}")
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l, for whole α and u, v >= 0; here term by term."""
 
+    def term(l: Number) -> Number:
+        return ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l)
 
-@binomial_sum.register
-def _(
-    ctx: SymbolicArithmetic,
-    alpha: int | sympy.Expr,
-    u: sympy.Expr,
-    v: sympy.Expr,
-    terms: Terms,
-    first: int = 2,
-) -> sympy.Expr:
-    if isinstance(alpha, int) and alpha < first:
-        return sympy.Integer(0)
-    return ctx.sum(
-        lambda l: ctx.binomial(alpha, l) * u**l * v ** (alpha - l) * terms(l), first, alpha
-    )
+    return ctx.sum(term, first, alpha)
 
 
 @binomial_sum.register

@@ -44,7 +44,10 @@ def differences_at(log_moment_at: LogMoment, orders: Iterable[int], bits: int) -
         found |= {order: ball for order, ball in balls.items() if is_resolved(ball, bits)}
         pending = [order for order in pending if order not in found]
         if pending and precision == limit:
-            raise PrecisionError(_why(pending[0], bits, limit))
+            raise PrecisionError(
+                f"B({pending[0]}): found no {bits} bits at a working precision of {limit:,} bits: "
+                "it is zero or nearly so; raise symacct.limits(bits=...) or leave this order out"
+            )
         precision = min(_next_precision(precision, bits, pending), limit)
     return found
 
@@ -61,13 +64,6 @@ def _refuse_tiny(log_moment: arb, order: int) -> None:
 def is_resolved(ball: arb, bits: int) -> bool:
     """Whether the radius is at most 2^-bits times the modulus of the midpoint; so 0 +- 0 is."""
     return ball.is_finite() and ball.rel_accuracy_bits() >= bits
-
-
-def _why(order: int, bits: int, limit: int) -> str:
-    return (
-        f"B({order}): found no {bits} bits at a working precision of {limit:,} bits: it is zero or "
-        "nearly so; raise symacct.limits(bits=...) or leave this order out"
-    )
 
 
 def _next_precision(precision: int, bits: int, pending: Sequence[int]) -> int:

@@ -53,14 +53,6 @@ def _exponent(x: mpmath.mpf) -> float | None:
     return float("inf") if power else None
 
 
-def approximately(x: Bound) -> float:
-    """x as a float, for a message or a plot; ±∞ beyond float64."""
-    try:
-        return float(x)
-    except OverflowError:
-        return float("inf") if x > 0 else float("-inf")
-
-
 def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
     """A bound as decimal text, rounded outwards.
 

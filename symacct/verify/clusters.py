@@ -19,6 +19,8 @@ class Cluster:
     probe: Probe
     count: int = 1
     simple: Finding | None = None
+    #: The same in every run that finds the same kind.
+    identity: str = ""
 
     @property
     def shown(self) -> Finding:
@@ -36,7 +38,7 @@ class Clusters:
     """All that was found."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[object, ...], Cluster] = {}
+        self._of: dict[tuple[str, ...], Cluster] = {}
 
     def note(self, found: Finding | None, probe: Probe) -> None:
         """Count a finding, if it is one."""
@@ -46,7 +48,7 @@ class Clusters:
         if key in self._of:
             self._of[key].add(found)
         else:
-            self._of[key] = Cluster(found, probe)
+            self._of[key] = Cluster(found, probe, identity="/".join(filter(None, key)))
 
     def drop(self, cluster: Cluster) -> None:
         """Forget a cluster that was not confirmed."""
@@ -61,23 +63,12 @@ class Clusters:
         """What fails a run first, then what rounding does not explain, then the worst."""
         return sorted(self._of.values(), key=_rank)
 
-    def merged(self) -> list[Cluster]:
-        """The same, those that came down to one simple question counted together."""
-        merged: dict[object, Cluster] = {}
-        for cluster in self.ranked():
-            first = merged.setdefault((cluster.shown.verdict, cluster.shown.ask), cluster)
-            if first is not cluster:
-                first.count += cluster.count
-        return list(merged.values())
 
-
-def _key(found: Finding) -> tuple[object, ...]:
+def _key(found: Finding) -> tuple[str, ...]:
     """What findings have in common that are counted as one."""
-    ask = found.ask
-    parts = tuple(sorted({(p.mechanism, p.sampling) for p in ask.parts}))
     error = found.note.split(":")[0] if found.verdict == "exception" else ""
-    kind = (found.verdict, found.beyond_rounding, found.below, ask.kind, parts, ask.adjacency)
-    return (*kind, found.law or region_of_orders(ask), ask.how, error)
+    below, rounding = "below" * found.below, "" if found.beyond_rounding else "rounding"
+    return (found.verdict, below, rounding, about(found.ask, found.law), error)
 
 
 def _rank(cluster: Cluster) -> tuple[object, ...]:
@@ -102,3 +93,12 @@ def region_of_orders(ask: Ask) -> str:
     if alpha < Fraction(11, 10):
         return "near 1"
     return "fractional" if alpha <= 64 else "fractional, large"
+
+
+def about(ask: Ask, law: str = "") -> str:
+    """What a question is about, without its numbers; a law is not about one region of orders."""
+    parts = sorted({f"{part.mechanism} ({part.sampling.replace('_', ' ')})" for part in ask.parts})
+    region = law or (region_of_orders(ask) and f"{region_of_orders(ask)} orders")
+    how = (f"{key} = {way}" for key, way in ask.how)
+    what = (f"{ask.kind} of {' + '.join(parts)}", ask.adjacency.replace("_", "/"), region, *how)
+    return ", ".join(filter(None, what))

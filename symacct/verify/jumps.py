@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from symacct.verify.bounds import approximately
+from symacct.rounding import nearest_float
 from symacct.verify.clusters import region_of_orders
 from symacct.verify.laws import curves
 from symacct.verify.protocol import Answer, Ask, Asked
@@ -69,7 +69,7 @@ class Jumps:
         found = self.judge.judge(high, second)
         note = (
             f"between α = {low.at} and {high.at} the value over the truth goes from "
-            f"{approximately(1 + errors[0]):.9g} to {approximately(1 + errors[1]):.9g}"
+            f"{nearest_float(1 + errors[0]):.9g} to {nearest_float(1 + errors[1]):.9g}"
         )
         below = found is not None and found.below
         return Finding("jump", high, second, truth, below=below, note=note, other=(low, first))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symacct.errors import SymacctError
-from symacct.verify.report import Point, Report, finding_as_dict
+from symacct import doors
+from symacct.verify.report import Point, Report, defect_as_dict, finding_as_dict
 from symacct.verify.verdict import ALLOWANCE
 
 if TYPE_CHECKING:
@@ -22,14 +21,9 @@ _TEMPLATE = Path(__file__).with_suffix(".html")
 
 
 def needs() -> None:
-    """SymacctError unless the packages that a page needs are here."""
+    """MissingPackageError unless the packages that a page needs are here."""
     for module in ("jinja2", "matplotlib"):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            raise SymacctError(
-                f"--html: found no {module}, needed it for the page; pip install 'symacct[plot]'"
-            ) from None
+        doors.package(module, "--html", "pip install 'symacct[plot]'")
 
 
 def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> str:
@@ -41,17 +35,23 @@ def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> s
     title = "symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers")
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
-        allowance=f"{float(ALLOWANCE):g}",
+        allowance=f"{float(reports[0].allowance if reports else ALLOWANCE):g}",
         verdicts=verdicts,
-        reports=[_shown(report) for report in reports],
+        reports=[_shown(number, report) for number, report in enumerate(reports)],
         absent=absent,
     )
 
 
-def _shown(report: Report) -> dict[str, Any]:
+def _shown(number: int, report: Report) -> dict[str, Any]:
+    defects = [
+        defect_as_dict(defect)
+        | {"shown": [finding_as_dict(c, report.command) for c in defect.clusters]}
+        for defect in report.defects
+    ]
     return {
+        "number": number,
         "report": report,
-        "findings": [finding_as_dict(c, report.command) for c in report.clusters],
+        "defects": defects,
         "plot": plot(report.points) if report.points else None,
     }
 

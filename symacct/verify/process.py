@@ -21,6 +21,7 @@ from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.reading import (
     ProtocolError,
     is_answer_to,
+    is_meant_for,
     printable,
     read_answer,
     read_hello,
@@ -131,6 +132,8 @@ class Peer:
             self._kill()
             self.incidents.add("ends", f"{ended} at {ask.expression}")
             return Answer(error=f"the peer ended: {ended}{self._last_words()}")
+        except ProtocolError as error:
+            return self._malformed(error, time.monotonic() - begun)
         return self._read(row, time.monotonic() - begun)
 
     def fresh(self) -> None:
@@ -210,6 +213,9 @@ class Peer:
         self._unsent += line.encode() + b"\n"
         for text in self._lines(time.monotonic() + seconds):
             row = read_object(text)
+            if row is None and not self._unsent and is_meant_for(text, number):
+                found = shown(text.decode(errors="replace"))
+                raise ProtocolError(f"found {found}, needed one JSON object")
             if row is None:
                 self.incidents.add("noise", text.decode(errors="replace"))
             elif self._unsent or not is_answer_to(row, number):
@@ -305,12 +311,15 @@ class Peer:
         try:
             answer = read_answer(row, seconds)
         except ProtocolError as error:
-            self.incidents.add("malformed", str(error))
-            if not self._answered and self.incidents.malformed > MAX_ENDS:
-                raise PeerGoneError(f"no answer is one of docs/protocol.md: {error}") from None
-            return Answer(error=f"malformed answer: {error}", seconds=seconds)
+            return self._malformed(error, seconds)
         self._answered += 1
         return answer
+
+    def _malformed(self, error: ProtocolError, seconds: float) -> Answer:
+        self.incidents.add("malformed", str(error))
+        if not self._answered and self.incidents.malformed > MAX_ENDS:
+            raise PeerGoneError(f"no answer is one of docs/protocol.md: {error}") from None
+        return Answer(error=f"malformed answer: {error}", seconds=seconds)
 
 
 def _words(command: object) -> tuple[str, ...]:

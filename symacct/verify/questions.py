@@ -170,8 +170,34 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
         chance.shuffle(asks)
         given = [replace(ask, orders=SHORT_GRID) for ask in asks[-2:] if hello.order_grid]
-        chosen.append([*given, *asks[: extent.ends]])
+        usual = [typical(row, chance) for _ in range(extent.ends // 2) if _has_ends(row)]
+        chosen.append(_mixed_evenly(usual, [*given, *asks[: extent.ends // 2]]))
     return _in_turn(chosen)
+
+
+def _has_ends(row: Support) -> bool:
+    return any(kind != "rdp" for kind in row.asks)
+
+
+#: Where training lies: noise, sampling rate, runs.
+_TYPICAL = {
+    "Gaussian": (0.4, 20),
+    "Laplace": (0.4, 20),
+    "RandomizedResponse": (0.55, 0.95),
+    "PureDP": (0.01, 2),
+    "ZCDP": (1e-4, 1),
+}
+_TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+
+
+def typical(row: Support, chance: random.Random) -> Ask:
+    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly."""
+    kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
+    value = _log_uniform(chance, *_TYPICAL[row.mechanism])
+    gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
+    runs = round(float(_log_uniform(chance, *_TYPICAL_RUNS)))
+    at = chance.choice(DELTAS if kind == "epsilon" else EPSILONS)
+    return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
 
 
 def _ends_of(row: Support, kind: str) -> Iterator[Ask]:

@@ -32,6 +32,10 @@ _MOST_ORDERS = 4096
 _MOST_SUPPORTS = 60  # every mechanism, sampling, relation and kind of orders
 _ORDER_BITS = 256
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+#: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
+_BARE = re.compile(
+    r'"(?:[^"\\]|\\.?)*"?|([+-]?(?:inf(?:inity)?|nan)\b)(?:\(\w*\))?', re.IGNORECASE | re.DOTALL
+)
 _REPRODUCE = (60, 2000)  # lines, characters of one
 
 _ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
@@ -52,16 +56,26 @@ class Number(str):
 def read_object(line: bytes) -> Row | None:
     """The JSON object on a line, its numbers as they were written; None for anything else."""
     try:
-        row = json.loads(line.decode(), parse_int=Number, parse_float=Number, parse_constant=Number)
+        text = _BARE.sub(_quoted, line.decode())
+        row = json.loads(text, parse_int=Number, parse_float=Number)
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else f'"{found[1]}"'
 
 
 def is_answer_to(row: Row, number: int) -> bool:
     """Does the row have the id of this ask?"""
     given = row.get("id")
     return isinstance(given, Number) and given == str(number)
+
+
+def is_meant_for(line: bytes, number: int) -> bool:
+    """Does a line that is no JSON begin as the answer to this ask would?"""
+    return re.match(rb'\s*\{\s*"id"\s*:\s*%d\b' % number, line) is not None
 
 
 def read_answer(row: Row, measured: float) -> Answer:

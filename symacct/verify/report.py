@@ -1,4 +1,4 @@
-"""What a run found: the JSON of issue 6, and the lines that a terminal and a page show."""
+"""What a run found: its JSON document, and the lines that a terminal and a page show."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from symacct import doors
 from symacct.verify.bounds import decimal_text
 from symacct.verify.clusters import Cluster
+from symacct.verify.defects import Defect, grouped
 from symacct.verify.process import Incidents
 from symacct.verify.protocol import AT, HELLO_LINE, Answer, Ask
-from symacct.verify.verdict import VERDICTS, Finding
+from symacct.verify.verdict import ALLOWANCE, VERDICTS, Finding
+from symacct.version import __version__
+
+#: Of the JSON document, described in docs/report.md; another number when a field changes.
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,13 @@ class Report:
     seed: int
     clusters: list[Cluster]
     incidents: Incidents
-    #: Numbers held against a truth, confirmations included; where there is none, nothing is said.
+    #: Answers other than "unsupported", confirmations included, and those held against a truth.
+    answered: int = 0
     judged: int = 0
+    #: The share of the truth up to which an answer is taken to be right.
+    allowance: Fraction = ALLOWANCE
+    #: Given up, having ended, hung or talked nonsense too often.
+    gone: bool = False
     #: Answers below the truth by no more than the rounding allowance, and the largest share.
     within_rounding: int = 0
     worst_within: float = 0.0
@@ -57,12 +67,15 @@ class Report:
         """Is a value below what is proved? The command's exit status is then 1."""
         return any(cluster.shown.below for cluster in self.clusters)
 
-    def fails(self, verdict: str | None) -> bool:
-        """Is a value below what is proved, or has one this verdict or a worse one?"""
-        if verdict is not None:
-            verdict = doors.one_of(verdict, "report, verdict", VERDICTS)
-        worse = () if verdict is None else VERDICTS[: VERDICTS.index(verdict) + 1]
-        return self.unsound or any(found in worse for found in self.counts)
+    @property
+    def enough(self) -> bool:
+        """Could at least half of the answers be judged, by a peer that was there to the end?"""
+        return self.judged > 0 and self.answered <= 2 * self.judged and not self.gone
+
+    @property
+    def defects(self) -> list[Defect]:
+        """The findings by their causes, the worst first."""
+        return grouped(self.clusters)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -79,10 +92,16 @@ class Report:
             "version": self.version,
             "asked": self.asked,
             "findings": [finding_as_dict(c, self.command) for c in self.clusters],
+            "defects": [defect_as_dict(defect) for defect in self.defects],
+            "schema": SCHEMA,
+            "symacct": __version__,
+            "allowance": float(self.allowance),
             "unsound": self.unsound,
             "counts": self.counts,
             "unsupported": self.unsupported,
+            "answered": self.answered,
             "judged": self.judged,
+            "enough": self.enough,
             "skipped": self.skipped,
             "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
             "incidents": self.incidents.as_dict(),
@@ -95,6 +114,18 @@ class Report:
     def to_json(self) -> str:
         """The document as text."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def defect_as_dict(defect: Defect) -> dict[str, Any]:
+    """One defect, by the ids of its findings."""
+    return {
+        "cause": defect.cause,
+        "verdict": defect.verdict,
+        "below_proved": defect.below,
+        "answers": defect.answers,
+        "about": defect.about,
+        "findings": [cluster.identity for cluster in defect.clusters],
+    }
 
 
 def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
@@ -120,6 +151,7 @@ def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
         "worst_expression": cluster.worst.ask.expression,
         "worst_call": call(cluster.worst.ask),
         "note": found.note,
+        "id": cluster.identity,
     }
     if found.other is not None:
         ask, answer = found.other

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from symacct.domains import whole
+from symacct.domains import positive, whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.verify.process import Peer
@@ -15,6 +15,7 @@ from symacct.verify.protocol import Answer, Ask
 from symacct.verify.questions import FULL, Extent
 from symacct.verify.report import Point, Report
 from symacct.verify.session import Session
+from symacct.verify.verdict import ALLOWANCE
 
 _TIMEOUT = 10.0
 _MAX_POINTS = 5000
@@ -26,15 +27,20 @@ def verify(
     seed: int = 0,
     timeout: Numeric = _TIMEOUT,
     progress: Callable[[str, int], None] = lambda stage, asked: None,
+    allowance: Numeric = ALLOWANCE,
 ) -> Report:
-    """A Report on the program that `command` runs; or PeerError, ProtocolError."""
+    """A Report on the program that `command` runs; or PeerError, ProtocolError.
+
+    `allowance` is the share of the truth that an answer may be off and still be right.
+    """
     if not isinstance(extent, Extent):
         raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
     if not callable(progress):
         raise DomainError(f"verify, progress: found {echo(progress)}, needed a function")
+    allowed = _share(allowance)
     seed, begun = whole(seed, "verify, seed"), time.monotonic()
     with Peer(command, timeout) as peer:
-        session = Session(peer, extent, seed, begun, progress)
+        session = Session(peer, extent, seed, begun, progress, allowed)
         session.run()
     return Report(
         peer=peer.hello.peer,
@@ -44,15 +50,25 @@ def verify(
         unsupported=session.unsupported,
         seconds=time.monotonic() - begun,
         seed=seed,
-        clusters=session.clusters.merged(),
+        clusters=session.clusters.ranked(),
         incidents=peer.incidents,
         judged=session.judge.judged,
+        answered=session.judge.answered,
+        gone=session.gone,
+        allowance=allowed,
         within_rounding=session.judge.within_rounding,
         worst_within=session.judge.worst_within,
         skipped=session.skipped,
         cut=session.cut,
         points=_points(session),
     )
+
+
+def _share(allowance: Numeric) -> Fraction:
+    share = positive(allowance, "verify, allowance")
+    if not isinstance(share, Fraction) or share >= 1:
+        raise DomainError(f"verify, allowance: found {echo(allowance)}, needed a share below 1")
+    return share
 
 
 def _points(session: Session) -> list[Point]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
-from symacct.verify.bounds import approximately
 from symacct.verify.clusters import Cluster, Clusters, region
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
@@ -47,6 +47,7 @@ class Session:
     seed: int = 0
     begun: float = field(default_factory=time.monotonic)
     progress: Progress = lambda what, asked: None
+    allowance: Fraction = ALLOWANCE
     asked: int = 0
     unsupported: int = 0
     #: Not asked, being of a kind that ran out of time before.
@@ -56,10 +57,12 @@ class Session:
     history: list[Ask] = field(default_factory=list)
     #: Why the run stopped before all was asked; empty if it did not.
     cut: list[str] = field(default_factory=list)
+    #: The peer ended, hung or talked nonsense too often to be asked on.
+    gone: bool = False
 
     def __post_init__(self) -> None:
         self.oracle = Oracle()
-        self.judge = Judge(self.oracle, self.hello)
+        self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
         self._stage = "points"
@@ -83,6 +86,7 @@ class Session:
                 stage()
         except PeerGoneError as gone:
             self.cut.append(str(gone))
+            self.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
         self.clusters.complete(self.judge.complete)
@@ -171,7 +175,7 @@ class Session:
     def _curves(self) -> None:
         """The laws along each curve that was asked at several orders."""
         for curve in laws.curves(point for point in self.points if self._is_the_curve(*point)):
-            for found in laws.curve_laws(curve):
+            for found in laws.curve_laws(curve, self.allowance):
                 self.clusters.note(found, _nothing)
 
     def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
@@ -179,7 +183,7 @@ class Session:
         truth = self.oracle.truth(ask)
         if truth is None or not truth.exact:
             return False
-        return answer.finite is None or answer.finite <= truth.upper * (1 + ALLOWANCE)
+        return answer.finite is None or answer.finite <= truth.upper * (1 + self.allowance)
 
     def _refine(self) -> None:
         """Points around the worst of each kind, and the orders between which an error appears."""
@@ -205,7 +209,7 @@ class Session:
             worst, answer = cluster.worst, alone.get(id(cluster))
             if worst.verdict == "slow":
                 self._confirm_slow(cluster, answer)
-            elif answer is None or _agree(answer, worst.answer):
+            elif answer is None or self._agree(answer, worst.answer):
                 cluster.simple = simplest(worst, cluster.probe, self._late)
             else:
                 cluster.simple = self._history(worst, answer)
@@ -265,7 +269,7 @@ class Session:
             return Finding("exception", ask, second, note=second.error, other=(usual, first))
         if first.value is None or second.value is None:
             return None
-        if _agree(first, second):
+        if self._agree(first, second):
             return self.judge.judge(usual, first)
         sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
@@ -285,7 +289,7 @@ class Session:
         if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
             return None
         runs = [(single, self._one(single)) for single in questions.sums(ask)]
-        return laws.sum_law(ask, self._one(ask), runs)
+        return laws.sum_law(ask, self._one(ask), runs, self.allowance)
 
     # --- findings
 
@@ -302,6 +306,12 @@ class Session:
         found = self.judge.judge(cluster.worst.ask, again)
         if found is None or found.verdict != "slow":
             self.clusters.drop(cluster)
+
+    def _agree(self, a: Answer, b: Answer) -> bool:
+        """The same answer but for rounding?"""
+        if a.finite is None or b.finite is None:
+            return a.finite is b.finite and str(a.value) == str(b.value)
+        return abs(a.finite - b.finite) <= self.allowance * max(abs(a.finite), abs(b.finite))
 
     def _history(self, found: Finding, alone: Answer) -> Finding:
         """A new process answers otherwise: the answer depends on what was asked before."""
@@ -324,7 +334,7 @@ class Session:
                 break
             self.peer.fresh()
             self._one(earlier)
-            if not _agree(self._one(ask), alone):
+            if not self._agree(self._one(ask), alone):
                 return earlier
         return None
 
@@ -334,15 +344,8 @@ def _nothing(ask: Ask) -> Finding | None:
     return None
 
 
-def _agree(a: Answer, b: Answer) -> bool:
-    """The same answer but for rounding?"""
-    if a.finite is None or b.finite is None:
-        return a.finite is b.finite and str(a.value) == str(b.value)
-    return abs(a.finite - b.finite) <= ALLOWANCE * max(abs(a.finite), abs(b.finite))
-
-
 def _text(answer: Answer) -> str:
-    return repr(approximately(answer.value)) if answer.value is not None else str(answer.error)
+    return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)
 
 
 def _shared(a: Ask, b: Ask) -> int:

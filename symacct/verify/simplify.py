@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from symacct.verify.protocol import Ask, Part
@@ -24,34 +25,59 @@ _AT = {
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 }
-_ROUNDS = 4
+_ROUNDS, _BISECTIONS = 12, 16
+#: What an implementation falls into from some order on, and the size of what it gives says nothing.
+_EDGES = ("nan", "inf", "exception", "zero")
 
 
 def simplest(
     found: Finding, probe: Probe, late: Callable[[], bool] = lambda: False, budget: int = 60
 ) -> Finding:
     """A finding of the same kind at a question that cannot be made simpler one step at a time."""
-    left = budget
+    left, worst = budget, found
+
+    def shows(ask: Ask) -> Finding | None:
+        nonlocal left
+        if left == 0 or late():
+            return None
+        left -= 1
+        again = probe(ask)
+        return again if again is not None and _same_kind(again, worst) else None
+
     for _ in range(_ROUNDS):
-        for simpler in simplifications(found.ask):
-            if left == 0 or late():
-                return found
-            left -= 1
-            again = probe(simpler)
-            if again is not None and _same_kind(again, found):
-                found = again
-                break
-        else:
-            return found
-    return found
+        again = next(filter(None, map(shows, simplifications(found.ask))), None)
+        if again is None:
+            break
+        found = again
+    left = _BISECTIONS
+    return _at_the_edge(found, shows) if found.verdict in _EDGES else found
 
 
-def _same_kind(again: Finding, found: Finding) -> bool:
-    """The same verdict, not ten times less severe: not another, smaller defect."""
+def _same_kind(again: Finding, worst: Finding) -> bool:
+    """The same verdict, off by the square root of the factor or more: not another, smaller defect.
+
+    What is simplified is compared with the worst found, not with the step before: many small
+    steps would lose it.
+    """
     kind = (again.verdict, again.below, again.beyond_rounding)
-    if kind != (found.verdict, found.below, found.beyond_rounding):
+    if kind != (worst.verdict, worst.below, worst.beyond_rounding):
         return False
-    return again.severity >= min(found.severity, 10.0) / 10
+    return again.verdict in _EDGES or again.severity >= worst.severity / 2
+
+
+def _at_the_edge(found: Finding, shows: Probe) -> Finding:
+    """The first whole order from which on it is so, if it is not so at the order 2."""
+    ask = found.ask
+    if ask.kind != "rdp" or Fraction(ask.at).denominator != 1 or shows(replace(ask, at="2")):
+        return found
+    right, wrong = 2, int(ask.at)
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        again = shows(replace(ask, at=str(middle)))
+        right, wrong = (right, middle) if again else (middle, wrong)
+        found = again or found
+    note = "; ".join(filter(None, (found.note, f"not so at the order {right}")))
+    return replace(found, note=note)
 
 
 def simplifications(ask: Ask) -> Iterator[Ask]:
@@ -60,11 +86,13 @@ def simplifications(ask: Ask) -> Iterator[Ask]:
         for i in range(len(ask.parts)):
             yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
     yield from _bold(ask)
-    for count in (1, 2, 6):
+    for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
         for i, part in enumerate(ask.parts):
             if part.count > count:
                 yield _with(ask, i, replace(part, count=count))
     yield from (replace(ask, at=at) for at in _before(_AT[ask.kind], ask.at))
+    least = "1" if ask.kind == "rdp" else "0"
+    yield from (replace(ask, at=at) for at in _shorter(ask.at, least))
     for i, part in enumerate(ask.parts):
         yield from (_with(ask, i, simpler) for simpler in _simpler_parts(part))
 
@@ -95,10 +123,24 @@ def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
         yield value
 
 
+def _shorter(text: str, low: str = "0", high: str = "Infinity") -> Iterator[str]:
+    """The number with fewer significant digits, the fewest first, strictly between two others."""
+    if "/" in text:
+        return
+    number = Decimal(text)
+    for digits in range(1, len(number.normalize().as_tuple().digits)):
+        short = Decimal(f"{number:.{digits}g}")
+        if Decimal(low) < short < Decimal(high):
+            yield str(int(short) if short == int(short) else short)
+
+
 def _simpler_parts(part: Part) -> Iterator[Part]:
     if part.gamma is not None:
-        yield from (replace(part, gamma=gamma) for gamma in _before(_RATES, part.gamma))
-    for value in _before(_VALUES[part.mechanism], part.parameters[0][1]):
+        rates = (*_before(_RATES, part.gamma), *_shorter(part.gamma, high="1"))
+        yield from (replace(part, gamma=gamma) for gamma in rates)
+    given = part.parameters[0][1]
+    limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
+    for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
         yield _first(part, value)
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.errors import SymacctError
+from symacct.rounding import nearest_float
 from symacct.verify import matching
-from symacct.verify.bounds import Bound, Truth, approximately, decimal_text
+from symacct.verify.bounds import Bound, Truth, decimal_text
 from symacct.verify.protocol import Answer, Ask, Hello
 from symacct.verify.truth import Oracle
 
@@ -73,7 +74,7 @@ class Finding:
 def _quotient(a: Fraction, b: Fraction) -> float:
     if b == 0:
         return 1.0 if a == 0 else math.inf if a > 0 else -math.inf
-    return approximately(a / b)
+    return nearest_float(a / b)
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ class _Case:
     answer: Answer
     value: Fraction
     truth: Truth
+    allowance: Fraction
 
     @property
     def below_upper(self) -> bool:
         """Is it less than every proved bound, by more than rounding?"""
-        return bool(self.value < self.truth.upper * (1 - ALLOWANCE))
+        return bool(self.value < self.truth.upper * (1 - self.allowance))
 
     def finding(self, verdict: str, right: Bound | None = None, **more: Any) -> Finding:
         """A finding; `right` is the number that rounding might have led away from."""
@@ -101,19 +103,23 @@ class _Case:
 class Judge:
     """Verdicts for a peer's answers."""
 
-    def __init__(self, oracle: Oracle, hello: Hello) -> None:
+    def __init__(self, oracle: Oracle, hello: Hello, allowance: Fraction = ALLOWANCE) -> None:
         self.oracle = oracle
         self.hello = hello
+        #: Relative distance from the truth up to which an answer is taken to be right.
+        self.allowance = allowance
         #: Answers below the truth by no more than the allowance: (how many, the largest share).
         self.within_rounding = 0
         self.worst_within = 0.0
-        #: Numbers held against a truth.
+        #: Answers other than "unsupported", and those of them that were held against a truth.
+        self.answered = 0
         self.judged = 0
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
         if answer.unsupported is not None:
             return None
+        self.answered += 1
         if answer.late or answer.seconds > _SLOW_SECONDS:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
@@ -125,7 +131,7 @@ class Judge:
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
         self.judged += 1
-        return self._number(_Case(ask, answer, value, truth))
+        return self._number(_Case(ask, answer, value, truth, self.allowance))
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -153,6 +159,7 @@ class Judge:
             return Finding("negative", ask, answer, truth, below=True)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
+            self.judged += 1
             return None
         return Finding("inf", ask, answer, truth)
 
@@ -171,9 +178,9 @@ class Judge:
         value, lower = case.value, Fraction(case.truth.lower)
         if value >= lower or (value >= 0 and lower < _TINY):
             return None  # the second is what float64 has no number for
-        if value > 0 and lower - value <= ALLOWANCE * lower:
+        if value > 0 and lower - value <= self.allowance * lower:
             self.within_rounding += 1
-            self.worst_within = max(self.worst_within, approximately((lower - value) / lower))
+            self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
         return case.finding(verdict, lower, below=True)
@@ -189,7 +196,7 @@ class Judge:
         )
 
     def _above(self, case: _Case) -> Finding | None:
-        if case.value <= case.truth.upper * (1 + ALLOWANCE):
+        if case.value <= case.truth.upper * (1 + self.allowance):
             return None
         bounds = self._claimed(case)
         if bounds is not None and matching.same(case.value, bounds):
@@ -230,7 +237,8 @@ class Judge:
             return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0
         # `exact` says that no order does better, by a proof; otherwise another order may.
-        if best.exact and value < best.lower * (1 - ALLOWANCE) - cancelled and best.lower > _TINY:
+        proved = best.lower * (1 - self.allowance) - cancelled
+        if best.exact and value < proved and best.lower > _TINY:
             return self._below_method(case, best)
         # An accountant that goes through RDP is held against the best that RDP gives.
         if value <= least.upper * LOOSE or value <= _TINY:
@@ -272,17 +280,17 @@ class Judge:
             least = self.oracle.by_method(ask, "optimal", None)
         except SymacctError:
             return False
-        return bool(value < least.lower * (1 - ALLOWANCE))
+        return bool(value < least.lower * (1 - self.allowance))
 
     def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
         """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
         divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
         if divergence is None or divergence.upper == float("inf"):
             return False
-        kl = approximately(divergence.upper)
+        kl = nearest_float(divergence.upper)
         square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
         if ask.kind == "delta":
-            return math.sqrt(square) <= approximately(value)
+            return math.sqrt(square) <= nearest_float(value)
         return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
 
 
@@ -316,7 +324,7 @@ def _excess(
 
 
 def _minus(a: Bound, b: Bound) -> float:
-    return math.inf if math.inf in (a, b) else approximately(Fraction(a) - Fraction(b))
+    return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
 
 
 def _largest(split: tuple[tuple[str, float], ...]) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 import sympy
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import (
@@ -39,6 +39,7 @@ from symacct.export.tables import table
 from symacct.rounding import given as stated
 from symacct.rounding import rational_float, rational_text
 from tests.independent import fraction
+from tests.support import examples
 from tests.test_enclosure import balls
 
 NODES = [
@@ -85,7 +86,7 @@ def on_the_safe_side(text, x):
 
 
 @given(balls())
-@settings(max_examples=300)
+@examples(80, 1000)
 def test_every_way_of_printing_an_enclosure_is_safe(x):
     for text in printed(x):
         assert on_the_safe_side(text, x), text
@@ -96,7 +97,7 @@ def test_every_way_of_printing_an_enclosure_is_safe(x):
 
 
 @given(balls(), st.integers(0, 20))
-@settings(max_examples=200)
+@examples(60, 1000)
 def test_what_is_printed_is_less_than_a_unit_away(x, places):
     """`f` and `round` give the nearest decimal on the safe side, e that of as many digits."""
     end = fraction(x.lower if x.claim.kind is Kind.LOWER else x.upper)
@@ -270,7 +271,7 @@ def test_a_printed_meets_meets_when_pasted_back(text, symbol, epsilon, digits):
 
 
 @given(st.fractions(0, 10**9))
-@settings(max_examples=300)
+@examples(80, 1000)
 def test_a_stated_number_is_printed_exactly_or_rounded_up(x):
     text = stated(x)
     assert len(text) <= 24

@@ -1,5 +1,6 @@
 """The laws of the privacy loss by other means: mpmath's quadrature, sums over every outcome."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -43,6 +44,9 @@ class SampledNoise:
 
     def __init__(self, log_ratio, density, gamma, cuts):
         self.log_ratio, self.density, self.gamma, self.cuts = log_ratio, density, mp(gamma), cuts
+        # The same moments are asked for every rule that is tried.
+        remembered = functools.cache(lambda z, bits: type(self).moment(self, z))
+        self.moment = lambda z: remembered(z, MP.prec)
 
     def ratio(self, x):
         return 1 - self.gamma + self.gamma * MP.exp(self.log_ratio(x))
@@ -106,8 +110,10 @@ class SampledGaussian(SampledNoise):
 
     def moment(self, z):
         """E_Q[R^z] by a sum along Im x = σ²/2, on either side of which R has no zero."""
-        variance, step = self.sigma**2, min(self.sigma**2, self.sigma) / 24
         a, t = MP.mpf(z.real), MP.mpf(getattr(z, "imag", 0))
+        # Off by e^{−2πd/h + td/σ²}, d = 2.6σ² the way from this line to the nearest zero.
+        nodes = 12 if abs(t) < 10 else 24
+        variance, step = self.sigma**2, min(self.sigma**2, self.sigma) / nodes
         edge = 16 * self.sigma
         total = MP.mpc(0)
         for j in range(int(-edge / step), int((max(a, 0) + edge) / step)):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import acb, arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct.profile.atoms import Atoms
@@ -24,6 +24,7 @@ from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
+from tests.support import examples
 
 BITS = 100
 I = acb(0, 1)
@@ -39,7 +40,7 @@ def gaussian_profile(ratio, y):
     return MP.ncdf(s / 2 - y / s) - MP.exp(y) * MP.ncdf(-s / 2 - y / s)
 
 
-@settings(max_examples=150)
+@examples(30, 600)
 @given(
     st.fractions(Fraction(1, 20), 4, max_denominator=20),
     st.fractions(-1, 4, max_denominator=8),
@@ -55,7 +56,7 @@ def test_any_contour_holds_the_profile_of_a_gaussian(ratio, y, c, h, last, beyon
         assert contains(found, gaussian_profile(ratio, MP.mpf(float(y))), 25)
 
 
-@settings(max_examples=60)
+@examples(15, 300)
 @given(st.floats(0.5, 3), st.floats(0.1, 2), st.integers(3, 30))
 def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
     """Lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
@@ -71,7 +72,7 @@ def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
         assert contains(found, known, 25)
 
 
-@settings(max_examples=40)
+@examples(12, 200)
 @given(
     st.floats(0.5, 5),
     st.floats(1, 30),
@@ -98,7 +99,7 @@ TAPERED = {
 }
 
 
-@settings(max_examples=150)
+@examples(30, 600)
 @given(
     st.sampled_from(sorted(TAPERED)),
     st.floats(0.3, 3),
@@ -168,7 +169,7 @@ def test_the_slow_factors_of_laplace_noise(name, a):
                     assert abs(found) <= mp(series[j].upper())
 
 
-@settings(max_examples=30)
+@examples(10, 200)
 @given(st.floats(0.5, 3), st.floats(1, 12), st.booleans())
 def test_no_alias_beyond_the_largest_loss(c, h, reverse):
     """λ = ∞ says that there is none; where h is too wide for that the ball is everything."""
@@ -243,7 +244,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
     assert rules > 3
 
 
-@settings(max_examples=150)
+@examples(30, 600)
 @given(
     st.sampled_from([*GAUSSIANS, (Fraction(25), "1/1000")]),
     st.floats(-6, 12).filter(lambda a: abs(a) > 0.01),
@@ -266,7 +267,7 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, tilt):
         assert known <= float(log_edge(frame, Strip(0.0, 1.0, 0, 0, angle, tilt), t)) + 1e-9
 
 
-@settings(max_examples=25)
+@examples(8, 100)
 @given(
     st.fractions(Fraction(1, 4), 30, max_denominator=9),
     st.fractions(Fraction(1, 1000), Fraction(9, 10)),

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, PureDP, SubsampleWithoutReplacement
@@ -20,6 +20,7 @@ from symacct.profile.glued import GluedGaussian
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from tests.profile.laws import MP, contains, contains_complex, mp
+from tests.support import examples
 
 W = SubsampleWithoutReplacement
 BITS = 100
@@ -60,10 +61,9 @@ def test_one_run_is_exact(m):
         assert upper.delta.lower <= lower.upper
 
 
-@given(
-    st.sampled_from([2, 3, 5]),
-    st.sampled_from(["1/100", "1/10", "1/3"]),
-    st.sampled_from([60, 300, 2000]),
+# Rarer samples, which take seconds, are drawn in tests/soak/test_profile_soak.py.
+@pytest.mark.parametrize(
+    ("sigma", "gamma", "k"), [(2, "1/3", 60), (3, "1/10", 300), (5, "1/3", 2000)]
 )
 def test_lower_is_below_upper(sigma, gamma, k):
     m, accountant = k * W(Gaussian(sigma), gamma), Accountant(6)
@@ -299,7 +299,7 @@ def test_the_bound_far_away(part, a):
         assert (falling / moment).log() < 14
 
 
-@settings(max_examples=60)
+@examples(20, 300)
 @given(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0.05, 1)), min_size=2, max_size=6),
     st.floats(0.01, 4),

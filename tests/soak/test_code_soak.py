@@ -12,6 +12,7 @@ from tests.test_code import (
     STATEMENTS,
     about,
     assert_agrees,
+    assert_agrees_to_its_digits,
     needs_gcc,
     some_orders,
 )
@@ -47,6 +48,11 @@ def test_hard_cases(name, target, tmp_path):
 def test_a_thousand_orders_in_mpmath(name, tmp_path):
     text = SAMPLES[name].code("mpmath", max_order=24, points=40)
     assert_agrees(SAMPLES[name], "mpmath", text, some_orders(1000, 24), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["subset Gaussian", "hull"])
+def test_integrals_in_mpmath_agree_to_their_digits(name, tmp_path):
+    assert_agrees_to_its_digits(SAMPLES[name], 12, tmp_path)
 
 
 @pytest.mark.parametrize("target", ["numpy", "mpmath", pytest.param("c", marks=needs_gcc)])

@@ -64,13 +64,19 @@ def check(m, chance, accountant):
     return "held"
 
 
+def record(counts, record_property, name):
+    """Held and vacuous cases are counted over all blocks: tests/soak/conftest.py."""
+    record_property("progress", f"{name}: {dict(counts)}")
+    for became, count in counts.items():
+        record_property(became, count)
+
+
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_every_law_of_the_profile(block, record_property):
     chance, accountant, counts = random.Random(block), Accountant(10), Counter()
     for _ in range(CASES):
         counts[check(drawn(chance), chance, accountant)] += 1
-    record_property("progress", f"exact profile: {dict(counts)}")
-    assert counts["held"] > CASES / 2
+    record(counts, record_property, "exact profile")
 
 
 def drawn_of_fixed_size(chance):
@@ -103,5 +109,4 @@ def test_brackets_of_samples_of_fixed_size(block, record_property):
     chance, accountant, counts = random.Random(f"fixed {block}"), Accountant(6), Counter()
     for _ in range(CASES):
         counts[check_bracket(drawn_of_fixed_size(chance), chance, accountant)] += 1
-    record_property("progress", f"brackets: {dict(counts)}")
-    assert counts["held"] > CASES / 2
+    record(counts, record_property, "brackets")

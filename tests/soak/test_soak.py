@@ -261,7 +261,7 @@ def guarantee(source):
         assert top(whole) <= target * slack, (node, kind, given, conversion, "whole")
         everywhere = ask(node, given, conversion=conversion)
         assert top(everywhere) <= target * slack, (node, kind, given, conversion, "real")
-        if everywhere.optimal:
+        if everywhere.optimal and everywhere.alpha > 1:  # at order 1 it is no conversion's
             # No order does better than what is claimed to be optimal: real ones at random.
             near = float(everywhere.alpha) if everywhere.alpha < 10**6 else 100.0
             for _ in range(6):

@@ -98,6 +98,30 @@ def test_a_malformed_answer_is_an_error(tmp_path, row):
         assert peer.incidents.malformed == 1
 
 
+@pytest.mark.parametrize(
+    "bare", ["inf", "-inf", "Infinity", "-Infinity", "nan", "-nan", "NaN", "nan(0x8)", "-NAN(ind)"]
+)
+def test_what_other_languages_print_is_an_answer(tmp_path, bare):
+    body = f'print(\'{{"id": %d, "value": {bare}, "claims": "inf"}}\' % number, flush=True)'
+    with Peer(program(tmp_path, body)) as peer:
+        answer = peer.ask(ask())
+    assert answer.finite is None
+    assert answer.error is None
+    assert answer.claims == "inf"
+    assert str(answer.value) == str(float(bare.partition("(")[0]))
+
+
+@pytest.mark.parametrize("rest", ['"value": 1.2.3}', '"value": 0.5', '"value": 1e}', "}"])
+def test_a_line_with_the_right_id_that_is_no_json_is_a_bad_answer(tmp_path, rest):
+    body = (
+        f"print('{{\"id\": %d, {rest}' % number, flush=True) if alpha == 3 else say({{'value': 1}})"
+    )
+    with Peer(program(tmp_path, body), timeout=60) as peer:
+        assert "malformed answer" in peer.ask(ask("3")).error
+        assert peer.ask(ask()).finite == RIGHT
+        assert (peer.incidents.malformed, peer.incidents.noise) == (1, 0)
+
+
 def test_a_peer_that_never_answers_properly_ends_the_run(tmp_path):
     with Peer(program(tmp_path, "say({})")) as peer:
         assert all("malformed" in peer.ask(ask()).error for _ in range(MAX_ENDS))

@@ -5,7 +5,9 @@ import math
 import random
 import re
 import shutil
+import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,6 +55,36 @@ def test_the_example_peers_of_the_page_are_right(language, tmp_path):
     report = verify([runner, str(program)], TINY)
     assert report.asked > 10
     assert set(report.counts) <= {"loose"}  # the classic conversion, a grid that ends at 64
+
+
+CLIENTS = Path(__file__).parents[2] / "docs" / "clients"
+BUILT = {
+    "peer.c": ("gcc", ["-Wall", "-Wextra", "-Werror", "-o", "{program}", "{source}", "-lm"]),
+    "peer.rs": ("rustc", ["-D", "warnings", "-o", "{program}", "{source}"]),
+    "peer.js": ("node", None),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_the_peers_in_other_languages_are_right(name, tmp_path):
+    tool, options = BUILT[name]
+    found, source = shutil.which(tool), CLIENTS / name
+    if found is None:
+        pytest.skip(f"needs {tool}")
+    assert len(source.read_text(encoding="utf-8").splitlines()) < 40
+    command = [found, str(source)]
+    if options is not None:
+        command = [str(tmp_path / "program")]
+        words = [word.format(program=command[0], source=source) for word in options]
+        subprocess.run([found, *words], check=True, cwd=tmp_path)
+    with Peer(command) as peer:
+        alone = Ask("rdp", (Part("Gaussian", (("sigma", "5"),), count=3),), "5/2")
+        assert abs(peer.ask(alone).finite - Fraction(3, 20)) < Fraction(1, 10**15)
+        assert peer.ask(replace(alone, kind="epsilon", at="1e-5")).unsupported == "only rdp"
+    report = verify(command, TINY)
+    assert report.enough
+    assert report.counts == {}
+    assert (report.incidents.noise, report.incidents.malformed) == (0, 0)
 
 
 def test_the_page_names_every_field_and_value():

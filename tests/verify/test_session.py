@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from symacct.verify import laws, page, questions
+from symacct.verify import laws, page, questions, truth
 from symacct.verify.bounds import Truth
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
 from symacct.verify.questions import FULL, QUICK, Extent
@@ -140,6 +140,38 @@ def test_a_smaller_defect_is_not_the_simpler_form_of_a_larger_one():
     assert simplest(worst, probe).ask == Ask("rdp", (gaussian("100"),), "2")
 
 
+def test_many_small_steps_do_not_lose_the_worst():
+    """The value is σ times too small: a smaller σ, step by step, would show hardly anything."""
+
+    def probe(ask):
+        sigma = Fraction(ask.parts[0].parameters[0][1])
+        truth = Truth(Fraction(1), Fraction(1), True)
+        return Finding("unsound", ask, Answer(value=1 / sigma), truth, below=True)
+
+    worst = probe(Ask("rdp", (gaussian("39441"),), "2"))
+    assert simplest(worst, probe).ratio <= worst.ratio**0.5
+
+
+def test_numbers_nobody_thought_of_are_shortened():
+    def probe(ask):
+        wrong = Fraction(7200) < Fraction(ask.parts[0].parameters[0][1]) < Fraction(7300)
+        return Finding("nan", ask, Answer(value=float("nan"))) if wrong else None
+
+    worst = probe(Ask("rdp", (gaussian("7251.77"),), "2"))
+    assert simplest(worst, probe).ask.parts[0].parameters[0][1] == "7250"
+
+
+@pytest.mark.parametrize("edge", [3, 101, 1030, 4096])
+def test_an_edge_is_bisected_to_where_it_is(edge):
+    def probe(ask):
+        wrong = Fraction(ask.at) >= edge
+        return Finding("nan", ask, Answer(value=float("nan"))) if wrong else None
+
+    simple = simplest(probe(Ask("rdp", (gaussian(),), "4096")), probe)
+    assert simple.ask.at == str(edge)
+    assert simple.note == f"not so at the order {edge - 1}"
+
+
 def test_the_plainest_question_cannot_be_made_simpler():
     assert not list(simplifications(Ask("rdp", (gaussian(),), "2")))
 
@@ -197,11 +229,15 @@ def test_the_time_is_kept(tmp_path):
     assert report.unsound
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_answers_are_judged_and_reported(seed):
+def test_random_answers_are_judged_and_reported(monkeypatch):
+    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
+    assert_random_answers_are_judged(1, random_points=10)
+
+
+def assert_random_answers_are_judged(seed, random_points):
     command = [sys.executable, fuzz.__file__, str(seed)]
-    report = verify(command, Extent(2, 2, 3, 30, 3, 1, 2, 4, 30), seed)
+    report = verify(command, Extent(2, 2, 3, random_points, 3, 1, 2, 4, 900), seed)
     assert report.unsound
     assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
     assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
-    assert page.page([report]).count("<h3>") == len(report.clusters)
+    assert page.page([report]).count("<details") == len(report.clusters)

@@ -120,7 +120,7 @@ def test_the_page_is_whole_and_escapes_everything(tmp_path):
     result = run("--command", command(tmp_path, body, hello=hello), "--quick", "--html", str(file))
     assert result.exit_code == 1, result.output
     text = file.read_text(encoding="utf-8")
-    assert "<script" not in text
+    assert text.count("<script") == 1  # the page's own, which filters and copies
     assert "&lt;script&gt;" in text
     tags = Tags()
     tags.feed(text)
@@ -169,7 +169,7 @@ UNJUDGED = [
 def test_a_peer_that_cannot_be_judged_is_neither_right_nor_wrong(tmp_path, body):
     result = run("--command", command(tmp_path, body), "--quick", "--timeout", "0.5")
     assert result.exit_code == 3, result.output
-    assert "no answer could be judged" in result.output
+    assert "answers could be judged" in result.output
     assert "Traceback" not in result.output
 
 

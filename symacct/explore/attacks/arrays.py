@@ -15,8 +15,6 @@ from symacct.arithmetic.context import PlainGaps
 from symacct.exact import Order
 from symacct.explore.attacks.finite import Pair, divergence
 from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import binomial_sum
-from symacct.sums.terms import Terms
 
 
 class ArrayArithmetic(PlainGaps):
@@ -40,9 +38,6 @@ class ArrayArithmetic(PlainGaps):
 
     def binomial(self, n: int, k: int) -> float:
         return float(math.comb(n, k))
-
-    def sum(self, term: Callable[[int], Number], first: int, last: int) -> Number:
-        return sum((term(i) for i in range(first, last + 1)), 0.0)
 
     def minimum(self, *xs: Number) -> Number:
         return functools.reduce(np.minimum, xs)
@@ -98,14 +93,6 @@ class ArrayCurve:
     def excesses(self) -> Callable[[Order], Number]:
         """l ↦ e^{(l−1)ε(l)} − 1."""
         return lambda l: np.expm1((l - 1) * self(l))
-
-
-@binomial_sum.register
-def _(ctx: ArrayArithmetic, alpha: int, u: Number, v: Number, terms: Terms, first: int = 2) -> Any:
-    total: Number = 0.0
-    for l in range(first, alpha + 1):
-        total = total + math.comb(alpha, l) * u**l * v ** (alpha - l) * terms(l)
-    return total
 
 
 @differences.register

@@ -19,9 +19,8 @@ from symacct.claims import (
 )
 from symacct.conversion import bbghs20
 from symacct.exact import Order
-from symacct.explore.attacks.averages import Averages
 from symacct.explore.attacks.finite import Candidates, Pair
-from symacct.explore.attacks.operations import Itself
+from symacct.explore.attacks.operations import Averages, Itself
 from symacct.explore.attacks.poisson import AttainedByRemoval, OneRecord, SkewedRight
 from symacct.explore.attacks.raised import RaisedResponse
 from symacct.explore.attacks.replaced import Replaced

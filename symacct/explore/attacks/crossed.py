@@ -20,6 +20,7 @@ from symacct.explore.attacks.noise import GaussianNoise
 from symacct.explore.attacks.poisson import Attained, PureRecord, TwoRecords
 from symacct.explore.attacks.replaced import Replaced
 from symacct.explore.attacks.scheme import (
+    BOTH_SIDES,
     LEFT_OUT,
     RATE,
     USUAL_RELATION,
@@ -31,7 +32,7 @@ from symacct.explore.attacks.scheme import (
 )
 from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
-from symacct.mechanisms import FiniteMechanism, Gaussian, PureDP
+from symacct.mechanisms import FiniteMechanism, PureDP
 from symacct.sums.refine import ball, integral
 
 
@@ -171,14 +172,11 @@ class OppositeNormals(NoisyRecord):
     E[n(r^α − 1 − α(r−1))], r = m/n, or E[n(r log r − r + 1)] at order 1.
     """
 
+    words = "Poisson, a record replaced, normal laws at opposite ends, {self.side}"
     slow_population, slow_cost, last_bits = 8, 2, 128
 
     def __init__(self, side: Kind) -> None:
         super().__init__(GaussianNoise(), "PoissonSubsample", side, REPLACE_ONE)
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"Poisson, a record replaced, normal laws at opposite ends, {self.side}"
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, shift = c.numbers["gamma"], 1 / c.numbers["sigma"]
@@ -218,6 +216,7 @@ class Triangles(NoisyRecord):
     log Y ~ N(l c − B/2, B): integrals over the line.
     """
 
+    words = "without replacement, three normal laws, {self.side}"
     orders = (2, 3, 5)
     slow_population, slow_cost, last_bits = 2, 30, 64
 
@@ -225,15 +224,8 @@ class Triangles(NoisyRecord):
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement", side)
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"without replacement, three normal laws, {self.side}"
-
-    @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return (RATE, ("sigma", 0.8, 20.0))
-
-    def premise(self, c: Candidates) -> Node:
-        return Gaussian(c.number("sigma"))
 
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         raise NotImplementedError("one by one, in balls")
@@ -266,8 +258,6 @@ def _by_powers(alpha: int, rate: arb, square: arb, side: arb) -> arb:
     return total
 
 
-_BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
-
 SCHEMES: tuple[Scheme, ...] = (
     RecordReplaced(),
     # P with the record, Q with one in its place that changes nothing.
@@ -277,14 +267,14 @@ SCHEMES: tuple[Scheme, ...] = (
     PureClassReplaced(),
     PureClassPoisson(),
     FavouritesAttained(),
-    *map(AntitheticAttained, _BOTH_SIDES),
+    *map(AntitheticAttained, BOTH_SIDES),
     *(
         AllLaws(about, relation, side)
         for about in USUAL_RELATION
         for relation in USUAL_RELATION.values()
-        for side in _BOTH_SIDES
+        for side in BOTH_SIDES
     ),
-    *map(OppositeNormals, _BOTH_SIDES),
-    *map(Triangles, _BOTH_SIDES),
+    *map(OppositeNormals, BOTH_SIDES),
+    *map(Triangles, BOTH_SIDES),
     *(left_out(one) for one in poisson.SCHEMES if not isinstance(one, TwoRecords | PureRecord)),
 )

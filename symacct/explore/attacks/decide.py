@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import doubled, precision
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import SymacctError
@@ -25,8 +25,7 @@ def decide(task: Task, c: Candidates) -> Trial | None:
     scheme = task.scheme
     if not scheme.surely_admits(c, task.alpha) or not task.applies(c):
         return None
-    bits = min(_FIRST_BITS, scheme.last_bits)
-    while bits <= scheme.last_bits:
+    for bits in doubled(min(_FIRST_BITS, scheme.last_bits), scheme.last_bits):
         with precision(bits):
             try:
                 pair = task.balls(c)
@@ -35,7 +34,6 @@ def decide(task: Task, c: Candidates) -> Trial | None:
             verdict = "" if pair is None else _verdict(*pair, task.side)
             if pair is not None and (verdict or bits == scheme.last_bits):
                 return _trial(task, c, verdict or "tie", bits, *pair)
-        bits *= 2
     return None
 
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from flint import acb, arb, ctx
 
 from symacct import laws
 from symacct.arithmetic import Number
+from symacct.arithmetic.ball import precision
 from symacct.exact import INFINITY, Order
-from symacct.expr import Node
 from symacct.laws import Law
 from symacct.mechanisms import Gaussian, Laplace, ScalarGaussian
 from symacct.sums.refine import ball, integral, normal_tail
@@ -40,71 +40,37 @@ class Integrand:
     power: arb
 
 
-class Noise(Protocol):
-    """A law of noise with a scale, as an attack needs it."""
-
-    name: str
-    #: What its scale is called.
-    scale: str
-    #: The smallest and the largest scale drawn.
-    drawn: tuple[float, float]
-
-    def mechanism(self, scale: Fraction, /) -> Node:
-        """The mechanism with this noise at sensitivity 1."""
-
-    def on_the_line(self, scale: Fraction, /) -> Node:
-        """The mechanism of a query that is known to be a real number."""
-        return self.mechanism(scale)
-
-    def law(self, centre: int, scale: Fraction, /) -> Law:
-        """The law of the noisy answer about this centre."""
-
-    def curve(self, scale: Number, alpha: Order) -> Number:
-        """ε(α) in float64."""
-
-    def tail(self, x: Number) -> Number:
-        """P(noise > x·scale), for an array of float64."""
-
-    def ball_tail(self, x: arb) -> arb:
-        """The same in balls."""
-
-    def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
-        """Weights under Q, and ℓ, for each candidate; `scale` has shape (candidates, 1)."""
-
-    def expectation(self, f: Integrand, rate: arb, scale: arb) -> arb:
-        """E_Q[f]"""
-
-    def largest_log_ratio(self, scale: arb) -> arb:
-        """ess sup ℓ"""
-
-
-class GaussianNoise(Noise):
-    """N(0, σ²)"""
+class GaussianNoise:
+    """N(0, σ²): its name, what its scale is called, the smallest and the largest drawn."""
 
     name, scale, drawn = "Gaussian noise", "sigma", (0.3, 20.0)
 
     mechanism = staticmethod(Gaussian)
-    on_the_line = staticmethod(ScalarGaussian)
+    on_the_line = staticmethod(ScalarGaussian)  # of a query that is known to be a real number
 
     def law(self, centre: int, scale: Fraction) -> Law:
+        """The law of the noisy answer about this centre."""
         return laws.Normal(centre, scale**2)
 
     def curve(self, scale: Number, alpha: Order) -> Number:
+        """ε(α) in float64."""
         return alpha / (2 * scale**2)
 
     def tail(self, x: Number) -> Number:
+        """P(noise > x·scale), for an array of float64."""
         return np.vectorize(math.erfc)(x / math.sqrt(2)) / 2
 
-    def ball_tail(self, x: arb) -> arb:
-        return normal_tail(x)
+    ball_tail = staticmethod(normal_tail)
 
     def grid(self, scale: Number, alpha: float) -> tuple[Number, Number]:
+        """Weights under Q, and ℓ, for each candidate; `scale` has shape (candidates, 1)."""
         z = -10 * scale + (alpha + 20 * scale) * np.linspace(0, 1, _NODES)
         step = (alpha + 20 * scale) / (_NODES - 1)
         weights = step * np.exp(-((z / scale) ** 2) / 2) / (scale * math.sqrt(2 * math.pi))
         return weights, (2 * z - 1) / (2 * scale**2)
 
     def expectation(self, f: Integrand, rate: arb, scale: arb) -> arb:
+        """E_Q[f]"""
         reach = scale * (arb(2).log() * 2 * (ctx.prec + 20)).sqrt()
         left, right = -reach.mid(), (f.power.max(arb(1)) + reach).mid()
         beyond = f.left * self.ball_tail(-left / scale)
@@ -119,15 +85,16 @@ class GaussianNoise(Noise):
         return inside + arb(0).union(beyond)
 
     def largest_log_ratio(self, scale: arb) -> arb:
+        """ess sup ℓ"""
         return arb("inf")
 
 
-class LaplaceNoise(Noise):
+class LaplaceNoise:
     """e^{−|z|/b}/(2b)"""
 
     name, scale, drawn = "Laplace noise", "b", (0.2, 20.0)
 
-    mechanism = staticmethod(Laplace)
+    mechanism = on_the_line = staticmethod(Laplace)
     law = staticmethod(laws.Laplace)
 
     def curve(self, scale: Number, alpha: Order) -> Number:
@@ -192,11 +159,22 @@ def _integral(density: Callable[[acb, bool], acb], left: arb, middle: arb, right
     return total
 
 
+#: A law of noise with a scale, as an attack needs it.
+Noise: TypeAlias = GaussianNoise | LaplaceNoise
+
+
 def half_open(x: Fraction, noise: Noise, up: bool) -> Fraction:
     """P(noise > x·scale), rounded up or down to 40 bits but kept inside (0, 1)."""
     value = noise.ball_tail(ball(x)) * arb(2) ** 40
     whole = whole_number(value.upper().ceil() if up else value.lower().floor())
     return Fraction(min(max(whole, 1), 2**40 - 1), 2**40)
+
+
+def concentration(largest: Fraction) -> Fraction:
+    """ρ = ε(∞)²/2 for ε(∞) = log of this ratio, rounded up to nine decimals: ρ-zCDP."""
+    with precision(128):
+        rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
+    return Fraction(max(rho, 1), 10**9)
 
 
 def whole_number(x: arb) -> int:

@@ -1,4 +1,4 @@
-"""Composition, post-processing, groups, scaled curves, and other orders of one curve."""
+"""Composition, post-processing, groups, averages, scaled curves, other orders of one curve."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.exact import Order
 from symacct.explore.attacks.arrays import ArrayCurve
-from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair
-from symacct.explore.attacks.noise import Noise, whole_number
-from symacct.explore.attacks.scheme import Scheme, both, evaluated, largest_ratio
+from symacct.explore.attacks.finite import Candidates, FiniteLaws, Law, Pair, excess
+from symacct.explore.attacks.noise import NOISES, concentration
+from symacct.explore.attacks.scheme import (
+    BOTH_SIDES,
+    Scheme,
+    Worded,
+    both,
+    evaluated,
+    largest_ratio,
+)
+from symacct.explore.attacks.thresholds import NoisyRecord
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, DistributionPair
 from symacct.operations import GroupPrivacy
-from symacct.sums.refine import ball
 
 
 @dataclass(frozen=True)
@@ -107,15 +113,12 @@ class Channel(Scheme):
 
 
 @dataclass(frozen=True)
-class Chain(Scheme):
+class Chain(Worded):
     """Laws of datasets a step apart each: the two ends of a group."""
 
+    words = "a chain of {self.size} steps"
     size: int = 2
     about: str = "GroupPrivacy"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"a chain of {self.size} steps"
 
     def sizes(self, outcomes: int) -> tuple[int, ...]:
         return (outcomes,) * (1 + self.size)
@@ -137,9 +140,7 @@ class Chain(Scheme):
 class ConcentratedChain(Chain):
     """The same against ρ-zCDP of the steps: ε(∞)-DP is that with ρ = ε(∞)²/2, rounded up."""
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"a chain of {self.size} steps, zCDP"
+    words = "a chain of {self.size} steps, zCDP"
 
     def array_curves(self, c: Candidates) -> ArrayCurve:
         steps = [np.log(largest_ratio(pair)[:, 0]) for pair in pairwise(c.laws)]
@@ -148,42 +149,23 @@ class ConcentratedChain(Chain):
 
     def premise(self, c: Candidates) -> Node:
         largest = max(Fraction(largest_ratio(pair)[0, 0]) for pair in pairwise(c.laws))
-        with precision(128):
-            rho = whole_number((ball(largest).log() ** 2 / 2 * 10**9).upper().ceil())
-        return ZCDP(Fraction(max(rho, 1), 10**9))
+        return ZCDP(concentration(largest))
 
 
 @dataclass(frozen=True)
-class FarNoise(Scheme):
+class FarNoise(NoisyRecord):
     """Noise about two centres, each of a group's records having moved it by 1."""
 
-    noise: Noise
-    side: Kind
-    size: int = 3
+    words = "{self.noise.name} moved by {self.size} records{attained}"
     about: str = "GroupPrivacy"
-    slow_population, slow_cost = 4, 48
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        attained = ", attained" * (self.side is Kind.LOWER)
-        return f"{self.noise.name} moved by {self.size} records{attained}"
+    size: int = 3
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
         return ((self.noise.scale, *self.noise.drawn),)
 
-    def sizes(self, outcomes: int) -> tuple[int, ...]:
-        return (2,)  # not used: the laws follow from the scale
-
-    def array_curves(self, c: Candidates) -> ArrayCurve:
-        scale = c.numbers[self.noise.scale][:, 0]
-        return ArrayCurve(lambda alpha: self.noise.curve(scale, alpha))
-
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         return self.noise.curve(c.numbers[self.noise.scale][:, 0] / self.size, alpha)
-
-    def premise(self, c: Candidates) -> Node:
-        return self.noise.mechanism(c.number(self.noise.scale))
 
     def truth(self, c: Candidates, alpha: Order) -> arb:
         scale = c.number(self.noise.scale)
@@ -196,21 +178,15 @@ class FarNoise(Scheme):
     def operation(self, c: Candidates) -> Node:
         return GroupPrivacy(self.premise(c), self.size)
 
-    def shown(self, c: Candidates) -> tuple[Law, ...]:
-        return ()
-
 
 @dataclass(frozen=True)
-class Copies(Scheme):
+class Copies(Worded):
     """n runs of one mechanism, with n times its curve: of both directions, or of one pair."""
 
+    words = "{self.n} runs of one mechanism{attained}"
     n: int = 2
     side: Kind = Kind.UPPER
     about: str = "Scale"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{self.n} runs of one mechanism" + (", attained" * (self.side is Kind.LOWER))
 
     def base(self, c: Candidates) -> list[Pair]:
         return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]
@@ -228,3 +204,41 @@ class Copies(Scheme):
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.n if ctx is None else ctx.number(self.n)}
+
+
+class Averages(Scheme):
+    """p₁, p₂, q₁, q₂ and μ₁, μ₂, ν₁, ν₂ with D_α(p_i‖q_i) <= D_α(μ_i‖ν_i) for both i."""
+
+    name = "averages of two pairs"
+    names = ("p1", "p2", "q1", "q2", "mu1", "mu2", "nu1", "nu2")
+    about = "average"
+    drawn = 8
+
+    def base(self, c: Candidates) -> list[Pair]:
+        mu1, mu2, nu1, nu2 = c.laws[4:]
+        return [(self.average(c, mu1, mu2), self.average(c, nu1, nu2))]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p1, p2, q1, q2 = c.laws[:4]
+        return [(self.average(c, p1, p2), self.average(c, q1, q2))]
+
+    def average(self, c: Candidates, a: Law, b: Law) -> Law:
+        """(a + b)/2"""
+        return (a + b) * (Fraction(1, 2) if c.exact else 0.5)
+
+    def admits(self, c: Candidates, alpha: Order) -> Number:
+        p1, p2, q1, q2, mu1, mu2, nu1, nu2 = c.laws
+        first = excess(p1, q1, alpha) <= excess(mu1, nu1, alpha)
+        return np.logical_and(first, excess(p2, q2, alpha) <= excess(mu2, nu2, alpha))
+
+
+SCHEMES: tuple[Scheme, ...] = (
+    Adaptive(),
+    Product(),
+    Channel(),
+    *(Chain(size) for size in (2, 3, 4)),
+    ConcentratedChain(3),
+    *(FarNoise(noise, side=side) for noise in NOISES for side in BOTH_SIDES),
+    Copies(2, Kind.UPPER),
+    Copies(3, Kind.LOWER),
+)

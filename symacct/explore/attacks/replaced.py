@@ -7,16 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.arithmetic.ball import precision
 from symacct.claims import Kind
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Pair
-from symacct.explore.attacks.noise import whole_number
+from symacct.explore.attacks.noise import concentration
 from symacct.explore.attacks.poisson import Attained, Mirrored, PairSampled, Pure, ResponseAttained
 from symacct.explore.attacks.scheme import RATE, Scheme, both, largest_ratio, mixed
 from symacct.expr import Node
 from symacct.mechanisms import TCDP
-from symacct.sums.refine import ball
 
 #: Datasets [x, …, x, x′] and [x, …, x]: P where x′ is sampled, R where x alone is.
 ALL_BUT_ONE = {"about": "SubsampleWithoutReplacement", "names": ("P, x' sampled", "R, x alone")}
@@ -83,10 +81,7 @@ class TruncatedReplaced(Replaced):
         return ArrayCurve(lambda alpha: slope * alpha)
 
     def premise(self, c: Candidates) -> Node:
-        with precision(128):
-            square = ball(Fraction(largest_ratio(c.laws)[0, 0])).log() ** 2 / 2
-            rho = whole_number((square * 10**9).upper().ceil())
-        return TCDP(Fraction(max(rho, 1), 10**9), 10**9)
+        return TCDP(concentration(Fraction(largest_ratio(c.laws)[0, 0])), 10**9)
 
 
 SCHEMES: tuple[Scheme, ...] = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from flint import arb
@@ -24,6 +24,8 @@ from symacct.expr import Node, kinds
 
 #: The relation that each sampling's neighbours are of, where nothing else is said.
 USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
+
+BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
 
 #: What a sample of a fixed size under add/remove is called.
 LEFT_OUT = "fixed size, a record more or less"
@@ -153,6 +155,16 @@ class Scheme:
         shown = self.shown(c)
         names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
         return tuple(zip(names, map(fractions, shown), strict=True))
+
+
+class Worded(Scheme):
+    """A scheme whose name tells its fields."""
+
+    words: ClassVar[str]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.words.format(self=self, attained=", attained" * (self.side is Kind.LOWER))
 
 
 def evaluated(node: Node, alpha: Order) -> arb:

@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-from symacct.claims import ADD_REMOVE, EITHER, Kind
-from symacct.explore.attacks import crossed, poisson, replaced
-from symacct.explore.attacks.averages import Averages
-from symacct.explore.attacks.noise import NOISES
-from symacct.explore.attacks.operations import (
-    Adaptive,
-    Chain,
-    Channel,
-    ConcentratedChain,
-    Copies,
-    FarNoise,
-    Itself,
-    Product,
-)
+from symacct.claims import EITHER
+from symacct.explore.attacks import crossed, operations, poisson, replaced, thresholds
 from symacct.explore.attacks.poisson import SkewedRight
 from symacct.explore.attacks.raised import RaisedCurve
 from symacct.explore.attacks.scheme import USUAL_RELATION, Scheme
-from symacct.explore.attacks.thresholds import NoisyAnswer, NoisyLaws, NormalTriangle, Threshold
 from symacct.explore.attacks.tradeoff import HockeyStick, TrueEpsilon
 from symacct.theory import Theorem
-
-_SAMPLINGS = ("PoissonSubsample", "SubsampleWithoutReplacement")
 
 SCHEMES: tuple[Scheme, ...] = (
     *poisson.SCHEMES,
     *replaced.SCHEMES,
     *crossed.SCHEMES,
-    NormalTriangle(),
-    *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
-    *(
-        NoisyAnswer(noise, about, side)
-        for noise in NOISES
-        for about in _SAMPLINGS
-        for side in (Kind.UPPER, Kind.LOWER)
-    ),
-    *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
-    *(
-        NoisyAnswer(noise, _SAMPLINGS[1], side, ADD_REMOVE)
-        for noise in NOISES
-        for side in (Kind.UPPER, Kind.LOWER)
-    ),
-    Adaptive(),
-    Product(),
-    Channel(),
-    Chain(2),
-    Chain(3),
-    Chain(4),
-    ConcentratedChain(3),
-    *(FarNoise(noise, side) for noise in NOISES for side in (Kind.UPPER, Kind.LOWER)),
-    Copies(2, Kind.UPPER),
-    Copies(3, Kind.LOWER),
+    *thresholds.SCHEMES,
+    *operations.SCHEMES,
     RaisedCurve(),
     HockeyStick(),
     TrueEpsilon(),
-    Averages(),
+    operations.Averages(),
 )
 
 #: More than the package can prove of a mechanism, but what the theorem's own condition allows.
@@ -66,7 +29,7 @@ _BY_CONDITION: dict[str, Scheme] = {"ZW19-T8": SkewedRight(), "ZW19-T11": Skewed
 def attacking(theorem: Theorem) -> list[Scheme]:
     """The schemes about the theorem's operations, and the one by its own condition."""
     if theorem.reads == "itself":
-        return [Itself(about, theorem.kind) for about in theorem.operation]
+        return [operations.Itself(about, theorem.kind) for about in theorem.operation]
     found = [scheme for scheme in SCHEMES if _is_about(theorem, scheme)]
     if theorem.name in _BY_CONDITION:
         found.append(_BY_CONDITION[theorem.name])

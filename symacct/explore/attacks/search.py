@@ -73,7 +73,9 @@ class Search:
         if task not in self.rulers:
             self.rulers[task] = Ruler(task)
         ruler = self.rulers[task]
-        found, tried = climb(ruler, self.rng, self._rounds())
+        # Fewer generations where the budget would not reach every task.
+        rounds = max(4, min(_ROUNDS, self.budget // (64 * self.tasks)))
+        found, tried = climb(ruler, self.rng, rounds)
         self.tried[task.scheme.name] = self.tried.get(task.scheme.name, 0) + tried
         if found is not None:
             self.sides.add(task.side)
@@ -81,10 +83,6 @@ class Search:
             if found.score > _VIOLATION:
                 self._settle(task, found)
         return tried if ruler.vectorised else task.scheme.slow_cost * tried
-
-    def _rounds(self) -> int:
-        """Fewer generations where the budget would not reach every task."""
-        return max(4, min(_ROUNDS, self.budget // (64 * self.tasks)))
 
     def _worth_deciding(self) -> list[tuple[Task, Found]]:
         """The nearest candidates over all, and the nearest of each order."""

@@ -11,21 +11,21 @@ from flint import acb, arb
 
 from symacct.arithmetic import Number
 from symacct.arithmetic.ball import precision
-from symacct.claims import Adjacency, Kind
+from symacct.claims import ADD_REMOVE, Adjacency, Kind
 from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ArrayCurve
 from symacct.explore.attacks.finite import Candidates, Law, Pair
-from symacct.explore.attacks.noise import GaussianNoise, Integrand, Noise, half_open
-from symacct.explore.attacks.scheme import LEFT_OUT, RATE, Scheme, both, mixed
+from symacct.explore.attacks.noise import NOISES, GaussianNoise, Integrand, Noise, half_open
+from symacct.explore.attacks.scheme import BOTH_SIDES, LEFT_OUT, RATE, Scheme, Worded, both, mixed
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms import DistributionPair
 from symacct.sums.refine import ball
 
 _SAMPLING = {"PoissonSubsample": "Poisson", "SubsampleWithoutReplacement": "without replacement"}
 
 
 @dataclass(frozen=True)
-class NoisyRecord(Scheme):
+class NoisyRecord(Worded):
     """One record moves the centre of the noise from 0 to 1; all others are alike."""
 
     slow_population, slow_cost = 4, 48
@@ -61,11 +61,8 @@ class NoisyRecord(Scheme):
 class Threshold(NoisyRecord):
     """Is the noisy answer above t? P(z > t) for both centres, rounded towards each other."""
 
+    words = "{self.sampling}, {self.noise.name} through a threshold"
     names = ("P, with the record", "Q, without")
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{self.sampling}, {self.noise.name} through a threshold"
 
     @property
     def numbers(self) -> tuple[tuple[str, float, float], ...]:  # type: ignore[override]
@@ -97,12 +94,8 @@ class Threshold(NoisyRecord):
 class NoisyAnswer(NoisyRecord):
     """The noisy answer itself, the pair said to attain the curve, by flint's integration."""
 
+    words = "{self.sampling}, {self.noise.name} itself{attained}"
     last_bits = 256
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        attained = ", attained" if self.side is Kind.LOWER else ""
-        return f"{self.sampling}, {self.noise.name} itself{attained}"
 
     def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
@@ -139,12 +132,9 @@ class NoisyAnswer(NoisyRecord):
 class NoisyLaws(NoisyAnswer):
     """The same, stated as a pair of laws: nothing is said of noise or of sensitivity."""
 
+    words = "{self.sampling}, {self.noise.name} itself{attained}, as a pair of laws"
     orders = (1, 2, Fraction(5, 2))
     slow_population, slow_cost, last_bits = 2, 1000, 128
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"{super().name}, as a pair of laws"
 
     def premise(self, c: Candidates) -> Node:
         scale = c.number(self.noise.scale)
@@ -186,9 +176,6 @@ class NormalTriangle(NoisyRecord):
     def __init__(self) -> None:
         super().__init__(GaussianNoise(), "SubsampleWithoutReplacement")
 
-    def premise(self, c: Candidates) -> Node:
-        return Gaussian(c.number("sigma"))
-
     def array_truth(self, c: Candidates, alpha: Order) -> Number:
         rate, sigma = c.numbers["gamma"][:, 0], c.numbers["sigma"][:, 0]
         return np.log1p(_triangle(np.exp(1 / (2 * sigma**2)), rate))
@@ -203,3 +190,19 @@ def _triangle(x: Number, rate: Number) -> Number:
     """γ²A²/((1−γ)A+γC)"""
     spread, skew = 2 * x * (x - 1), x**4 * (x**2 - 1)
     return rate**2 * spread**2 / ((1 - rate) * spread + rate * skew)
+
+
+_SAMPLINGS = tuple(_SAMPLING)
+
+SCHEMES: tuple[Scheme, ...] = (
+    NormalTriangle(),
+    *(Threshold(noise, about) for noise in NOISES for about in _SAMPLINGS),
+    *(
+        NoisyAnswer(noise, about, side)
+        for noise in NOISES
+        for about in _SAMPLINGS
+        for side in BOTH_SIDES
+    ),
+    *(NoisyLaws(noise, _SAMPLINGS[1], Kind.LOWER) for noise in NOISES),
+    *(NoisyAnswer(noise, _SAMPLINGS[1], s, ADD_REMOVE) for noise in NOISES for s in BOTH_SIDES),
+)

@@ -19,14 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
-from symacct.errors import (
-    DomainError,
-    ExecutorError,
-    MissingPackageError,
-    StorageError,
-    SymacctError,
-    echo,
-)
+from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo
 from symacct.exact import Numeric
 from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
@@ -86,13 +79,9 @@ class Sweep(Sequence[Record]):
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingPackageError(
-                "to_pandas: found no pandas; install it with `pip install pandas`, or use to_csv"
-            ) from None
-        return pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+        pandas = doors.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
+        made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
+        return made
 
 
 def sweep(

@@ -43,17 +43,14 @@ def _asked(accountant: Accountant, settings: Answer, question: Answer) -> Answer
     m, ask = from_json(question["expression"]), settings["ask"]
     given = question[NEEDED[ask]]
     if ask == "rdp":
-        return _shown(accountant.rdp(m, given, by=settings["by"]))
+        return shown(accountant.rdp(m, given, by=settings["by"]))
     how = {name: settings[name] for name in ("conversion", "orders", "by")}
-    return _guaranteed(getattr(accountant, ask)(m, given, **how))
-
-
-def _guaranteed(guarantee: Guarantee) -> Answer:
+    guarantee: Guarantee = getattr(accountant, ask)(m, given, **how)
     order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
-    return {**_shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
+    return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
 
 
-def _shown(x: Enclosure) -> Answer:
+def shown(x: Enclosure) -> Answer:
     """The value on its safe side, and both of its ends rounded outwards."""
     return {
         "value": x.rounded(),

@@ -14,12 +14,12 @@ from flint import arb
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.ball import doubled, precision, rational
 from symacct.errors import PrecisionError
 from symacct.exact import text
 from symacct.export.code.ir import Expr, Num, Op, Var, is_constant
-from symacct.export.code.number import nearest
 from symacct.export.code.trace import Program
+from symacct.rounding import nearest_float
 
 _FIRST_BITS = 128
 _LONGEST_TEXT = 60
@@ -83,9 +83,8 @@ def in_float64(program: Program) -> FloatProgram:
 def rounded(e: Expr) -> float:
     """The float64 nearest to a constant: its ball is narrowed until both ends round to one."""
     if isinstance(e, Num):
-        return nearest(e.value)
-    bits = _FIRST_BITS
-    while bits <= sizes.current().bits:
+        return nearest_float(e.value)
+    for bits in doubled(_FIRST_BITS):
         with precision(bits):
             ball = certain(e)
             if ball.is_finite():
@@ -94,15 +93,14 @@ def rounded(e: Expr) -> float:
                     return low
             elif ball == arb("inf") or ball == arb("-inf"):
                 return math.inf if ball > 0 else -math.inf
-        bits *= 2
     raise PrecisionError(
         f"code: the constant {in_words(e)[:_LONGEST_TEXT]} is not decided to float64 within "
-        f"{bits // 2} bits; raise symacct.limits(bits=...)"
+        f"{sizes.current().bits} bits; raise symacct.limits(bits=...)"
     )
 
 
 def _float(x: arb) -> float:
-    return nearest(rational(x))
+    return nearest_float(rational(x))
 
 
 def certain(e: Expr) -> arb:

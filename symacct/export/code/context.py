@@ -11,6 +11,7 @@ from typing import Protocol
 import sympy
 from flint import arb
 
+from symacct.amplification import ternary
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.expression import evaluate
@@ -230,8 +231,6 @@ class CodeArithmetic:
 
     def differences(self, eps: CodeCurve) -> Callable[[Traced], Traced]:
         """l ↦ B(ε,l) at even l up to max_order + 1, from a table: float64 cannot form them."""
-        from symacct.amplification.ternary import differences
-
         if eps.node.free_symbols:
             raise UntraceableError(
                 "the forward differences of Theorem 27, which float64 cannot form; replace "
@@ -245,7 +244,7 @@ class CodeArithmetic:
         orders = range(2, self.max_order + 2, 2)
         with precision(_TABLE_BITS):
             curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
-            balls = differences(BALL, curve, orders)
+            balls = ternary.differences(BALL, curve, orders)
             logs = [Traced.of(middle(balls(l).log())) for l in orders]
         entry = self.table(logs)
         return lambda l: logged(entry(l / 2 - 1).as_plain())

@@ -10,20 +10,8 @@ from typing import Any
 
 from symacct.arithmetic import Number
 from symacct.exact import Exact
+from symacct.export.code import ir
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.ir import (
-    Call,
-    Compare,
-    Difference,
-    Entry,
-    Expr,
-    If,
-    Num,
-    Op,
-    Quadrature,
-    Sum,
-    Var,
-)
 from symacct.export.code.runtime import digits, plain
 from symacct.export.code.trace import Program
 
@@ -55,7 +43,7 @@ class Machine:
     def __init__(self, program: Program, constants: Mapping[str, Exact | float]) -> None:
         self.program = program
         self.constants = constants
-        self._compiled: dict[Expr, Compiled] = {}
+        self._compiled: dict[ir.Expr, Compiled] = {}
         self._values: dict[tuple[object, ...], Number] = {}
         self._given: Names = {}
 
@@ -86,7 +74,7 @@ class Machine:
         """What the value of a call depends on."""
         return name, alpha
 
-    def compiled(self, e: Expr) -> Compiled:
+    def compiled(self, e: ir.Expr) -> Compiled:
         """The expression as a function of the values of its names."""
         if e not in self._compiled:
             self._compiled[e] = self._compile(e)
@@ -100,40 +88,40 @@ class Machine:
         """An entry of a table."""
         raise NotImplementedError
 
-    def sum(self, e: Sum) -> Compiled:
+    def sum(self, e: ir.Sum) -> Compiled:
         """The loop of a sum."""
         raise NotImplementedError
 
-    def _compile(self, e: Expr) -> Compiled:
-        if isinstance(e, Num):
+    def _compile(self, e: ir.Expr) -> Compiled:
+        if isinstance(e, ir.Num):
             value = self.number(e.value)
             return lambda names: value
-        if isinstance(e, Var):
+        if isinstance(e, ir.Var):
             return operator.itemgetter(e.name)
-        if isinstance(e, Op):
+        if isinstance(e, ir.Op):
             return self._operation(e)
-        if isinstance(e, Compare):
+        if isinstance(e, ir.Compare):
             holds = _SIGNS[e.sign]
             left, right = self.compiled(e.left), self.compiled(e.right)
             return lambda names: holds(left(names), right(names))
-        if isinstance(e, If):
+        if isinstance(e, ir.If):
             condition, then, other = map(self.compiled, (e.condition, e.then, e.other))
             return lambda names: then(names) if condition(names) else other(names)
-        if isinstance(e, Call):
+        if isinstance(e, ir.Call):
             order = self.compiled(e.order)
             return lambda names: self.call(e.function, order(names))
-        if isinstance(e, Entry):
+        if isinstance(e, ir.Entry):
             index = self.compiled(e.index)
             return lambda names: self.entry(e.table, index(names))
-        if isinstance(e, Sum):
+        if isinstance(e, ir.Sum):
             return self.sum(e)
         return self.special(e)
 
-    def special(self, e: Expr) -> Compiled:
+    def special(self, e: ir.Expr) -> Compiled:
         """What only some machines know."""
         raise TypeError(f"no {type(e).__name__} here")
 
-    def _operation(self, e: Op) -> Compiled:
+    def _operation(self, e: ir.Op) -> Compiled:
         function = _OPERATORS.get(e.name) or getattr(self.runtime, e.name)
         arguments = [self.compiled(part) for part in e.args]
         if len(arguments) == 1:
@@ -160,7 +148,7 @@ class FloatMachine(Machine):
     def entry(self, table: str, index: float) -> float:
         return self.tables[table][int(index)]
 
-    def sum(self, e: Sum) -> Compiled:
+    def sum(self, e: ir.Sum) -> Compiled:
         first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
@@ -195,10 +183,10 @@ class DigitsMachine(Machine):
         value = Fraction(value)
         return digits.mp.mpf(value.numerator) / value.denominator
 
-    def _compile(self, e: Expr) -> Compiled:
-        if isinstance(e, Num):  # at the precision of the moment, which differences raise
+    def _compile(self, e: ir.Expr) -> Compiled:
+        if isinstance(e, ir.Num):  # at the precision of the moment, which differences raise
             return lambda names: self.number(e.value)
-        if e == Op("pi", ()):
+        if e == ir.Op("pi", ()):
             return lambda names: +digits.mp.pi
         return super()._compile(e)
 
@@ -208,7 +196,7 @@ class DigitsMachine(Machine):
     def entry(self, table: str, index: Number) -> Number:
         return self.compiled(self.program.tables[table][int(index)])(self._given)
 
-    def sum(self, e: Sum) -> Compiled:
+    def sum(self, e: ir.Sum) -> Compiled:
         first, last, log_term = map(self.compiled, (e.first, e.last, e.log_term))
         ratio = None if e.ratio is None else self.compiled(e.ratio)
         index = e.index.name
@@ -228,8 +216,8 @@ class DigitsMachine(Machine):
 
         return loop
 
-    def special(self, e: Expr) -> Compiled:
-        if isinstance(e, Difference):
+    def special(self, e: ir.Expr) -> Compiled:
+        if isinstance(e, ir.Difference):
             order = self.compiled(e.order)
 
             def curve(i: Number, *given: Number) -> Number:
@@ -240,7 +228,7 @@ class DigitsMachine(Machine):
                 return self.runtime.log_difference(curve, given, order(names))
 
             return difference
-        assert isinstance(e, Quadrature)  # noqa: S101  # there are only these two
+        assert isinstance(e, ir.Quadrature)  # noqa: S101  # there are only these two
         pieces, log_term = self.compiled(e.pieces), self.compiled(e.log_term)
         return lambda names: self.runtime.log_integral(
             lambda z: log_term({**names, e.index.name: z}), pieces(names)

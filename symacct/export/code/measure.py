@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from symacct.claims import Claim, Kind
-from symacct.enclosure import Enclosure
+from symacct.enclosure import Enclosure, to_fraction
 from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
@@ -214,11 +214,13 @@ class _Comparison:
             return
         value = self.epsilon(alpha, given)
         if isinstance(certain, SymacctError):
-            _must_be_silent(value, certain, alpha, given)
+            if value == value:
+                raise _wrong(alpha, given, f"the value {value}, needed none: {certain}")
             return
         error = relative_error(value, certain)
         if error is None or error > self.accuracy:
-            raise PrecisionError(_too_far(value, certain, error, alpha, given, self.accuracy))
+            fault = _fault(error, self.accuracy)
+            raise _wrong(alpha, given, f"{value}, certified is {certain}{fault}")
         self.claims[order_kind(alpha)] = certain.claim
         self.values += 1
         if error > self.worst[0] or self.worst[3] is None:
@@ -245,10 +247,7 @@ def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
 
 
 def _fraction(x: Value) -> Fraction:
-    if isinstance(x, float):
-        return Fraction(x)
-    sign, mantissa, exponent, _ = x._mpf_
-    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+    return Fraction(x) if isinstance(x, float) else to_fraction(x)
 
 
 def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
@@ -271,33 +270,18 @@ def _certified(
     return answer
 
 
-def _must_be_silent(value: Value, reason: SymacctError, alpha: Order, given: Given) -> None:
-    if value == value:
-        raise PrecisionError(
-            f"code{_at(alpha, given)}: found the value {value}, needed none: {reason}"
-        )
-
-
-def _too_far(
-    value: Value,
-    certain: Enclosure,
-    error: Fraction | None,
-    alpha: Order,
-    given: Given,
-    needed: Fraction,
-) -> str:
-    found = f"found {value}, certified is {certain}"
-    if error is None:
-        return f"code{_at(alpha, given)}: {found}; no code is given out that answers so"
-    return (
-        f"code{_at(alpha, given)}: {found}, a relative error of {float(error):.1e}, needed at most "
-        f"{float(needed):.1e}; take a lower max_order, a larger accuracy=, or the target mpmath"
-    )
-
-
-def _at(alpha: Order, given: Given) -> str:
+def _wrong(alpha: Order, given: Given, found: str) -> PrecisionError:
     values = "".join(f", {name} = {value}" for name, value in given.items())
-    return f" at order {alpha}{values}"
+    return PrecisionError(f"code at order {alpha}{values}: found {found}")
+
+
+def _fault(error: Fraction | None, needed: Fraction) -> str:
+    if error is None:
+        return "; no code is given out that answers so"
+    return (
+        f", a relative error of {float(error):.1e}, needed at most {float(needed):.1e}; take a "
+        "lower max_order, a larger accuracy=, or the target mpmath"
+    )
 
 
 def _watched(pairs: list[Pair]) -> Iterator[Pair]:

@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from symacct.errors import SymacctError
 from symacct.export.code.ir import Compare, Expr, If, Num, Op
+from symacct.rounding import nearest_float
 
 INFINITE = math.inf
 _EXACT_POWER = 64  # a power of a rational up to this one is formed exactly
 _PLAIN_POWER = 4  # a power up to this one is no reason to take logarithms
-ZERO, ONE, MINUS_ONE = (Num(Fraction(n)) for n in (0, 1, -1))
+ZERO, ONE = (Num(Fraction(n)) for n in (0, 1))
 
 
 class UntraceableError(SymacctError):
@@ -47,7 +48,7 @@ class Traced:
         if isinstance(value, Traced):
             return value
         value = value if isinstance(value, float) else Fraction(value)
-        size = nearest(value)
+        size = nearest_float(value)
         return cls(Num(value), low=size, high=size)
 
     # --- the two forms
@@ -297,11 +298,3 @@ def _sum_of_logs(a: Expr, b: Expr) -> Expr:
 
 def _times(factor: Expr, log: Expr) -> Expr:
     return log if log == ZERO or factor == ONE else Op("mul", (factor, log))
-
-
-def nearest(value: Fraction | float) -> float:
-    """The nearest float64; ±∞ where it is out of range."""
-    try:
-        return float(value)
-    except OverflowError:
-        return INFINITE if value > 0 else -INFINITE

@@ -1,10 +1,11 @@
-"""Theorems in the form that code needs: no terms that cancel, conditions where it runs."""
+"""Theorems and curves as code needs them: no terms that cancel, conditions where it runs."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable
+from functools import singledispatch
 from typing import cast
 
 from symacct.amplification.sampled_pairs import by_quadrature, expectation, shape_ratio
@@ -18,14 +19,15 @@ from symacct.evaluation import goal_of
 from symacct.exact import INFINITY, Exact
 from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
-from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged, nearest
-from symacct.mechanisms import DistributionPair, Gaussian
-from symacct.mechanisms.direction import FiniteDirection
+from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged
+from symacct.mechanisms import TCDP, DistributionPair, ExponentialFamily, Gaussian
+from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
 from symacct.operations import Compose, Convexify
 from symacct.operations.subsample import Sampling
 from symacct.rdp_curve import RDPCurve
+from symacct.rounding import nearest_float
 from symacct.stating import Stating
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
@@ -33,6 +35,7 @@ from symacct.theory import Theorem
 
 Lowered = Callable[..., Traced]
 Term = Callable[[Traced], Operand]
+Rdp = Callable[[Traced], Traced]
 
 NO_ANSWER = Traced.of(math.nan)
 _SPARE = 10**12  # a condition on the order must hold by its size over this
@@ -145,7 +148,7 @@ def _balanced_sum(values: list[Traced]) -> Traced:
 def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
     scale = ctx.number(shape_ratio(mechanism))
     if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
-        _check_grid(ctx.max_order, nearest(scale.exact))
+        _check_grid(ctx.max_order, nearest_float(scale.exact))
     return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
 
 
@@ -302,3 +305,43 @@ def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
         finite = [point for point in points if not BALL.is_infinite(point[1])]
         corners = [x for x, _ in lower_hull([(0, BALL.number(0)), *finite])]
     return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]
+
+
+# --- curves: loops over outcomes, bounds that end at an order
+
+
+@expected.register
+def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
+    """A loop over tables of the outcomes."""
+    masses = [(p, q) for p, q in direction.masses if p != q and q != 0]
+    if not masses:
+        return lambda gap: Traced.of(0)
+    weights = ctx.table([ctx.number(q) for _, q in masses])
+    logs = ctx.table([log_ratio(ctx, p, q) for p, q in masses])
+    return lambda gap: ctx.sum(lambda i: weights(i) * gap(logs(i)), 0, len(masses) - 1)
+
+
+@singledispatch
+def leaf_curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Rdp:
+    """α ↦ ε(α) for 1 < α < ∞."""
+    return mechanism.curve(ctx)
+
+
+@leaf_curve.register
+def _(mechanism: TCDP, ctx: CodeArithmetic) -> Rdp:
+    rho, omega = ctx.number(mechanism.rho), ctx.threshold(ctx.number(mechanism.omega), True)
+    return lambda alpha: choose(">=", alpha, omega, ctx.number(INFINITY), rho * alpha)
+
+
+@leaf_curve.register
+def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Rdp:
+    smooth, flat = mechanism.branches(ctx)
+
+    def inside(alpha: Traced) -> Traced:
+        return flat if ctx.is_infinite(smooth) else ctx.minimum(alpha * smooth, flat)
+
+    if mechanism.kappa == INFINITY:
+        return inside
+    last = ctx.number(mechanism.kappa) / ctx.number(mechanism.sensitivity) + 1
+    edge = ctx.threshold(last, False)
+    return lambda alpha: choose(">", alpha, edge, ctx.number(INFINITY), inside(alpha))

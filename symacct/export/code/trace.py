@@ -15,12 +15,12 @@ from symacct.claims import Kind
 from symacct.errors import DomainError, LimitError, SymacctError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Order
-from symacct.export.code import leaves
 from symacct.export.code import triples as _triples  # noqa: F401  # puts its forms on the list
+from symacct.export.code import whole_numbers as _whole_numbers  # noqa: F401  # and these
 from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
 from symacct.export.code.number import Operand, Traced, UntraceableError
-from symacct.export.code.theorems import FORMS
+from symacct.export.code.theorems import FORMS, leaf_curve
 from symacct.expr import Node
 from symacct.mechanisms import Curve
 from symacct.mechanisms.mechanism import Mechanism
@@ -131,7 +131,7 @@ class TracedCurve:
             return Traced.of(mechanism.at_one(ctx))
         if isinstance(alpha, float):
             return Traced.of(mechanism.at_infinity(ctx))
-        return Traced.of(leaves.curve(mechanism, ctx)(Traced.of(alpha)))
+        return Traced.of(leaf_curve(mechanism, ctx)(Traced.of(alpha)))
 
     def _by(self, theorem: Theorem, alpha: Operand) -> Number:
         """The bound of one theorem."""

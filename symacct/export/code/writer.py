@@ -9,21 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from symacct.export.code.ir import (
-    Call,
-    Compare,
-    Difference,
-    Entry,
-    Expr,
-    If,
-    Num,
-    Op,
-    Quadrature,
-    Sum,
-    Var,
-    variables,
-    walk,
-)
+from symacct.export.code import ir
 from symacct.export.code.trace import CLASSES, Function, Program
 
 #: How tightly what is written binds.
@@ -51,7 +37,7 @@ REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alph
 class Scope:
     """Temporaries that stand for expressions in the function being written."""
 
-    names: dict[Expr, str] = field(default_factory=dict)
+    names: dict[ir.Expr, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
 
@@ -82,7 +68,7 @@ class Writer:
         self.arguments = sorted(program.arguments.values())
         self.used: set[str] = set()  # functions of the runtime
         self.helpers: list[str] = []  # the text of sums
-        self._loops: dict[Expr, str] = {}
+        self._loops: dict[ir.Expr, str] = {}
 
     @classmethod
     def document(cls, program: Any, facts: Any) -> str:
@@ -91,33 +77,37 @@ class Writer:
 
     # --- expressions
 
-    def text(self, e: Expr, scope: Scope, level: int = 0) -> str:
+    def text(self, e: ir.Expr, scope: Scope, level: int = 0) -> str:
         """The expression, in brackets where it binds less than `level`."""
         if e in scope.names:
             return scope.names[e]
         written, own = self._written(e, scope)
         return f"({written})" if own < level else written
 
-    def _written(self, e: Expr, scope: Scope) -> tuple[str, int]:
-        if isinstance(e, Num):
+    def _written(self, e: ir.Expr, scope: Scope) -> tuple[str, int]:
+        if isinstance(e, ir.Num):
             return self.number(e.value)
-        if isinstance(e, Var):
+        if isinstance(e, ir.Var):
             return e.name, ATOM
-        if isinstance(e, Op):
+        if isinstance(e, ir.Op):
             return self.operation(e, scope)
-        if isinstance(e, If):
-            return self.conditional(e, scope), ATOM
-        if isinstance(e, Call):
+        if isinstance(e, ir.If):
+            return self.choice.format(
+                condition=self.compared(e.condition, scope),
+                then=self.text(e.then, scope),
+                other=self.text(e.other, scope),
+            ), ATOM
+        if isinstance(e, ir.Call):
             return self.call(e.function, [self.text(e.order, scope), *self.arguments]), ATOM
-        if isinstance(e, Entry):
+        if isinstance(e, ir.Entry):
             return self.entry.format(table=e.table, index=self.text(e.index, scope)), ATOM
-        if isinstance(e, Difference):
+        if isinstance(e, ir.Difference):
             return self.difference(e, scope), ATOM
-        assert isinstance(e, Sum | Quadrature)  # noqa: S101  # Compare stands in an If only
+        assert isinstance(e, ir.Sum | ir.Quadrature)  # noqa: S101  # Compare stands in an If only
         name = self._loop(e)
         return self.call(name, self.parameters(e)), ATOM
 
-    def operation(self, e: Op, scope: Scope) -> tuple[str, int]:
+    def operation(self, e: ir.Op, scope: Scope) -> tuple[str, int]:
         """An operator or a function, applied."""
         if e.name in self.infix:
             sign, level = self.infix[e.name]
@@ -145,35 +135,27 @@ class Writer:
             return (self.infinity, ATOM) if value > 0 else (f"-{self.infinity}", UNARY)
         return repr(value), ATOM if value >= 0 else UNARY
 
-    def compared(self, e: Compare, scope: Scope) -> str:
+    def compared(self, e: ir.Compare, scope: Scope) -> str:
         """A condition."""
         return f"{self.text(e.left, scope, 1)} {e.sign} {self.text(e.right, scope, 1)}"
 
-    def conditional(self, e: If, scope: Scope) -> str:
-        """One value or the other."""
-        return self.choice.format(
-            condition=self.compared(e.condition, scope),
-            then=self.text(e.then, scope),
-            other=self.text(e.other, scope),
-        )
-
-    def difference(self, e: Difference, scope: Scope) -> str:
+    def difference(self, e: ir.Difference, scope: Scope) -> str:
         """A forward difference of a curve."""
         raise TypeError("no forward differences in float64")
 
     # --- temporaries
 
-    def shared(self, roots: list[Expr], scope: Scope) -> None:
+    def shared(self, roots: list[ir.Expr], scope: Scope) -> None:
         """A temporary for whatever costs something and occurs more than once in the roots."""
-        counts: Counter[Expr] = Counter()
-        order: dict[Expr, None] = {}
+        counts: Counter[ir.Expr] = Counter()
+        order: dict[ir.Expr, None] = {}
         for root in roots:
             self._count(root, counts, order)
         for e in order:
             if counts[e] > 1 and _is_costly(e) and e not in scope.names:
                 self.temporary(e, scope)
 
-    def _count(self, e: Expr, counts: Counter[Expr], order: dict[Expr, None]) -> None:
+    def _count(self, e: ir.Expr, counts: Counter[ir.Expr], order: dict[ir.Expr, None]) -> None:
         """Count what occurs, parts before wholes; a sum's inside is a function of its own."""
         counts[e] += 1
         if counts[e] == 1:
@@ -181,7 +163,7 @@ class Writer:
                 self._count(part, counts, order)
         order.setdefault(e)
 
-    def temporary(self, e: Expr, scope: Scope) -> str:
+    def temporary(self, e: ir.Expr, scope: Scope) -> str:
         """A new local variable for the expression."""
         text = self.text(e, scope)
         name = f"t_{len(scope.names) + 1}"
@@ -195,15 +177,15 @@ class Writer:
 
     # --- sums
 
-    def _loop(self, e: Sum | Quadrature) -> str:
+    def _loop(self, e: ir.Sum | ir.Quadrature) -> str:
         name = self._loops.get(e)
         if name is None:
             name = self._loops[e] = f"sum_{len(self._loops) + 1}"
-            text = self.quadrature(name, e) if isinstance(e, Quadrature) else self._sum(name, e)
+            text = self.quadrature(name, e) if isinstance(e, ir.Quadrature) else self._sum(name, e)
             self.helpers.append(text)
         return name
 
-    def _sum(self, name: str, e: Sum) -> str:
+    def _sum(self, name: str, e: ir.Sum) -> str:
         inside = [e.log_term, *([e.ratio] if e.ratio is not None else [])]
         scope = Scope()
         for part in inside:
@@ -219,21 +201,18 @@ class Writer:
         loop = Loop(e.index.name, first, last, before, scope.lines, log_term, ratio)
         return self.loop(name, self.parameters(e), loop)
 
-    def parameters(self, e: Expr) -> list[str]:
+    def parameters(self, e: ir.Expr) -> list[str]:
         """The variables that a sum's function takes: constants are known everywhere."""
-        known = variables(e) | self._needs_arguments(e)
+        # Where another curve is called, the open parameters.
+        calls = any(isinstance(part, ir.Call | ir.Difference) for part in ir.walk(e))
+        known = ir.variables(e).union(self.arguments if calls else ())
         return sorted(n for n in known if not n.startswith("c_"))
-
-    def _needs_arguments(self, e: Expr) -> frozenset[str]:
-        """The open parameters, where another curve is called."""
-        calls = any(isinstance(part, Call | Difference) for part in walk(e))
-        return frozenset(self.arguments) if calls else frozenset()
 
     def loop(self, name: str, names: list[str], loop: Loop) -> str:
         """The function of a sum."""
         raise NotImplementedError
 
-    def quadrature(self, name: str, e: Quadrature) -> str:
+    def quadrature(self, name: str, e: ir.Quadrature) -> str:
         """The function of an integral."""
         raise TypeError("float64 integrates by sums")
 
@@ -255,7 +234,7 @@ class Writer:
         lines = []
         for kind, e in most if complete else found:
             lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
-        return lines + self.body(last[1] if complete else Num(math.nan))
+        return lines + self.body(last[1] if complete else ir.Num(math.nan))
 
     def test(self, text: str) -> str:
         """A condition on α in this language."""
@@ -265,7 +244,7 @@ class Writer:
         """The lines further in, under their head."""
         return [f"{head}:", *indented(lines)]
 
-    def body(self, e: Expr) -> list[str]:
+    def body(self, e: ir.Expr) -> list[str]:
         """The statements that return an expression."""
         scope = Scope()
         self.shared([e], scope)
@@ -285,10 +264,10 @@ class Loop:
     ratio: str | None
 
 
-def branches(function: Function) -> list[tuple[str, Expr]]:
+def branches(function: Function) -> list[tuple[str, ir.Expr]]:
     """Classes of orders with their formulas, those alike together, and a test on each."""
     cases = function.cases
-    found: list[tuple[str, Expr]] = []
+    found: list[tuple[str, ir.Expr]] = []
     found += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]
     rest: tuple[str, ...] = tuple(
         kind for kind in ("whole", "below_two", "above_two") if kind in cases
@@ -308,27 +287,27 @@ def one_line(text: str) -> str:
     return plain.replace("/*", "/ *").replace("*/", "* /").replace("\\", "/").replace("??", "? ?")
 
 
-def indented(lines: Iterable[str], depth: int = 1) -> list[str]:
+def indented(lines: Iterable[str]) -> list[str]:
     """The lines further in; a line may be a block."""
-    return [INDENT * depth + line if line else line for text in lines for line in text.split("\n")]
+    return [INDENT + line if line else line for text in lines for line in text.split("\n")]
 
 
-def _parts_here(e: Expr) -> Iterator[Expr]:
+def _parts_here(e: ir.Expr) -> Iterator[ir.Expr]:
     """The parts that are computed where the expression stands."""
-    if not isinstance(e, Sum | Quadrature):
+    if not isinstance(e, ir.Sum | ir.Quadrature):
         yield from e.parts()
 
 
-def _is_costly(e: Expr) -> bool:
+def _is_costly(e: ir.Expr) -> bool:
     """Is it more than a name, a number, or one sum or product of them?"""
-    if isinstance(e, Op):
-        return e.name not in INFIX or any(isinstance(part, Op) for part in e.args)
-    return isinstance(e, Call | Sum | Quadrature | Difference | If)
+    if isinstance(e, ir.Op):
+        return e.name not in INFIX or any(isinstance(part, ir.Op) for part in e.args)
+    return isinstance(e, ir.Call | ir.Sum | ir.Quadrature | ir.Difference | ir.If)
 
 
-def _fixed(e: Expr, index: str) -> Iterator[Expr]:
+def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
     """The largest costly parts in which the index does not occur."""
-    if isinstance(e, Compare) or index in variables(e):
+    if isinstance(e, ir.Compare) or index in ir.variables(e):
         for part in _parts_here(e):
             yield from _fixed(part, index)
     elif _is_costly(e):

@@ -16,15 +16,9 @@ from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import Numeric, Order, exact, expression, is_infinite
 from symacct.exact import order as checked_order
+from symacct.export.expansions import taylor
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
-from symacct.export.expansions.taylor import (
-    Reciprocal,
-    TaylorArithmetic,
-    Unproved,
-    coefficient_over,
-    taylor_precision,
-)
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
@@ -191,19 +185,19 @@ class _Problem:
         if self.by is None and self._has_other_bounds():
             return None  # beyond the point another theorem may give the smaller bound
 
-        def value(ctx: TaylorArithmetic) -> Number:
+        def value(ctx: taylor.TaylorArithmetic) -> Number:
             evaluation = Expanding(ctx, goal_of(self.m, self.by), self.by, chosen=dict(chosen))
             found = evaluation.curve(self.m)(self.alpha)
-            if isinstance(found, Reciprocal):
-                raise Unproved
+            if isinstance(found, taylor.Reciprocal):
+                raise taylor.Unproved
             return found
 
         try:
-            with taylor_precision(_REMAINDER_BITS, order + 1):
-                ball = coefficient_over(
+            with taylor.taylor_precision(_REMAINDER_BITS, order + 1):
+                ball = taylor.coefficient_over(
                     value, self.variable, until, order, self.point is sympy.oo, _PIECES
                 )
-        except (Unproved, TypeError, ValueError, ZeroDivisionError, PrecisionError):
+        except (taylor.Unproved, TypeError, ValueError, ZeroDivisionError, PrecisionError):
             return None
         enclosure = from_ball(ball, claim, _REMAINDER_DIGITS, claim.certified, signed=True)
         return Remainder(enclosure, until, order)

@@ -6,7 +6,7 @@ in [a, b]: Lagrange's remainder of the expansion at 0 is ξ's part of it, times 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from operator import methodcaller
@@ -17,15 +17,11 @@ import sympy
 from flint import arb, arb_series
 
 from symacct.amplification.sampled_pairs import expectation
-from symacct.amplification.ternary import differences
 from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
 from symacct.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.rdp_curve import RDPCurve
-from symacct.sums.binomial import binomial_sum
-from symacct.sums.terms import Terms
 
 #: A ball, or a Taylor series of balls.
 Taylor: TypeAlias = Number
@@ -98,9 +94,6 @@ class TaylorArithmetic(PlainGaps):
 
     binomial = staticmethod(BALL.binomial)
 
-    def sum(self, term: Callable[[int], Taylor], first: int, last: int) -> Taylor:
-        return sum((term(l) for l in range(first, last + 1)), arb(0))
-
     def minimum(self, *xs: Taylor) -> Taylor:
         self._refuse_series(xs)
         return BALL.minimum(*xs)
@@ -121,28 +114,6 @@ class TaylorArithmetic(PlainGaps):
 
     def is_infinite(self, x: Taylor) -> bool:
         return isinstance(x, arb) and BALL.is_infinite(x)
-
-
-@binomial_sum.register
-def _(
-    ctx: TaylorArithmetic, alpha: int, u: Taylor, v: Taylor, terms: Terms, first: int = 2
-) -> Taylor:
-    return ctx.sum(
-        lambda l: ctx.binomial(alpha, l) * (u**l * v ** (alpha - l)) * terms(l), first, alpha
-    )
-
-
-@differences.register
-def _(ctx: TaylorArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Callable[[int], Taylor]:
-    """The alternating sum; the working precision covers what cancels."""
-
-    def difference(l: int) -> Taylor:
-        total = arb(1 - l)
-        for i in range(2, l + 1):
-            total = total + (-1) ** (l - i) * ctx.binomial(l, i) * ctx.exp((i - 1) * eps(i))
-        return total
-
-    return difference
 
 
 @expectation.register

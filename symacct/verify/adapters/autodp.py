@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import NUMBERS, counts, hello_of, nested, number, order, parts_of, speak
+import line_protocol as line
 
 GENERAL = globals().get("GENERAL", False)
 IMPORTS = [
@@ -36,13 +36,11 @@ CLAIMS = {
 }
 MOST_REPEATS = 100
 HOW = {
+    **line.HOW,
     "count": ["number", "repeat", "nested", "split"],
-    "sequence": ["given", "reversed"],
     "nesting": ["flat", "left", "right"],
-    "numbers": NUMBERS,
-    "alpha": NUMBERS,
+    "alpha": line.NUMBERS,
     "sharing": ["copied", "shared"],
-    "after": ["fresh", "asked", "twice"],
 }
 LAST: dict = {}  # the mechanism built last, for sweeps over its orders
 
@@ -66,7 +64,7 @@ class Build:
     def run(self, part, adjacency):
         """One run of a part."""
         kind, fields = CLASSES[part["mechanism"]]
-        values = {key: number(part, name, self.how) for key, name in fields.items()}
+        values = {key: line.number(part, name, self.how) for key, name in fields.items()}
         shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
         mechanism = getattr(self.zoo, kind)(**values)
         found = self.keep(mechanism, f"zoo.{kind}({shown})")
@@ -76,7 +74,7 @@ class Build:
         if adjacency == "replace_one":
             mechanism.neighboring = "replace_one"
             self.lines.append(f"{found[1]}.neighboring = 'replace_one'")
-        gamma, improved = number(part, "gamma", self.how), not GENERAL
+        gamma, improved = line.number(part, "gamma", self.how), not GENERAL
         flag = ", improved_bound_flag=True" if improved else ""
         source = f"transformers.AmplificationBySampling(PoissonSampling={poisson})"
         sample = self.transformers.AmplificationBySampling(PoissonSampling=poisson)
@@ -94,15 +92,15 @@ class Build:
         """(mechanisms, counts) of a part, written as the ask has it."""
         one = self.run(part, adjacency)
         if self.how.get("count") == "nested":
-            inner, outer = nested(part["count"])
+            inner, outer = line.nested(part["count"])
             return [self.compose([one], [inner])], [outer]
-        shares = counts(part["count"], self.how, MOST_REPEATS)
+        shares = line.counts(part["count"], self.how, MOST_REPEATS)
         same = self.how.get("sharing") == "shared" or self.how.get("count") == "split"
         return [one, *(one if same else self.run(part, adjacency) for _ in shares[1:])], shares
 
     def whole(self, ask):
         """The composition asked about."""
-        rows = [self.part(part, ask["adjacency"]) for part in parts_of(ask)]
+        rows = [self.part(part, ask["adjacency"]) for part in line.parts_of(ask)]
         way = self.how.get("nesting", "flat")
         if way == "flat":
             found = [m for mechanisms, _ in rows for m in mechanisms]
@@ -139,7 +137,7 @@ def answer(ask):
     begun = time.perf_counter()
     mechanism, name, lines = built(ask)
     at = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}[ask["ask"]]
-    target = order(ask) if at == "alpha" else ask[at + "_float"]
+    target = line.order(ask) if at == "alpha" else ask[at + "_float"]
     question = {"rdp": "get_RDP", "epsilon": "get_approxDP", "delta": "get_approx_delta"}[
         ask["ask"]
     ]
@@ -177,8 +175,8 @@ def hello():
         kinds += [(kind, "poisson", "add_remove"), (kind, "without_replacement", "replace_one")]
     peer = "autodp (general bounds)" if GENERAL else "autodp"
     asks = ["rdp", "epsilon", "delta"]
-    return hello_of("autodp", kinds, asks, peer=peer, default_orders="real", how=HOW)
+    return line.hello_of("autodp", kinds, asks, peer=peer, default_orders="real", how=HOW)
 
 
 if __name__ == "__main__":
-    speak(hello, answer)
+    line.speak(hello, answer)

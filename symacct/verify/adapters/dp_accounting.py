@@ -11,20 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import (
-    NUMBERS,
-    ORDERS,
-    Unsupported,
-    claimed,
-    counts,
-    hello_of,
-    nested,
-    number,
-    orders,
-    parts_of,
-    shown_orders,
-    speak,
-)
+import line_protocol as line
 
 IMPORTS = [
     "import numpy as np",
@@ -34,13 +21,10 @@ IMPORTS = [
 ]
 RELATIONS = {"add_remove": "ADD_OR_REMOVE_ONE", "replace_one": "REPLACE_ONE"}
 HOW = {
+    **line.HOW,
     "count": ["number", "repeat", "nested", "split"],
-    "sequence": ["given", "reversed"],
     "nesting": ["flat", "left", "right", "calls"],
-    "numbers": NUMBERS,
-    "alpha": ORDERS,
     "sharing": ["copied", "shared"],
-    "after": ["fresh", "asked", "twice"],
 }
 MOST_REPEATS = 2000
 
@@ -56,20 +40,20 @@ def base_event(part, how):
     if kind == "Gaussian":
         return gaussian(part, how)
     if kind == "Laplace":
-        return e.LaplaceDpEvent(number(part, "b", how))
+        return e.LaplaceDpEvent(line.number(part, "b", how))
     if kind == "ZCDP":
-        return e.ZCDpEvent(number(part, "rho", how), number(part, "xi", how))
+        return e.ZCDpEvent(line.number(part, "rho", how), line.number(part, "xi", how))
     if kind == "RandomizedResponse":
         # It keeps its input with probability 1 − noise, else takes one of two at random.
         return e.RandomizedResponseDpEvent(2 * (1 - part["p_float"]), 2)
-    raise Unsupported(kind)
+    raise line.Unsupported(kind)
 
 
 def gaussian(part, how):
     """Noise σ; in a sample whose types are asked about, the same as four of noise 2σ."""
     from dp_accounting import dp_event as e
 
-    sigma = number(part, "sigma", how)
+    sigma = line.number(part, "sigma", how)
     if part["sampling"] == "none" or "numbers" not in how:
         return e.GaussianDpEvent(sigma)
     return e.SelfComposedDpEvent(e.GaussianDpEvent(2 * sigma), 4)
@@ -81,7 +65,7 @@ def run(part, how):
 
     event = base_event(part, how)
     if part["sampling"] == "poisson":
-        return e.PoissonSampledDpEvent(number(part, "gamma", how), event)
+        return e.PoissonSampledDpEvent(line.number(part, "gamma", how), event)
     if part["sampling"] == "without_replacement":
         return e.SampledWithoutReplacementDpEvent(part["dataset_size"], part["sample_size"], event)
     return event
@@ -95,9 +79,9 @@ def counted(part, how):
     if count == 1:
         return event
     if how.get("count") == "nested":
-        inner, outer = nested(count)
+        inner, outer = line.nested(count)
         return e.SelfComposedDpEvent(e.SelfComposedDpEvent(event, inner), outer)
-    shares = counts(count, how, MOST_REPEATS)
+    shares = line.counts(count, how, MOST_REPEATS)
     if len(shares) == 1:
         return e.SelfComposedDpEvent(event, count)
     if how.get("sharing") == "shared":
@@ -109,10 +93,10 @@ def calls(ask):
     """[(event, count)]: what is given to compose(), call by call."""
     from dp_accounting import dp_event as e
 
-    how, parts = ask["how"], parts_of(ask)
+    how, parts = ask["how"], line.parts_of(ask)
     way = how.get("nesting", "flat")
     if how.get("count") == "split" or (len(parts) == 1 and not {"count", "sharing"} & set(how)):
-        return [(run(p, how), n) for p in parts for n in counts(p["count"], how, MOST_REPEATS)]
+        return [(run(p, how), n) for p in parts for n in line.counts(p["count"], how, MOST_REPEATS)]
     events = [counted(part, how) for part in parts]
     if way == "calls" or len(events) == 1:
         return [(event, 1) for event in events]
@@ -142,7 +126,7 @@ def answer(ask):
     given = calls(ask)
     place, named = 0, ask.get("orders_float")
     if ask["ask"] == "rdp":
-        named, place = orders(ask)
+        named, place = line.orders(ask)
         named, place = ([named], 0) if place is None else (named, place)
     accountant = RdpAccountant(named, NeighboringRelation[relation])
     if how.get("after") == "asked":
@@ -166,7 +150,7 @@ def answer(ask):
         question = f"a.get_{ask['ask']}({target!r})"
         extra["alpha"] = repr(float(best))
     extra["seconds"] = time.perf_counter() - begun
-    shown = "" if named is None else shown_orders(named)
+    shown = "" if named is None else line.shown_orders(named)
     lines = [*IMPORTS, f"a = RdpAccountant({shown}, NeighboringRelation.{relation})"]
     if named is None:
         lines[-1] = f"a = RdpAccountant(neighboring_relation=NeighboringRelation.{relation})"
@@ -174,19 +158,23 @@ def answer(ask):
     return {
         "value": repr(float(value)),
         "reproduce": [*lines, f"print({question})"],
-        **claimed(ask),
+        **line.claimed(ask),
         **extra,
     }
 
 
-def answer_or_unsupported(ask):
-    """The answer, with the peer's own way of saying that it does not offer something."""
-    try:
-        return answer(ask)
-    except Exception as error:
-        if type(error).__name__ == "UnsupportedEventError":
-            raise Unsupported(str(error)) from None
-        raise
+def or_unsupported(answer):
+    """The answers, with the peer's own way of saying that it does not offer something."""
+
+    def answered(ask):
+        try:
+            return answer(ask)
+        except Exception as error:
+            if type(error).__name__ == "UnsupportedEventError":
+                raise line.Unsupported(str(error)) from None
+            raise
+
+    return answered
 
 
 def hello():
@@ -202,8 +190,8 @@ def hello():
         kinds += [(mechanism, "none", adjacency) for adjacency in RELATIONS]
     searched = [float(order) for order in rdp_privacy_accountant.DEFAULT_RDP_ORDERS]
     asks, grid = ["rdp", "epsilon", "delta"], {"default_orders": searched, "order_grid": True}
-    return hello_of("dp-accounting", kinds, asks, how=HOW, **grid)
+    return line.hello_of("dp-accounting", kinds, asks, how=HOW, **grid)
 
 
 if __name__ == "__main__":
-    speak(hello, answer_or_unsupported)
+    line.speak(hello, or_unsupported(answer))

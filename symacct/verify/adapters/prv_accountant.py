@@ -11,17 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("shared")))
-from line_protocol import (
-    DEFAULT_ORDERS,
-    NUMBERS,
-    Unsupported,
-    counts,
-    hello_of,
-    number,
-    order,
-    parts_of,
-    speak,
-)
+import line_protocol as line
 
 IMPORTS = [
     "import numpy as np",
@@ -29,14 +19,7 @@ IMPORTS = [
     "from prv_accountant.other_accountants import RDP",
 ]
 MOST_REPEATS = 200
-HOW = {
-    "count": ["number", "repeat", "split"],
-    "sequence": ["given", "reversed"],
-    "numbers": NUMBERS,
-    "alpha": [*NUMBERS, "list"],
-    "sharing": ["copied", "shared"],
-    "after": ["fresh", "asked", "twice"],
-}
+HOW = {**line.HOW, "alpha": [*line.NUMBERS, "list"], "sharing": ["copied", "shared"]}
 
 
 def build(part, how):
@@ -45,20 +28,20 @@ def build(part, how):
 
     kind = part["mechanism"]
     if part["sampling"] == "poisson" and kind == "Gaussian":
-        values = {"sampling_probability": number(part, "gamma", how)}
-        values["noise_multiplier"] = number(part, "sigma", how)
+        values = {"sampling_probability": line.number(part, "gamma", how)}
+        values["noise_multiplier"] = line.number(part, "sigma", how)
         name = "PoissonSubsampledGaussianMechanism"
     elif part["sampling"] != "none":
-        raise Unsupported(f"{kind}, sampling {part['sampling']}")
+        raise line.Unsupported(f"{kind}, sampling {part['sampling']}")
     elif kind == "Gaussian":
-        name, values = "GaussianMechanism", {"noise_multiplier": number(part, "sigma", how)}
+        name, values = "GaussianMechanism", {"noise_multiplier": line.number(part, "sigma", how)}
     elif kind == "Laplace":
-        b = number(part, "b", how)
+        b = line.number(part, "b", how)
         name, values = "LaplaceMechanism", {"mu": 1 / b}
     elif kind == "PureDP":
-        name, values = "PureDPMechanism", {"eps": number(part, "epsilon", how)}
+        name, values = "PureDPMechanism", {"eps": line.number(part, "epsilon", how)}
     else:
-        raise Unsupported(kind)
+        raise line.Unsupported(kind)
     shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
     return getattr(prvs, name)(**values), f"{name}({shown})"
 
@@ -66,9 +49,9 @@ def build(part, how):
 def runs(ask):
     """[(privacy random variable, its source, how many times)]"""
     how, found = ask["how"], []
-    for part in parts_of(ask):
+    for part in line.parts_of(ask):
         first = build(part, how)
-        for n in counts(part["count"], how, MOST_REPEATS):
+        for n in line.counts(part["count"], how, MOST_REPEATS):
             found.append((*(first if how.get("sharing") == "shared" else build(part, how)), n))
     return found
 
@@ -77,7 +60,7 @@ def rdp(ask, found):
     """(value, the expression that has it)"""
     import numpy as np
 
-    alpha, way = order(ask), ask["how"].get("after")
+    alpha, way = line.order(ask), ask["how"].get("after")
     if way in ("asked", "twice"):
         for prv, _, _ in found:
             prv.rdp(alpha if way == "twice" else 3.5)
@@ -121,10 +104,10 @@ def hello():
     import prv_accountant.other_accountants  # noqa: F401
 
     kinds = [("Gaussian", "poisson"), ("Gaussian", "none"), ("Laplace", "none"), ("PureDP", "none")]
-    grid = {"default_orders": DEFAULT_ORDERS, "order_grid": True}
+    grid = {"default_orders": line.DEFAULT_ORDERS, "order_grid": True}
     under = [(*kind, "add_remove") for kind in kinds]
-    return hello_of("prv-accountant", under, ["rdp", "epsilon"], how=HOW, **grid)
+    return line.hello_of("prv-accountant", under, ["rdp", "epsilon"], how=HOW, **grid)
 
 
 if __name__ == "__main__":
-    speak(hello, answer)
+    line.speak(hello, answer)

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from symacct.export.code import source
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.source import (
-    Facts,
-    blocks,
-    comment,
-    conditions,
-    float_constants,
-    float_tables,
-    needed,
-)
 from symacct.export.code.targets.python import PythonWriter
 from symacct.export.code.writer import INFIX, indented
 
@@ -43,21 +35,21 @@ class JuliaWriter(PythonWriter):
     }
 
     @classmethod
-    def document(cls, program: FloatProgram, facts: Facts) -> str:
+    def document(cls, program: FloatProgram, facts: source.Facts) -> str:
         """The file of functions."""
         writer = cls(program.program)
         curves = writer.curves()
         taken = ", ".join(["alpha", *writer.arguments])
         reads = ", ".join(f"Float64({name})" for name in ["alpha", *writer.arguments])
         domain = f"(1.0 <= alpha <= {float(facts.max_order)!r} || alpha == Inf)"
-        known = domain + conditions(writer, program.program.conditions, cls.both)
+        known = domain + source.conditions(writer, program.program.conditions, cls.both)
         main = f"{program.program.main}({taken})"
         parts = [
-            comment("#", facts.lines),
+            source.comment("#", facts.lines),
             f"const MARGIN = {facts.margin}"
-            + float_constants(program, "const {name} = {value!r}", "  # {text}"),
-            *float_tables(writer, program, "const {name} = [", "]"),
-            *needed(blocks("plain.jl", r"^function (\w+)\("), writer.used),
+            + source.float_constants(program, "const {name} = {value!r}", "  # {text}"),
+            *source.float_tables(writer, program, "const {name} = [", "]"),
+            *source.needed(source.blocks("plain.jl", r"^function (\w+)\("), writer.used),
             *writer.helpers,
             *curves,
             '"epsilon at the Renyi order alpha; NaN outside the domain above."\n'

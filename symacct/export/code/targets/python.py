@@ -5,17 +5,8 @@ from __future__ import annotations
 import keyword
 from typing import ClassVar
 
+from symacct.export.code import source
 from symacct.export.code.constants import FloatProgram
-from symacct.export.code.source import (
-    Facts,
-    comment,
-    conditions,
-    float_constants,
-    float_tables,
-    joined,
-    needed,
-    python_functions,
-)
 from symacct.export.code.trace import Function
 from symacct.export.code.writer import Loop, Writer, one_line
 
@@ -36,18 +27,18 @@ class PythonWriter(Writer):
     table = "{name} = (", ")"
 
     @classmethod
-    def document(cls, program: FloatProgram, facts: Facts) -> str:
+    def document(cls, program: FloatProgram, facts: source.Facts) -> str:
         """The module."""
         writer = cls(program.program)
         curves = writer.curves()
         taken = ", ".join(["alpha", *writer.arguments])
-        numbers = float_constants(program, "{name} = {value!r}", "  # {text}")
+        numbers = source.float_constants(program, "{name} = {value!r}", "  # {text}")
         parts = [
-            comment("#", facts.lines),
+            source.comment("#", facts.lines),
             cls.imports,
             f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
-            *float_tables(writer, program, *cls.table),
-            *needed(python_functions(cls.runtime), writer.used),
+            *source.float_tables(writer, program, *cls.table),
+            *source.needed(source.python_functions(cls.runtime), writer.used),
             *writer.helpers,
             *curves,
             f"def epsilon({taken}):\n" + writer.answer(program.program.main, taken),
@@ -55,11 +46,11 @@ class PythonWriter(Writer):
             '    """epsilon moved to the sound side by MARGIN: measured, no bound."""\n'
             f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)",
         ]
-        return joined(parts)
+        return source.joined(parts)
 
     def answer(self, main: str, taken: str) -> str:
         """The body of the function that users call."""
-        required = conditions(self, self.program.conditions, self.both)
+        required = source.conditions(self, self.program.conditions, self.both)
         reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
         return f"""\
     \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"

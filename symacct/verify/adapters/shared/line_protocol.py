@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import runpy
 import sys
+import time
 import types
 import warnings
 from pathlib import Path
@@ -15,8 +16,17 @@ ANSWERS = sys.stdout
 sys.stdout = sys.stderr  # whatever the peer prints is not an answer
 NUMBERS = ["float", "int", "numpy.float64", "numpy.int64"]
 ORDERS = [*NUMBERS, "list", "array", "int_array"]
+# What most peers can be asked in another way.
+HOW = {
+    "count": ["number", "repeat", "split"],
+    "sequence": ["given", "reversed"],
+    "numbers": NUMBERS,
+    "alpha": ORDERS,
+    "after": ["fresh", "asked", "twice"],
+}
 # The default of Opacus, of prv-accountant's RDP and of TensorFlow Privacy's compute_dp_sgd_privacy.
 DEFAULT_ORDERS = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
+_MOST_REPEATS = 2000  # of a module's functions
 _DEFAULT_ORDERS = "[1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))"
 
 
@@ -139,6 +149,64 @@ def loading(place):
         "import runpy, sys, types; from pathlib import Path; import numpy as np",
         f"peer = types.SimpleNamespace(**runpy.run_path({found}))",
     ]
+
+
+def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=None):
+    """answer(ask) of a module with compute_rdp and get_privacy_spent.
+
+    `functions` are those for the samplings; `taken` gives the orders as the module has them;
+    `spent(peer, ask, at, rdp)` has (value, order, source), `summed` as `total_rdp` (RDP, source).
+    """
+
+    def answer(ask):
+        peer, given, way = module_at(place, needed), steps_of(ask, functions), after(ask)
+        at, index = ask.get("orders_float", DEFAULT_ORDERS), None
+        if ask["ask"] == "rdp":
+            at, index = orders(ask)
+        at, total = taken(ask, at), summed or total_rdp
+        if way in ("asked", "twice"):
+            total(peer, ask, given, at if way == "twice" else 3.5)
+        begun, extra = time.perf_counter(), dict[str, object]()
+        rdp, source = total(peer, ask, given, at)
+        if ask["ask"] == "rdp":
+            value, question = (rdp, "rdp") if index is None else (rdp[index], f"rdp[{index}]")
+        else:
+            value, best, question = spent(peer, ask, at, rdp)
+            extra["alpha"] = repr(float(best))
+        extra["seconds"] = time.perf_counter() - begun
+        lines = [f"orders = {shown_orders(at)}", f"rdp = {source}", f"print({question})"]
+        return {"value": repr(float(value)), "reproduce": [*loading(place), *lines], **extra}
+
+    return answer
+
+
+def after(ask):
+    """What is asked before, if anything."""
+    return ask["how"].get("after")
+
+
+def steps_of(ask, functions):
+    """[(function, q, sigma, steps)]: what is asked of the module, call by call."""
+    how, given = ask["how"], []
+    for part in parts_of(ask):
+        if part["mechanism"] != "Gaussian" or part["sampling"] not in functions:
+            raise Unsupported(f"{part['mechanism']}, sampling {part['sampling']}")
+        q = 1.0 if part["sampling"] == "none" else number(part, "gamma", how)
+        sigma, name = number(part, "sigma", how), functions[part["sampling"]]
+        given += [(name, q, sigma, n) for n in counts(part["count"], how, _MOST_REPEATS)]
+    return given
+
+
+def total_rdp(peer, ask, given, at):
+    """(the sum of the module's values over the calls, its source)"""
+    source = " + ".join(
+        f"peer.{name}(q={q!r}, noise_multiplier={s!r}, steps={n!r}, orders=orders)"
+        for name, q, s, n in given
+    )
+    values = (
+        getattr(peer, name)(q=q, noise_multiplier=s, steps=n, orders=at) for name, q, s, n in given
+    )
+    return sum(values), source
 
 
 # --- line by line

@@ -1,68 +1,23 @@
-"""Curves that code needs in another form: loops over outcomes, bounds that end at an order."""
+"""Noise on whole numbers in the form that code needs: sums that end, tables of Bessel values."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from fractions import Fraction
-from functools import singledispatch
 
 from symacct.arithmetic.ball import precision
-from symacct.exact import INFINITY
 from symacct.export.code.context import CodeArithmetic, DigitsArithmetic, middle
 from symacct.export.code.number import Traced, UntraceableError, choose, logged
-from symacct.mechanisms import TCDP, DiscreteGaussian, ExponentialFamily, Skellam
-from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
+from symacct.export.code.theorems import NO_ANSWER, Rdp, leaf_curve
+from symacct.mechanisms import DiscreteGaussian, Skellam
 from symacct.mechanisms.integer_noise import float_above
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.skellam import over_differences
 
 _TABLE_BITS = 160
 _TABLE_NATS = 50.0
 
-Curve = Callable[[Traced], Traced]
-NO_ANSWER = Traced.of(math.nan)
 
-
-@expected.register
-def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
-    """A loop over tables of the outcomes."""
-    masses = [(p, q) for p, q in direction.masses if p != q and q != 0]
-    if not masses:
-        return lambda gap: Traced.of(0)
-    weights = ctx.table([ctx.number(q) for _, q in masses])
-    logs = ctx.table([log_ratio(ctx, p, q) for p, q in masses])
-    return lambda gap: ctx.sum(lambda i: weights(i) * gap(logs(i)), 0, len(masses) - 1)
-
-
-@singledispatch
-def curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Curve:
-    """α ↦ ε(α) for 1 < α < ∞."""
-    return mechanism.curve(ctx)
-
-
-@curve.register
-def _(mechanism: TCDP, ctx: CodeArithmetic) -> Curve:
-    rho, omega = ctx.number(mechanism.rho), ctx.threshold(ctx.number(mechanism.omega), True)
-    return lambda alpha: choose(">=", alpha, omega, ctx.number(INFINITY), rho * alpha)
-
-
-@curve.register
-def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Curve:
-    smooth, flat = mechanism.branches(ctx)
-
-    def inside(alpha: Traced) -> Traced:
-        return flat if ctx.is_infinite(smooth) else ctx.minimum(alpha * smooth, flat)
-
-    if mechanism.kappa == INFINITY:
-        return inside
-    last = ctx.number(mechanism.kappa) / ctx.number(mechanism.sensitivity) + 1
-    edge = ctx.threshold(last, False)
-    return lambda alpha: choose(">", alpha, edge, ctx.number(INFINITY), inside(alpha))
-
-
-@curve.register
-def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Curve:
+@leaf_curve.register
+def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Rdp:
     """αρ − (y²/(2σ²) − log(1 + Σ_{k>=1} e^{−k²/(2σ²)} (2 cosh(ky/σ²) − 2)/Θ(0)))/(α−1)
 
     with y the distance of αΔ from the whole numbers. From σ = 3/2 on what is taken off is below
@@ -97,7 +52,7 @@ def _(mechanism: DiscreteGaussian, ctx: CodeArithmetic) -> Curve:
 def _(
     ctx: CodeArithmetic,
     noise: Skellam,
-    value: Callable[[Traced], Traced],
+    value: Rdp,
     power: Traced,
     above_one: bool,
 ) -> Traced:

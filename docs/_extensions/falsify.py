@@ -1,4 +1,4 @@
-"""docs/falsify.md from real runs: `python -m symacct.explore.attacks.report [BUDGET]`."""
+"""docs/falsify.md from real runs: `python docs/_extensions/falsify.py [BUDGET]`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEAR = 1e-3  # ratios this near to 1 are shown by how much they miss it
 
 #: What stands above the tables, and what follows from them.
 _INTRODUCTION, _CONCLUSIONS = (
-    Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("<!-- conclusions -->\n")
+    Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("<!-- conclusions -->\n")
 )
 
 

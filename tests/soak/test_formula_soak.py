@@ -1,0 +1,27 @@
+"""Every theorem's formula, and its LaTeX, on every mechanism at every sort of order."""
+
+import pytest
+
+from symacct import theorems
+from tests.symbolic import pairs
+from tests.test_formula import OTHER_ORDERS, agree_on
+from tests.test_latex import assert_is_what_was_evaluated
+
+NAMES = [theorem.name for theorem in theorems()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_formula_of_a_theorem_on_every_mechanism(name):
+    compared = [
+        agree_on(operation, kind, name, [3, *OTHER_ORDERS])
+        for theorem, operation, kind in pairs()
+        if theorem.name == name
+    ]
+    assert any(compared)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_printed_is_what_was_evaluated(name):
+    for theorem, operation, kind in pairs():
+        if theorem.name == name and "of laws" not in kind:
+            assert_is_what_was_evaluated(name, operation, kind)

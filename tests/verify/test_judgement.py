@@ -1,0 +1,285 @@
+"""One defect is one entry; the exit status is a verdict; JUnit and SARIF say the same."""
+
+import json
+import os
+import re
+import shlex
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from symacct.cli import main
+from symacct.verify import verify
+from symacct.verify.bounds import Truth
+from symacct.verify.ci import junit, said, sarif
+from symacct.verify.clusters import Clusters
+from symacct.verify.judgement import Baseline, BaselineError, Judgement, read
+from symacct.verify.process import Incidents
+from symacct.verify.protocol import Answer, Ask, Part
+from symacct.verify.questions import Extent
+from symacct.verify.report import Report
+from symacct.verify.verdict import Finding
+from tests.verify.peers import program
+
+TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
+ONE = Truth(Fraction(1), Fraction(1), exact=True)
+
+
+def part(mechanism="Gaussian", sampling="poisson"):
+    name = {"Gaussian": "sigma", "Laplace": "b"}[mechanism]
+    gamma = None if sampling == "none" else "0.1"
+    return Part(mechanism, ((name, "1"),), sampling, gamma)
+
+
+def found(verdict, value, kind="rdp", at="2", how=(), **more):
+    mechanism, sampling = more.pop("mechanism", "Gaussian"), more.pop("sampling", "poisson")
+    ask = Ask(kind, (part(mechanism, sampling),), at, how=how)
+    below = more.pop("below", verdict in ("unsound", "zero", "negative"))
+    return Finding(verdict, ask, Answer(value=Fraction(value)), ONE, below=below, **more)
+
+
+def report(*findings, judged=90, answered=100, **more):
+    clusters = Clusters()
+    for one in findings:
+        clusters.note(one, lambda ask: None)
+    of = {"judged": judged, "answered": answered, "command": [sys.executable, __file__]}
+    fixed = {"peer": "p", "version": "1", "asked": 100, "unsupported": 0, "seconds": 1.0}
+    return Report(**fixed, **of, seed=0, clusters=clusters.ranked(), incidents=Incidents(), **more)
+
+
+HALVED = [
+    found("unsound", "1/2"),
+    found("unsound", "1/2", mechanism="Laplace"),
+    found("unsound", "1/2", at="5/2"),
+    found("zero", 0, at="1.01"),
+    found("unsound", "1/2", kind="epsilon", at="1e-5"),
+    found("inconsistent", "1/2", at="3", law="convex"),
+    found("jump", "1/2", at="4"),
+]
+
+
+def test_a_wrong_curve_is_one_defect_over_mechanisms_orders_and_verdicts():
+    (defect,) = report(*HALVED).defects
+    assert defect.answers == len(HALVED)
+    assert (defect.verdict, defect.below) == ("unsound", True)
+    assert defect.cause == "too small: poisson: add/remove"
+
+
+def test_a_jump_belongs_to_the_side_that_it_is_on():
+    curves = [found("loose", 2), found("unsound", "1/2")]
+    for value, below in ((3, False), ("1/3", True)):
+        jump = found("jump", value, at="64", below=below)
+        (own,) = [d for d in report(*curves, jump).defects if len(d.clusters) == 2]
+        assert own.below is below
+
+
+OTHERS = {
+    "another sampling": found("unsound", "1/2", sampling="none"),
+    "the other side": found("loose", 2),
+    "another way of writing": found("inconsistent", 2, how=(("count", "repeat"),)),
+    "what was asked before": found("inconsistent", 2, how=(("after", "used"),)),
+    "rounding": found("loose", "1.000001", sampling="none", beyond_rounding=False),
+    "an exception": replace(found("exception", 1), note="ValueError: no"),
+    "not a number": found("nan", 1),
+    "infinite": found("inf", 1),
+    "slow": found("slow", 1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_has_another_cause_is_another_defect(name):
+    assert len(report(*HALVED, OTHERS[name]).defects) == 2
+
+
+def test_an_answer_that_changes_after_another_question_is_no_wrong_curve():
+    seen = report(*HALVED, OTHERS["what was asked before"])
+    seen.clusters[0].simple = replace(HALVED[0], verdict="inconsistent", before=HALVED[1].ask)
+    cause = "depends on what was asked before"
+    assert [len(d.clusters) for d in seen.defects if d.cause == cause] == [2]
+    unexplained = report(found("inconsistent", "1/2"))
+    assert [defect.cause for defect in unexplained.defects] == [cause]
+
+
+def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it():
+    usual = (HALVED[0].ask, HALVED[0].answer)
+    way = found("inconsistent", 1, how=(("count", "repeat"),), other=usual)
+    assert len(report(*HALVED, way).defects) == 1
+
+
+def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
+    near_1 = found("unsound", "1/2", at="1.001", beyond_rounding=False)
+    assert len(report(*HALVED, near_1).defects) == 1
+    above = found("loose", "1.000001", at="1.001", beyond_rounding=False)
+    assert len(report(*HALVED, above).defects) == 2
+
+
+def test_a_composition_belongs_to_the_part_that_is_wrong():
+    ask = Ask("rdp", (part(sampling="none"), part()), "2")
+    assert len(report(*HALVED, replace(HALVED[0], ask=ask)).defects) == 1
+    alone = report(replace(HALVED[0], ask=ask), replace(HALVED[0], ask=replace(ask, at="3")))
+    assert [defect.cause for defect in alone.defects] == ["too small: in a composition"]
+
+
+def test_no_finding_is_lost_and_every_cause_is_told_apart():
+    all_of_them = report(*HALVED, *OTHERS.values())
+    members = [c.identity for defect in all_of_them.defects for c in defect.clusters]
+    assert sorted(members) == sorted(c.identity for c in all_of_them.clusters)
+    assert len(set(members)) == len(members)
+    assert len(all_of_them.defects) == 1 + len(OTHERS)
+
+
+def test_a_wrong_conversion_is_a_defect_of_its_own():
+    (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
+    assert defect.cause == "too small: epsilon: poisson: add/remove"
+
+
+@pytest.mark.parametrize(
+    ("given", "fail_on", "status"),
+    [
+        ({}, None, 0),
+        ({"findings": [found("loose", 2)]}, None, 0),
+        ({"findings": [found("loose", 2)]}, "loose", 1),
+        ({"findings": [found("loose", 2)]}, "slow", 0),
+        ({"findings": HALVED}, None, 1),
+        ({"judged": 0}, None, 3),
+        ({"judged": 49}, None, 3),
+        ({"judged": 50}, None, 0),
+        ({"gone": True}, None, 3),
+        ({"judged": 0, "findings": [found("nan", 1)]}, "nan", 3),
+        ({"judged": 10, "findings": [found("nan", 1)]}, "nan", 1),
+        ({"judged": 0, "findings": [found("negative", -1)]}, None, 1),
+    ],
+)
+def test_the_status_is_a_verdict(given, fail_on, status):
+    findings = given.pop("findings", [])
+    assert Judgement(report(*findings, **given), fail_on).status == status
+
+
+def baseline(tmp_path, *findings):
+    file = tmp_path / "known.json"
+    file.write_text(report(*findings).to_json(), encoding="utf-8")
+    return read(str(file))["p"]
+
+
+def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
+    known = baseline(tmp_path, *HALVED)
+    assert Judgement(report(*HALVED), "loose", known).status == 0
+    for new in OTHERS.values():
+        assert Judgement(report(*HALVED, new), "loose", known).status == 1
+    worse = found("unsound", "1/5")
+    assert Judgement(report(worse), None, known).failing[0].shown is worse
+    assert Judgement(report(found("unsound", "0.4")), None, known).status == 0
+    loose = baseline(tmp_path, found("wrong-formula", "1/2", below=False))
+    assert Judgement(report(found("wrong-formula", "1/2", below=True)), None, loose).status == 1
+    assert Judgement(report(*HALVED), None, Baseline()).status == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "3", '{"peers": 5}', '{"peer": "p", "findings": [{}]}', "[" * 10**5]
+)
+def test_what_is_no_report_is_said(tmp_path, text):
+    file = tmp_path / "known.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BaselineError, match="needed the JSON"):
+        read(str(file))
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(BaselineError, match="cannot be read"):
+        read(str(tmp_path / "none.json"))
+
+
+def parsed(text):
+    return ElementTree.fromstring(text)  # noqa: S314  # our own
+
+
+def test_junit_has_a_case_for_each_defect():
+    whole = report(*HALVED, *OTHERS.values(), judged=10)
+    judgement = Judgement(whole)
+    (suite,) = parsed(junit([judgement]))
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failed == [defect.cause for defect in judgement.failing]
+    assert {case.get("name") for case in suite} >= {defect.cause for defect in whole.defects}
+    counts = [suite.get(key) for key in ("tests", "failures", "errors")]
+    assert counts == [str(len(suite)), str(len(failed)), "1"]
+    assert "10 of 100" in suite[0].find("error").get("message")
+
+
+def test_junit_is_xml_whatever_a_peer_prints():
+    evil = replace(report(*HALVED), peer="a\x00<b>\x1b&\x0c\ufffe")
+    assert parsed(junit([Judgement(evil)]))[0].get("name") == "a<b>&"
+
+
+def test_sarif_has_a_result_for_each_defect():
+    whole = report(*HALVED, found("loose", 2))
+    document = json.loads(sarif([Judgement(whole)]))
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    assert [result["level"] for result in run["results"]] == ["error", "note"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} <= rules
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place.endswith("test_judgement.py")
+    prints = [result["partialFingerprints"]["cause/v1"] for result in run["results"]]
+    assert len(set(prints)) == len(prints)
+
+
+def test_one_line_says_how_many_where_and_by_how_much():
+    (defect,) = report(*HALVED[:2]).defects
+    assert said(defect) == (
+        "too small: poisson: add/remove: 2 answers, such as rdp(alpha=2) of "
+        "PoissonSubsample(Gaussian(1), 0.1), 0.5 of the truth"
+    )
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_documented_fields_are_those_that_are_written():
+    page = (DOCS / "verification.md").read_text(encoding="utf-8").split("## The JSON report")[1]
+    document = json.loads(report(*HALVED, *OTHERS.values()).to_json())
+    rows = [document, *document["findings"], *document["defects"], document["incidents"]]
+    written = {key for row in rows for key in row} | set(document["below_within_rounding"])
+    documented = set(re.findall(r"`([a-z_]+)`", page.split("## Your own")[0]))
+    assert written <= documented
+    assert documented - written <= {"peers", "absent", "other", "before", "excess"}
+
+
+def test_the_workflow_to_copy_runs(tmp_path, monkeypatch):
+    """Its command line as it stands, with nothing but --quick added."""
+    words = program(tmp_path, "say({'value': value / 2 if alpha > 2 else value})")
+    (tmp_path / "peer.py").rename(tmp_path / "my_peer.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(words[0]).parent}{os.pathsep}{os.environ['PATH']}")
+    text = (DOCS / "clients" / "symacct.yml").read_text(encoding="utf-8")
+    (line,) = re.findall(r"run: >-\n((?: {10}.*\n)+)", text)
+    command = shlex.split(line)[1:]
+    first = [word for word in command if word not in ("--baseline", "symacct-known.json")]
+    known = [*first, "--quick", "--json", "symacct-known.json"]
+    assert CliRunner().invoke(main, known).exit_code == 1
+    assert CliRunner().invoke(main, [*command, "--quick"]).exit_code == 0
+    levels = [
+        r["level"] for r in json.loads(Path("symacct.sarif").read_text())["runs"][0]["results"]
+    ]
+    assert levels == ["note"]
+    assert parsed(Path("symacct.xml").read_text())[0].get("failures") == "0"
+
+
+@pytest.mark.parametrize(("allowance", "wrong"), [("1e-9", True), ("1e-3", False)])
+def test_the_allowance_is_the_share_that_is_no_error(tmp_path, allowance, wrong):
+    words = program(tmp_path, "say({'value': value * (1 - 1e-4)})")
+    seen = verify(words, TINY, allowance=allowance)
+    assert seen.unsound is wrong
+    assert seen.enough
+    assert len(seen.defects) == wrong
+
+
+@pytest.mark.parametrize("allowance", [0, -1, 1, "many", None])
+def test_an_allowance_is_a_share(allowance):
+    with pytest.raises(Exception, match="allowance: found"):
+        verify(["true"], TINY, allowance=allowance)
