@@ -28,6 +28,7 @@ from symacct import (
     parse,
 )
 from symacct.arithmetic.ball import precision
+from symacct.profile.whole_numbers import IntegerLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 
@@ -130,6 +131,33 @@ def test_the_exact_profile_is_a_plain_sum(kind):
             known = max(hockey_stick(one, Fraction(1, 20)) for one in (laws, back))
             found = node.delta("1/20", digits=20, conversion="exact").delta
             assert holds(found, known, 20, trusted=40)
+
+
+@pytest.mark.parametrize("kind", [DiscreteGaussian, Skellam])
+@pytest.mark.parametrize("gamma", ["1", "1/7"])
+def test_both_directions_of_a_profile_are_plain_sums(kind, gamma):
+    """The smaller direction is no answer, but tells that it is the smaller one."""
+    m, masses, _ = next(cases(kind, 1))
+    part, forward = IntegerLoss(m, Fraction(gamma)), mixed(masses, Fraction(gamma))
+    for reverse, laws in ((False, forward), (True, [(q, p) for p, q in forward])):
+        known = hockey_stick(laws, Fraction(1, 20))
+        with precision(150):
+            found = part.hockey_stick(arb(1) / 20, reverse)
+            assert abs(found - arb(MP.nstr(known, 40))) < arb(10) ** -38
+            largest = part.largest(reverse)
+            assert largest.is_finite() == (reverse and gamma != "1")
+            assert not largest.is_finite() or abs(largest - (arb(7) / 6).log()) < arb(10) ** -40
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_fixed_samples_by_their_dominating_pair_are_plain_sums(kind):
+    """log(1 + Σ Q ψ(1−γ+γL))/(α−1) over L > 1, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
+    for m, masses, alpha in cases(kind, 4):
+        a, g = independent.number(MP, alpha), MP.mpf(1) / 7
+        grown = [(q, 1 - g + g * p / q) for p, q in masses if p > q]
+        total = MP.fsum(q * (t**a - 1) * (1 - t ** (1 - a)) for q, t in grown)
+        found = SubsampleWithoutReplacement(m, "1/7").rdp(alpha, digits=25, by="TRIPLE-DOMINATED")
+        assert holds(found, MP.log(1 + total) / (a - 1), 25, trusted=40)
 
 
 @pytest.mark.parametrize("kind", [DiscreteGaussian, Skellam])
