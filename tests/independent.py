@@ -4,6 +4,7 @@ Sums are summed and logarithms taken as printed. The precision is far beyond wha
 that cancellation, which these forms do not avoid, costs nothing.
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -113,7 +114,7 @@ def divergence(mp, alpha, masses, brought_in=None):
         return mp.fsum(p * mp.log(p / q) for p, q in masses if p)
     if alpha == INFINITY:
         return mp.log(max(p / q for p, q in masses if p))
-    a = number(mp, alpha)
+    a = alpha if isinstance(alpha, int) else number(mp, alpha)  # whole powers take no logarithm
     return mp.log(mp.fsum(p**a * q ** (1 - a) for p, q in masses if p)) / (a - 1)
 
 
@@ -148,6 +149,7 @@ def masses_of(mp, P, Q):  # noqa: N803
     return [tuple(map(fraction, pair)) for pair in terms]
 
 
+@functools.lru_cache(64)
 def integer_masses(mp, mechanism):
     """(p, q) of every outcome of noise on whole numbers that is moved by Δ, from its weights."""
     size, scale, kind = mechanism.sensitivity, _scale(mp, mechanism), type(mechanism).__name__

@@ -129,8 +129,8 @@ def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
     return sum(assert_true_as_stated(engine, node, order(draw)) for order in orders.values())
 
 
-#: A minute for one draw, of differences over hundreds of orders: for the soak.
-LONG = {("Skellam", "SubsampleWithoutReplacement")}
+#: Up to a minute for one draw, of differences over hundreds of orders: for the soak.
+LONG = {(leaf, "SubsampleWithoutReplacement") for leaf in ("DiscreteGaussian", "Skellam")}
 
 
 @pytest.mark.parametrize(
