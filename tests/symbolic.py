@@ -1,5 +1,6 @@
 """Every mechanism with its parameters as symbols, and formulas evaluated without symacct."""
 
+import functools
 import operator
 import random
 from fractions import Fraction
@@ -145,6 +146,11 @@ def _quad(f, low, high):
     return mp.quad(f, [low, (low + high) / 2, high], method="gauss-legendre")
 
 
+@functools.cache
+def _bessel(k, x):
+    return mp.besseli(k, x)
+
+
 HEADS = {
     sympy.Add: lambda *xs: mp.fsum(xs),
     sympy.Mul: lambda *xs: mp.fprod(xs),
@@ -154,7 +160,7 @@ HEADS = {
     sympy.Min: min,
     sympy.Max: max,
     sympy.Abs: abs,
-    sympy.besseli: mp.besseli,
+    sympy.besseli: lambda k, x: _bessel(abs(k), x),
     sympy.binomial: mp.binomial,
     sympy.factorial: mp.factorial,
     sympy.factorial2: mp.fac2,
