@@ -4,13 +4,14 @@ Sums are summed and logarithms taken as printed. The precision is far beyond wha
 that cancellation, which these forms do not avoid, costs nothing.
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
 
-from symacct import symbols
+from symacct import DiscreteGaussian, DiscreteLaplace, Skellam, symbols
 
 INFINITY = float("inf")
 
@@ -72,6 +73,19 @@ def pure(mp, alpha, epsilon, adjacency=None):
     return response(mp, alpha, e / (1 + e))
 
 
+def exponential_mechanism(mp, alpha, epsilon, adjacency=None):
+    """The larger of two losses ε apart at its stationary point, (λA/(αB))^λ A/(α(1−e^{−ε}))."""
+    e = number(mp, epsilon)
+    if alpha == INFINITY:
+        return e
+    if alpha == 1:
+        return e / 2 * mp.coth(e / 2) - 1 + mp.log(mp.sinh(e / 2) / (e / 2))
+    a = number(mp, alpha)
+    first, second = 1 - mp.exp(-a * e), mp.exp(-e) - mp.exp(-a * e)
+    summit = ((a - 1) * first / (a * second)) ** (a - 1)
+    return mp.log(summit * first / (a * (1 - mp.exp(-e)))) / (a - 1)
+
+
 def zcdp(mp, alpha, rho, xi, adjacency=None):
     if alpha == INFINITY and rho == 0:
         return number(mp, xi)
@@ -90,16 +104,17 @@ def straight_line(mp, alpha, f, kind=None, adjacency=None, at_infinity=None):
     return number(mp, slope) * number(mp, alpha)
 
 
-def divergence(mp, alpha, masses):
+def divergence(mp, alpha, masses, brought_in=None):
     """D_α of the first law from the second, outcome by outcome."""
-    masses = [(number(mp, p), number(mp, q)) for p, q in masses if p or q]
+    brought_in = brought_in or (lambda x: number(mp, x))
+    masses = [(brought_in(p), brought_in(q)) for p, q in masses if p or q]
     if any(p and not q for p, q in masses):
         return mp.inf
     if alpha == 1:
         return mp.fsum(p * mp.log(p / q) for p, q in masses if p)
     if alpha == INFINITY:
         return mp.log(max(p / q for p, q in masses if p))
-    a = number(mp, alpha)
+    a = alpha if isinstance(alpha, int) else number(mp, alpha)  # whole powers take no logarithm
     return mp.log(mp.fsum(p**a * q ** (1 - a) for p, q in masses if p)) / (a - 1)
 
 
@@ -134,6 +149,57 @@ def masses_of(mp, P, Q):  # noqa: N803
     return [tuple(map(fraction, pair)) for pair in terms]
 
 
+@functools.lru_cache(64)
+def integer_masses(mp, mechanism):
+    """(p, q) of every outcome of noise on whole numbers that is moved by Δ, from its weights."""
+    size, scale, kind = mechanism.sensitivity, _scale(mp, mechanism), type(mechanism).__name__
+    if kind == "DiscreteLaplace":  # all outcomes <= 0 are one, and all >= Δ
+        r = mp.exp(-1 / scale)
+        weights = [1 / (1 - r), *(r**k for k in range(1, size)), r**size / (1 - r)]
+        return [
+            (p * (1 - r) / (1 + r), q * (1 - r) / (1 + r))
+            for p, q in zip(reversed(weights), weights, strict=True)
+        ]
+    if kind == "Skellam":
+        return _skellam_masses(mp, scale, size)
+    reach = int(scale * mp.sqrt(5 * mp.dps)) + 50 * size  # orders up to 2·24
+    weights = {k: mp.exp(-(mp.mpf(k) ** 2) / (2 * scale**2)) for k in range(-reach, reach + 1)}
+    total = mp.fsum(weights.values())
+    return [(weights[k - size] / total, weights[k] / total) for k in range(size - reach, reach + 1)]
+
+
+def _skellam_masses(mp, mu, size):
+    """Bessel functions by Miller's backward recurrence, normalised by their own sum."""
+    reach = 60 * size + int(mu) + 2 * mp.dps
+    falling = [mp.mpf(0), mp.mpf(1)]
+    for k in range(reach, 0, -1):
+        falling.append(falling[-2] + 2 * k / mu * falling[-1])
+    masses = falling[::-1]
+    total = masses[0] + 2 * mp.fsum(masses[1:])
+    kept = range(size - reach, reach)
+    return [(masses[abs(k - size)] / total, masses[abs(k)] / total) for k in kept]
+
+
+def _scale(mp, mechanism):
+    return number(mp, next(iter(mechanism.fields().values())))
+
+
+def discrete_laplace(mp, alpha, b, sensitivity):
+    return divergence(mp, alpha, integer_masses(mp, DiscreteLaplace(b, sensitivity)), mp.mpf)
+
+
+def discrete_gaussian(mp, alpha, sigma, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    return divergence(mp, alpha, integer_masses(mp, DiscreteGaussian(sigma, sensitivity)), mp.mpf)
+
+
+def skellam(mp, alpha, mu, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    return divergence(mp, alpha, integer_masses(mp, Skellam(mu, sensitivity)), mp.mpf)
+
+
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
     if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
         return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
@@ -141,15 +207,23 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
     return min(number(mp, alpha) * number(mp, L) * delta**2 / 2, 2 * number(mp, B) * delta)
 
 
+#: Leaves that are accounted as two answers.
+ANSWERS = {"PermuteAndFlip", "PureDP", "RandomizedResponse"}
+INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
+    "ExponentialMechanism": exponential_mechanism,
+    "PermuteAndFlip": pure,
     "FiniteMechanism": finite_laws,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
+    "DiscreteGaussian": discrete_gaussian,
+    "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
     "RandomizedResponse": response,
     "PureDP": pure,
+    "Skellam": skellam,
     "ZCDP": zcdp,
     "TCDP": tcdp,
     "Curve": straight_line,
@@ -352,8 +426,11 @@ def sampled_pair(mp, eps, alpha, node):
     name, fields, g = type(node.mechanism).__name__, node.mechanism.fields(), number(mp, node.gamma)
     if name == "DistributionPair":
         return sampled_finite_pair(mp, eps, alpha, node)
-    if name in ("RandomizedResponse", "PureDP"):
+    if name in ANSWERS:
         return _sampled_answers(mp, alpha, _truth(mp, fields), g)
+    if name in INTEGER_NOISE:
+        masses = integer_masses(mp, node.mechanism)
+        return divergence(mp, alpha, [((1 - g) * q + g * p, q) for p, q in masses], mp.mpf)
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
     noise, sensitivity = fields.values()
@@ -607,9 +684,12 @@ def above_one(mp, eps, alpha, node):
         t = 1 - g + g * mp.exp(log_ratio)
         return (t - 1) * mp.log(t) if a is None else t**a + t ** (1 - a) - 1 - t
 
-    if name in ("RandomizedResponse", "PureDP"):
+    if name in ANSWERS:
         p = max(_truth(mp, fields), 1 - _truth(mp, fields))
         total = (1 - p) * psi(mp.log(p / (1 - p)))
+    elif name in INTEGER_NOISE:
+        masses = integer_masses(mp, node.mechanism)
+        total = mp.fsum(q * psi(mp.log(p / q)) for p, q in masses if p > q)
     elif name == "Laplace":
         s = eps(INFINITY)
         inside = mp.quad(lambda y: psi(s * y) * mp.exp(-s * (1 + y) / 2), mp.linspace(0, 1, 9))

@@ -16,12 +16,16 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
+    DiscreteGaussian,
+    DiscreteLaplace,
     DistributionPair,
     ExponentialFamily,
+    ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Laplace,
+    PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
     PureDP,
@@ -29,6 +33,7 @@ from symacct import (
     RepeatAndSelect,
     ScalarGaussian,
     Scale,
+    Skellam,
     SubsampleWithoutReplacement,
     SymacctError,
     laws,
@@ -135,17 +140,24 @@ def finite_mechanisms(draw):
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "DiscreteGaussian": st.builds(
+        DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)
+    ),
+    "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(
         RandomizedResponse,
         # 1/2 tells nothing: its curve is 0, which has tests of its own.
         fractions(Fraction(1, 20), Fraction(19, 20), 20).filter(lambda p: p != Fraction(1, 2)),
     ),
+    "ExponentialMechanism": st.builds(ExponentialMechanism, fractions(Fraction(1, 20), 3, 20)),
+    "PermuteAndFlip": st.builds(PermuteAndFlip, fractions(Fraction(1, 20), 3, 20)),
     "PureDP": st.builds(PureDP, fractions(Fraction(1, 20), 3, 20)),
     "ZCDP": st.builds(ZCDP, slopes, st.sampled_from([0, Fraction(1, 10)])),
     "TCDP": st.builds(TCDP, slopes, st.integers(100, 200)),
     "Curve": st.one_of(formula_curves, function_curves),
     "DistributionPair": finite_pairs(),
     "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 8, 20), st.integers(1, 2)),
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)

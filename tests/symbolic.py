@@ -1,5 +1,6 @@
 """Every mechanism with its parameters as symbols, and formulas evaluated without symacct."""
 
+import functools
 import operator
 import random
 from fractions import Fraction
@@ -13,12 +14,16 @@ from symacct import (
     Compose,
     Convexify,
     Curve,
+    DiscreteGaussian,
+    DiscreteLaplace,
     DistributionPair,
     ExponentialFamily,
+    ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
     GroupPrivacy,
     Laplace,
+    PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
     PureDP,
@@ -26,6 +31,7 @@ from symacct import (
     RepeatAndSelect,
     ScalarGaussian,
     Scale,
+    Skellam,
     SubsampleWithoutReplacement,
     laws,
     symbols,
@@ -44,7 +50,11 @@ LEAVES = {
     "Gaussian": (Gaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "ScalarGaussian": (ScalarGaussian(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "Laplace": (Laplace(A, B), {A: (1, 3), B: ("1/2", 1)}),
+    "DiscreteGaussian": (DiscreteGaussian(A, 2), {A: ("1/2", 3)}),
+    "DiscreteLaplace": (DiscreteLaplace(A, 2), {A: (1, 3)}),
     "RandomizedResponse": (RandomizedResponse(A), {A: ("1/10", "9/10")}),
+    "ExponentialMechanism": (ExponentialMechanism(A), {A: ("1/10", 2)}),
+    "PermuteAndFlip": (PermuteAndFlip(A), {A: ("1/10", 2)}),
     "PureDP": (PureDP(A), {A: ("1/10", 2)}),
     "ZCDP": (ZCDP(A, B), {A: ("1/50", "1/5"), B: ("1/50", "1/5")}),
     "TCDP": (TCDP(A, B), {A: ("1/50", "1/5"), B: (60, 90)}),
@@ -60,6 +70,7 @@ LEAVES = {
         ExponentialFamily(A, B, kappa=100),
         {A: ("1/50", "1/5"), B: ("1/50", "1/5")},
     ),
+    "Skellam": (Skellam(A, 2), {A: (1, 9)}),
     "DistributionPair": (DistributionPair(["1/4", "1/4", "1/2"], ["1/3", "1/6", "1/2"]), {}),
     "FiniteMechanism": (FiniteMechanism([["1/4", "3/4"], ["1/3", "2/3"], ["1/2", "1/2"]]), {}),
     "DistributionPair of laws": (DistributionPair(laws.Poisson(3), laws.Poisson(2)), {}),
@@ -141,6 +152,11 @@ def _quad(f, low, high):
     return mp.quad(f, [low, (low + high) / 2, high], method="gauss-legendre")
 
 
+@functools.cache
+def _bessel(k, x):
+    return mp.besseli(k, x)
+
+
 HEADS = {
     sympy.Add: lambda *xs: mp.fsum(xs),
     sympy.Mul: lambda *xs: mp.fprod(xs),
@@ -150,6 +166,7 @@ HEADS = {
     sympy.Min: min,
     sympy.Max: max,
     sympy.Abs: abs,
+    sympy.besseli: lambda k, x: _bessel(abs(k), x),
     sympy.binomial: mp.binomial,
     sympy.factorial: mp.factorial,
     sympy.factorial2: mp.fac2,
@@ -181,9 +198,9 @@ def _walked(e, table, definitions):
         return CONSTANTS[e]
     if isinstance(e, sympy.Sum):
         ((index, first, last),) = e.limits
-        low = int(_walked(first, table, definitions))
-        # Of infinite sums, those over the outcomes of a Poisson law, so many terms are enough.
-        high = low + 250 if last is sympy.oo else int(_walked(last, table, definitions))
+        low = -250 if first is -sympy.oo else int(_walked(first, table, definitions))
+        # Of infinite sums, those over the outcomes of a law on whole numbers, this is enough.
+        high = max(low, 0) + 250 if last is sympy.oo else int(_walked(last, table, definitions))
         terms = range(low, high + 1)
         return mp.fsum(_walked(e.function, {**table, index: mp.mpf(l)}, definitions) for l in terms)
     if isinstance(e, sympy.Integral):

@@ -18,6 +18,8 @@ import pytest
 from symacct import (
     ZCDP,
     Compose,
+    DiscreteGaussian,
+    DiscreteLaplace,
     DistributionPair,
     Gaussian,
     Laplace,
@@ -49,6 +51,8 @@ FIELDS = {
     "NonPrivateDpEvent": [],
     "GaussianDpEvent": ["noise_multiplier"],
     "LaplaceDpEvent": ["noise_multiplier"],
+    "DiscreteGaussianDpEvent": ["sigma", "sensitivity", "dimension"],
+    "DiscreteLaplaceDpEvent": ["noise_parameter", "sensitivity"],
     "ZCDpEvent": ["rho", "xi"],
     "RandomizedResponseDpEvent": ["noise_parameter", "num_buckets"],
     "SelfComposedDpEvent": ["event", "count"],
@@ -109,6 +113,9 @@ def test_floats_keep_their_binary_value():
 def test_replacing_a_record_moves_a_sum_by_twice_its_bound(relation):
     assert from_dp_event(e.GaussianDpEvent(3.0), relation) is Gaussian(3, 2)
     assert from_dp_event(e.LaplaceDpEvent(3.0), relation) is Laplace(3, 2)
+    assert from_dp_event(e.DiscreteLaplaceDpEvent(0.5, 3), relation) is DiscreteLaplace(2, 6)
+    scalar = e.DiscreteGaussianDpEvent(0.5, 1.5, 1)
+    assert from_dp_event(scalar, relation) is DiscreteGaussian("1/2", 3)
     drawn = e.SampledWithoutReplacementDpEvent(1000, 10, e.GaussianDpEvent(3.0))
     assert from_dp_event(drawn, relation) is SubsampleWithoutReplacement(Gaussian(3, 2), "1/100")
 
@@ -139,6 +146,14 @@ def test_randomized_response_is_the_pair_its_probabilities_say(k, relation):
 def test_binary_randomized_response_is_ours():
     node = from_dp_event(e.RandomizedResponseDpEvent(0.5, 2), "replace_one")
     assert str(node.rdp(4, digits=20)) == str(RandomizedResponse("3/4").rdp(4, digits=20))
+
+
+@pytest.mark.parametrize("dimension", [None, 2])
+def test_discrete_gaussians_on_several_numbers_are_bounded_by_the_gaussian(dimension):
+    """Moves of 1 in four coordinates have the norm 2; no curve of a scalar move stands for all."""
+    event = e.DiscreteGaussianDpEvent(1.0, 2.0, dimension)
+    assert from_dp_event(event) is ZCDP(2)
+    assert from_dp_event(e.DiscreteGaussianDpEvent(1.0, 0.5, 1)) is Compose()
 
 
 def test_an_event_that_is_shared_is_read_once():
@@ -253,6 +268,9 @@ def test_a_missing_field_and_a_deep_tree_are_refused():
         ("100 * PoissonSubsample(Gaussian(5), 1/8) + 3 * Laplace(1/2)", "add_remove"),
         ("ZCDP(1/2, 1/4) + Gaussian(3/2)", "add_remove"),
         ("PoissonSubsample(2 * Gaussian(4), 1/8)", "add_remove"),
+        ("DiscreteGaussian(1/4, sensitivity=3)", "add_remove"),
+        ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
+        ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
         ("Compose()", "add_remove"),
     ],
 )
@@ -305,6 +323,8 @@ def test_what_has_no_event_is_refused(events, node):
         "Gaussian(1, x)",
         "Laplace(x)",
         "Laplace(1, x)",
+        "DiscreteGaussian(x)",
+        "DiscreteLaplace(x)",
         "ZCDP(x)",
         "ZCDP(1, x)",
         "RandomizedResponse(x)",

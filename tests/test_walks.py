@@ -28,10 +28,10 @@ from symacct.theory import always, forget
 
 
 @pytest.fixture
-def discrete_laplace():
+def two_sided_geometric():
     """A mechanism: a class."""
 
-    class DiscreteLaplace(Mechanism):
+    class TwoSidedGeometric(Mechanism):
         """A count plus k with probability ∝ e^{−|k|/b}: the log-ratio is ±1/b."""
 
         source = Source("me", "notebook, p. 1")
@@ -40,7 +40,7 @@ def discrete_laplace():
         swap_symmetric = True  # k ↦ 1 − k swaps the two laws
 
         def __new__(cls, b):
-            return cls._intern(b=positive(b, "DiscreteLaplace, b"))
+            return cls._intern(b=positive(b, "TwoSidedGeometric, b"))
 
         def shares(self, ctx):
             """The probabilities of the two log-ratios −1/b and 1/b under the first law."""
@@ -68,8 +68,8 @@ def discrete_laplace():
         def at_infinity(self, ctx):
             return 1 / ctx.number(self.b)
 
-    yield DiscreteLaplace
-    del Node._kinds["DiscreteLaplace"]
+    yield TwoSidedGeometric
+    del Node._kinds["TwoSidedGeometric"]
 
 
 def by_summing(b, alpha):
@@ -84,8 +84,8 @@ def by_summing(b, alpha):
         return mpmath.log(moment / total) / (alpha - 1)
 
 
-def test_a_mechanism_is_a_class(discrete_laplace):
-    m = discrete_laplace(2)
+def test_a_mechanism_is_a_class(two_sided_geometric):
+    m = two_sided_geometric(2)
     sampled = PoissonSubsample(m, "1/100")
     assert abs(m.rdp(8, digits=30).upper - by_summing(2, 8)) < 1e-29
     for engine in ("float64", "mpmath"):
@@ -96,9 +96,9 @@ def test_a_mechanism_is_a_class(discrete_laplace):
     assert from_json(sampled.to_json()) is sampled
     assert r"\epsilon" in m.latex()
     assert "notebook, p. 1" in sampled.cite()
-    assert "DiscreteLaplace" in sampled.epsilon("1e-6").statement()
+    assert "TwoSidedGeometric" in sampled.epsilon("1e-6").statement()
     for target in ("c", "mpmath"):
-        assert "DiscreteLaplace" in sampled.code(target, max_order=16, points=20)
+        assert "TwoSidedGeometric" in sampled.code(target, max_order=16, points=20)
     with pytest.raises(AssumptionError, match="the two output laws"):
         m.epsilon("1e-6", conversion="exact")
 

@@ -157,7 +157,7 @@ def accountant_calls():
 #: What builds a node or a law, by its parameters' good values.
 GOOD = {
     "laws": [["1/2", "1/2"], ["1/3", "2/3"]],
-    "sigma": 5, "sensitivity": 1, "b": 2, "p": "1/3", "epsilon": 1, "adjacency": "either",
+    "sigma": 5, "sensitivity": 1, "b": 2, "mu": 3, "p": "1/3", "epsilon": 1, "adjacency": "either",
     "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "size": 2,
     "max_order": 4,
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
@@ -305,6 +305,7 @@ def baseline_calls():
     good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
+            "mu": 3, "l1": 2, "l2": 1,
             "profile": baselines.gaussian_profile(5), "epsilon_0": "1/9"}  # fmt: skip
     calls = {}
     for name in baselines.__all__:

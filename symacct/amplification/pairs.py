@@ -16,6 +16,7 @@ from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms import DistributionPair, Gaussian, Laplace
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
 from symacct.mechanisms.response import ResponsePair
@@ -33,11 +34,13 @@ def is_gaussian(node: Node) -> str | None:
 
 
 def has_known_pair(node: Node) -> str | None:
-    """The worst pair is that of randomized response or Laplace noise, or the two laws given."""
+    """The worst pair is that of randomized response or of noise, or the two laws given."""
     if isinstance(node.mechanism, DistributionPair):  # type: ignore[attr-defined]
         return is_pair(node)
     return has_rational_pair(
-        node, (ResponsePair, Laplace), "no closed form is known for the mechanism's worst pair"
+        node,
+        (ResponsePair, Laplace, IntegerNoise),
+        "no closed form is known for the mechanism's worst pair",
     )
 
 
@@ -85,7 +88,7 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
     operation=SAMPLINGS,
     kind=Kind.EXACT,
     source=MTZ19.at(
-        "Theorem 5, for randomized response, Laplace noise and laws that an involution swaps; "
+        "Theorem 5, for randomized response, noise and laws that an involution swaps; "
         "VEH14 Theorem 13 for other laws"
     ),
     orders=FINITE_ORDERS,

@@ -33,6 +33,7 @@ from symacct.integrals.gaussian import sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
 from symacct.mechanisms import Gaussian
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.response import ResponsePair
 
@@ -42,6 +43,8 @@ _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) -> Number:
     """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1."""
+    if isinstance(mechanism, IntegerNoise):
+        return _over_integers(ctx, mechanism, gamma, alpha)
     if not isinstance(mechanism, ResponsePair):
         return expectation(ctx, mechanism, gamma, alpha)
     order = ctx.number(alpha)
@@ -52,6 +55,8 @@ def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) ->
 
 def relative_entropy(ctx: Arithmetic, mechanism: Mechanism, gamma: Exact) -> Number:
     """E_Q[m log m], the Kullback–Leibler divergence of the mixture from Q."""
+    if isinstance(mechanism, IntegerNoise):
+        return _over_integers(ctx, mechanism, gamma, None)
     if not isinstance(mechanism, ResponsePair):
         return expectation(ctx, mechanism, gamma, None)
     if ctx.rounds:
@@ -65,6 +70,32 @@ def _gap(ctx: Arithmetic, gamma: Exact, lam: Any) -> Callable[[Order], Number]:
     if lam is None:
         return lambda x: ctx.entropy_gap(rate, x)
     return lambda x: ctx.power_gap(rate, x, lam)
+
+
+def _over_integers(
+    ctx: Arithmetic, mechanism: IntegerNoise, gamma: Exact, alpha: Order | None
+) -> Number:
+    """E_Q[(1+u)^α − 1 − αu], or E_Q[(1+u) log(1+u) − u] where alpha is None."""
+    if isinstance(ctx, SymbolicArithmetic):
+        written = mechanism.expected(ctx, _written(ctx, gamma, alpha), alpha or 2)
+        return written if alpha is None else written - 1
+    if isinstance(alpha, np.ndarray):
+        each = order_by_order(ctx, lambda one: _over_integers(ctx, mechanism, gamma, one))
+        return each(alpha)
+    lam = None if alpha is None else ctx.number(alpha) - 1
+    return mechanism.expected(ctx, _gap(ctx, gamma, lam), 2 if alpha is None else alpha)
+
+
+def _written(
+    ctx: SymbolicArithmetic, gamma: Exact, alpha: Order | None
+) -> Callable[[sympy.Expr], sympy.Expr]:
+    """log(P/Q) ↦ m^α, or m log m where alpha is None."""
+
+    def value(log_ratio: sympy.Expr) -> sympy.Expr:
+        m = 1 - ctx.number(gamma) + ctx.number(gamma) * sympy.exp(log_ratio)
+        return m * sympy.log(m) if alpha is None else m ** ctx.number(alpha)
+
+    return value
 
 
 def _over_answers(
@@ -116,12 +147,7 @@ def _(ctx: BallArithmetic, mechanism: Mechanism, gamma: Fraction, alpha: Order) 
 @expectation.register
 def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order) -> Number:
     z = sympy.Dummy("z", real=True)
-    scale, gamma = ctx.number(shape_ratio(mechanism)), ctx.number(gamma)
-
-    def value(log_ratio: Any) -> Any:
-        m = 1 - gamma + gamma * sympy.exp(log_ratio)
-        return m * sympy.log(m) if alpha is None else m ** ctx.number(alpha)
-
+    scale, value = ctx.number(shape_ratio(mechanism)), _written(ctx, gamma, alpha)
     one = 0 if alpha is None else 1
     if isinstance(mechanism, Gaussian):
         density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)

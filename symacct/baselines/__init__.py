@@ -1,5 +1,6 @@
 """What RDP is compared with: compositions of (ε, δ), the exact Gaussian, routes to DP-SGD."""
 
+from symacct.baselines.agarwal21 import skellam_bound
 from symacct.baselines.birrell24 import fixed_size_taylor, poisson_taylor
 from symacct.baselines.composition import (
     advanced,
@@ -47,6 +48,7 @@ __all__ = [
     "shuffled",
     "shuffled_closed",
     "shuffled_epsilon",
+    "skellam_bound",
     "strong",
     "subsampled_dp",
 ]

@@ -63,6 +63,10 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     _print_loggamma = _applied(r"\log\Gamma")
     _print_polygamma = _applied(r"\psi", 1)
 
+    def _print_besseli(self, e: sympy.Expr, exp: str | None = None) -> str:
+        order, place = self._script(e.args[0]), bracketed(self._print(e.args[1]))
+        return f"I_{{{order}}}{'' if exp is None else f'^{{{exp}}}'}{place}"
+
     def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
         base, exponent = as_power(e)
         return f"{'e' if base is sympy.E else self._base(base)}^{{{self._script(exponent)}}}"

@@ -9,20 +9,29 @@ either relation, replace-one for samples of a fixed size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
-from symacct.domains import above_minus_one, whole
+from symacct.domains import above_minus_one, positive, whole
 from symacct.doors import package
-from symacct.errors import AdjacencyError, DomainError, echo
+from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
 from symacct.exact import exact, is_infinite
 from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.interop.runs import gamma_of_mean, mean_above
-from symacct.mechanisms import ZCDP, DistributionPair, Gaussian, Laplace, RandomizedResponse
+from symacct.mechanisms import (
+    ZCDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
 from symacct.operations import (
     Compose,
@@ -100,6 +109,27 @@ class _Reading:
     def reading(self, relation: str) -> _Reading:
         """One for the relation that samples can differ in."""
         return self if self.relation == relation else _Reading(relation)
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one record moves a sum of records of norm at most 1."""
+        return 2 if self.relation == "replace_one" else 1
+
+    def discrete_laplace(self, event: object, depth: int) -> Node:
+        """Noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
+        rate = positive(_field(event, "noise_parameter"), "noise_parameter")
+        what = "DiscreteLaplaceDpEvent, sensitivity"
+        size = whole(_field(event, "sensitivity"), what, least=1)
+        return DiscreteLaplace(1 / rate, self.sensitivity * size)
+
+    def discrete_gaussian(self, event: object, depth: int) -> Node:
+        """Noise on one whole number; on several each coordinate moves by less, so ρ = Δ²/(2σ²)."""
+        name = "DiscreteGaussianDpEvent"
+        sigma = positive(_field(event, "sigma"), f"{name}, sigma")
+        size = self.sensitivity * positive(_field(event, "sensitivity"), f"{name}, sensitivity")
+        if _field(event, "dimension") != 1:
+            return ZCDP((size / sigma) ** 2 / 2)
+        return DiscreteGaussian(sigma, math.floor(size)) if size >= 1 else Compose()
 
     def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
@@ -181,6 +211,8 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "NoOpDpEvent": lambda reading, event, depth: Compose(),
     "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
     "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
+    "DiscreteGaussianDpEvent": _Reading.discrete_gaussian,
+    "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
     # (ξ, ρ)-zCDP is said of the relation in use, whichever that is.
     "ZCDpEvent": lambda reading, event, depth: ZCDP(_field(event, "rho"), _field(event, "xi")),
     "RandomizedResponseDpEvent": _Reading.response,
@@ -194,7 +226,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
 
 def _noise(reading: _Reading, event: object) -> tuple[Any, int]:
     """Its scale, and by how much one record moves a sum of records of norm at most 1."""
-    return _field(event, "noise_multiplier"), 2 if reading.relation == "replace_one" else 1
+    return _field(event, "noise_multiplier"), reading.sensitivity
 
 
 def _field(event: object, name: str) -> Any:
@@ -224,6 +256,12 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
     if isinstance(node, Laplace):
         noise = floats.noise_multiplier(node.b, node.sensitivity, what)
         return events.LaplaceDpEvent(noise)
+    if isinstance(node, DiscreteGaussian):
+        sigma = floats.down(node.sigma, what)
+        return _newer(events, "DiscreteGaussianDpEvent")(sigma, float(node.sensitivity), 1)
+    if isinstance(node, DiscreteLaplace):
+        rate = floats.up(1 / floats.rational(node.b, what), what)
+        return events.DiscreteLaplaceDpEvent(rate, node.sensitivity)
     if isinstance(node, ZCDP):
         return events.ZCDpEvent(floats.up(node.rho, what), floats.up(node.xi, what))
     if isinstance(node, RandomizedResponse):
@@ -262,6 +300,16 @@ def _repeated(
     if runs.rate < 1:
         raise DomainError(f"{what}: found the mean {echo(runs.rate)}, needed a mean >= 1")
     return events.RepeatAndSelectDpEvent(inner, floats.up(runs.rate, what), float("inf"))
+
+
+def _newer(events: ModuleType, name: str) -> Any:
+    """A class of events that versions of before do not have."""
+    try:
+        return getattr(events, name)
+    except AttributeError:
+        raise MissingPackageError(
+            f"to_dp_event: needed a dp-accounting with {name}; install a newer one with pip"
+        ) from None
 
 
 def _composed(node: Compose, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:

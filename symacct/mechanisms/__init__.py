@@ -2,6 +2,8 @@
 
 from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
+from symacct.mechanisms.discrete_laplace import DiscreteLaplace
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
@@ -9,18 +11,25 @@ from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
+from symacct.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from symacct.mechanisms.skellam import Skellam
 
 __all__ = [
     "TCDP",
     "ZCDP",
     "Curve",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",
+    "ExponentialMechanism",
     "FiniteMechanism",
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
     "ScalarGaussian",
+    "Skellam",
 ]

@@ -11,7 +11,7 @@ from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.expr import Node, as_node
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Skellam
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
@@ -70,3 +70,18 @@ def _(mechanism: Gaussian, size: int) -> Mechanism:
 @noise_for_group.register
 def _(mechanism: Laplace, size: int) -> Mechanism:
     return type(mechanism)(mechanism.b, size * mechanism.sensitivity)
+
+
+@noise_for_group.register
+def _(mechanism: DiscreteLaplace, size: int) -> Mechanism:
+    return type(mechanism)(mechanism.b, size * mechanism.sensitivity)
+
+
+@noise_for_group.register
+def _(mechanism: DiscreteGaussian, size: int) -> Mechanism:
+    return type(mechanism)(mechanism.sigma, size * mechanism.sensitivity)
+
+
+@noise_for_group.register
+def _(mechanism: Skellam, size: int) -> Mechanism:
+    return type(mechanism)(mechanism.mu, size * mechanism.sensitivity)

@@ -12,12 +12,16 @@ from functools import lru_cache, partial
 from flint import arb, ctx
 
 from symacct import sizes
+from symacct.errors import AssumptionError
+from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
+from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
 from symacct.profile.two_runs import two_runs
+from symacct.profile.whole_numbers import IntegerLoss
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
@@ -36,12 +40,33 @@ def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
     (part, count), *others = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
+    if not others and (noise := _gaussian(part)) is not None:
+        return partial(several_runs, noise, count)
     if isinstance(part, LaplaceLoss) and not others and count == 2:
         return partial(two_runs, part, reverse)
     if isinstance(part, LaplaceLoss) and not others and count <= _SOME_RUNS:
         return partial(some_runs, part, count, reverse)
+    if all(isinstance(part, IntegerLoss | Atoms) for part, _ in runs):
+        _refuse_lattices(runs)
     finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
     return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
+
+
+def _refuse_lattices(runs: Runs) -> None:
+    """AssumptionError for noise on whole numbers among parts none of which decays."""
+    if any(isinstance(part, IntegerLoss) for part, _ in runs):
+        raise AssumptionError(
+            "conversion='exact': found several runs of noise on whole numbers, needed one run, "
+            "discrete Gaussian noise alone and not sampled, discrete Laplace noise alone, or a "
+            "run of continuous noise beside them; use conversion='improved'"
+        )
+
+
+def _gaussian(part: Part) -> DiscreteGaussian | None:
+    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
+    if isinstance(part, IntegerLoss) and part.gamma == 1:
+        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
+    return None
 
 
 def _finite(runs: Finite, reverse: bool, y: arb) -> arb:

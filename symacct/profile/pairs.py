@@ -17,7 +17,16 @@ from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError, echo
 from symacct.exact import Exact, expression
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.mechanisms import (
+    DiscreteLaplace,
+    DistributionPair,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+)
+from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
@@ -31,6 +40,7 @@ from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
+from symacct.profile.whole_numbers import IntegerLoss
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,16 @@ def _(node: Laplace) -> list[Product]:
 
 
 @products.register
+def _(node: LatticeNoise) -> list[Product]:
+    return _one(IntegerLoss(node))
+
+
+@products.register
+def _(node: DiscreteLaplace) -> list[Product]:
+    return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
+
+
+@products.register
 def _(node: RandomizedResponse) -> list[Product]:
     return _one(_binary(node.p))
 
@@ -80,6 +100,13 @@ def _(node: PureDP) -> list[Product]:
     pure = node.parameters()["epsilon"]
     p = 1 / (1 + sympy.exp(-expression(pure)))
     return _one(Atoms(_binary(p).masses, pure=pure))
+
+
+@products.register
+def _(node: PermuteAndFlip) -> list[Product]:
+    """By the pair that dominates every ε-DP mechanism."""
+    (found,) = products(PureDP(node.parameters()["epsilon"]))
+    return [replace(found, kind=Kind.UPPER)]
 
 
 @products.register

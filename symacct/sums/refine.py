@@ -58,6 +58,11 @@ def within(error: arb) -> arb:
     return arb(0, error.abs_upper())
 
 
+def geometric_tail(first: arb, ratio: arb) -> arb:
+    """A bound of terms that fall from the first at least by this ratio; ∞ where it is not < 1."""
+    return first / (1 - ratio) if ratio < 1 else arb("inf")
+
+
 def integral(
     integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
 ) -> acb:

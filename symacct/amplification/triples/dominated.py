@@ -24,6 +24,7 @@ from symacct.exact import Exact, Order, expression
 from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
 from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
 from symacct.rdp_curve import RDPCurve
@@ -32,12 +33,12 @@ from symacct.theory import theorem
 
 
 def has_dominating_pair(node: Node) -> str | None:
-    """One pair dominates, and its expectations are known: noise on the line and two answers."""
+    """One pair dominates, and its expectations are known: noise and two answers."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
-    if not isinstance(mechanism, Gaussian | Laplace | ResponsePair):
+    if not isinstance(mechanism, Gaussian | Laplace | IntegerNoise | ResponsePair):
         return (
-            "it is computed for Gaussian and Laplace noise, Gaussian compositions, randomized "
-            f"response and pure DP, got {type(mechanism).__name__}"
+            "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
+            f"got {type(mechanism).__name__}"
         )
     rates = node.symbolic_parameters()
     if not isinstance(mechanism, ResponsePair) and any(not rate.free_symbols for rate in rates):
@@ -95,10 +96,22 @@ def of_answers(ctx: Arithmetic, mechanism: ResponsePair, alpha: Order, gamma: Ex
     return psi(ctx, alpha, log_u) / (ctx.exp(pure) + 1)
 
 
+def over_integers(ctx: Arithmetic, mechanism: IntegerNoise, alpha: Order, gamma: Exact) -> Number:
+    """Σ Q ψ(1−γ+γL) over L > 1, where 0 <= ψ(t) <= t^α, or t² for α = 1"""
+    rate = ctx.number(gamma)
+
+    def value(log_ratio: Number) -> Number:
+        return psi(ctx, alpha, ctx.log1p(rate * ctx.expm1(log_ratio)))
+
+    return mechanism.expected(ctx, value, 2 if alpha is None else alpha, above_one=True)
+
+
 @expectation.register
 def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
+    if isinstance(mechanism, IntegerNoise):
+        return over_integers(ctx, mechanism, alpha, gamma)
     order = None if alpha is None else Fraction(alpha)
     half = gaussian_upper_half if isinstance(mechanism, Gaussian) else laplace_upper_half
     return falling_in(shape_ratio(mechanism), lambda ratio: half(order, gamma, 1 / ratio))
@@ -108,6 +121,8 @@ def _(ctx: BallArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Num
 def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> Number:
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
+    if isinstance(mechanism, IntegerNoise):
+        return over_integers(ctx, mechanism, alpha, gamma)
     mp, rate = ctx.mp, ctx.number(gamma)
 
     def value(log_ratio: Any) -> Any:
@@ -130,6 +145,14 @@ def _(ctx: SymbolicArithmetic, mechanism: Any, alpha: Order, gamma: Exact) -> Nu
     if isinstance(mechanism, ResponsePair):
         return of_answers(ctx, mechanism, alpha, gamma)
     order = None if alpha is None else ctx.number(alpha)
+    if isinstance(mechanism, IntegerNoise):
+        rate = ctx.number(gamma)
+        return mechanism.expected(
+            ctx,
+            lambda x: written_psi(order, 1 - rate + rate * sympy.exp(x)),
+            alpha or 2,
+            above_one=True,
+        )
     return above_one_of(mechanism, gamma, lambda t: written_psi(order, t))
 
 

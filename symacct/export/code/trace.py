@@ -16,6 +16,7 @@ from symacct.errors import DomainError, LimitError, SymacctError
 from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Order
 from symacct.export.code import triples as _triples  # noqa: F401  # puts its forms on the list
+from symacct.export.code import whole_numbers as _whole_numbers  # noqa: F401  # and these
 from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
 from symacct.export.code.number import Operand, Traced, UntraceableError

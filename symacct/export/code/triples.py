@@ -17,6 +17,7 @@ from symacct.export.code.context import CodeArithmetic, CodeCurve
 from symacct.export.code.number import Operand, Traced, UntraceableError
 from symacct.export.code.theorems import form, largest_of
 from symacct.mechanisms import Gaussian
+from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import Sampling
@@ -71,7 +72,7 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Op
     """E_Q[ψ(1−γ+γL); L > 1] by Gauss–Legendre rules on stretches short against the peak."""
     if isinstance(mechanism, ResponsePair):
         return Traced.of(of_answers(ctx, mechanism, alpha, gamma))
-    rate, s = ctx.number(gamma), 1 / ctx.number(shape_ratio(mechanism))
+    rate = ctx.number(gamma)
     order = Traced.of(1) if alpha is None else alpha
 
     def value(log_ratio: Traced) -> Traced:
@@ -81,6 +82,14 @@ def _(ctx: CodeArithmetic, mechanism: Mechanism, alpha: Traced | None, gamma: Op
         fall = Traced((-ctx.expm1((1 - alpha) * log_t)).as_plain(), low=0.0, high=1.0)
         return ctx.expm1(alpha * log_t) * fall
 
+    if isinstance(mechanism, IntegerNoise):
+        # The sign of every loss that is summed is known.
+        return Traced.of(
+            mechanism.expected(
+                ctx, lambda x: value(Traced(x.as_plain(), low=0.0)), order, above_one=True
+            )
+        )
+    s = 1 / ctx.number(shape_ratio(mechanism))
     if not isinstance(mechanism, Gaussian):
         inside = ctx.integral(
             # The sign of a node of the rule is known.

@@ -1,0 +1,84 @@
+"""Noise on whole numbers: P = (1−γ)Q + γP₀ against Q, the loss an atom at every outcome."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.exact import Exact
+from symacct.mechanisms.integer_noise import LatticeNoise
+from symacct.profile.part import Floats, Part
+from symacct.profile.summed import Sample, Summed
+
+_STEERING_NATS = 40.0
+
+
+@dataclass(frozen=True)
+class IntegerLoss(Summed):
+    """The noise, and the sampling rate `gamma` in (0, 1].
+
+    F does not decay, as that of finitely many outcomes: of several runs another part must, or
+    their losses add up on one lattice.
+    """
+
+    noise: LatticeNoise
+    gamma: Exact = Fraction(1)
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Does k ↦ Δ − k exchange the two laws?"""
+        return self.gamma == 1
+
+    def sampled(self, gamma: Exact) -> Part:
+        """The same with P mixed once more."""
+        return IntegerLoss(self.noise, self.gamma * gamma)
+
+    def loss(self, log_ratio: arb) -> arb:
+        """log(1−γ+γe^x) for x = log(P₀/Q)."""
+        if self.gamma == 1:
+            return log_ratio
+        return (BALL.number(self.gamma) * log_ratio.expm1()).log1p()
+
+    def floats(self, reach: float) -> tuple[Floats, Floats]:
+        kept = self.noise.outcomes(1 - reach, reach, _STEERING_NATS)
+        log_weights, log_ratios = self.noise.in_floats(kept)
+        if self.gamma == 1:
+            return log_weights, log_ratios
+        rate = float(self.gamma)
+        return log_weights, np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratios)
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""
+        kept = self.noise.outcomes(a, a, need)
+        known = [(q, self.loss(x)) for q, x in self.noise.weighed(kept)]
+        weights = [q * (arb(a) * x).exp() for q, x in known]
+        return Sample([x for _, x in known], weights, self.noise.left_out(a, kept))
+
+    def far(self, a: float, moment: arb) -> list[tuple[arb, arb]]:
+        return [(moment, arb(0))]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""
+        grown, rate, zero = y.exp(), BALL.number(self.gamma), arb(0)
+
+        def surplus(log_ratio: arb) -> arb:
+            m = 1 + rate * log_ratio.expm1()
+            found: arb = (1 - grown * m if reverse else m - grown).max(zero)
+            return found
+
+        total: arb = self.noise.expected(BALL, surplus, 1)
+        return total
+
+    def largest(self, reverse: bool) -> arb:
+        """∞, but −log(1−γ) for what the sample leaves out."""
+        if self.gamma == 1 or not reverse:
+            return arb("inf")
+        return -(-BALL.number(self.gamma)).log1p()
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
