@@ -12,7 +12,7 @@ from symacct.arithmetic import BALL
 from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.enclosure import Guarantee
 from symacct.errors import LimitError, PrecisionError
-from symacct.exact import Order
+from symacct.exact import Order, text
 from symacct.expr import Node
 
 
@@ -44,7 +44,7 @@ class EpsilonDelta:
 
     def exact_key(self, digits: int) -> tuple[Hashable, ...]:
         """What the exact profile's answer depends on, as the first of an evaluation's key."""
-        return type(BALL).__name__, digits, self.given, str(self.value)
+        return type(BALL).__name__, digits, self.given, text(self.value)
 
     def objective(self, eps: arb, alpha: Order) -> arb:
         """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""

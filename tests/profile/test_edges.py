@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
@@ -295,3 +296,16 @@ def _log(base, times):
 def _ball(x):
     x = Fraction(x)
     return arb(x.numerator) / x.denominator
+
+
+@pytest.mark.parametrize("at", ["1e-5000", "1e-400", "123456789e-4400"])
+def test_arguments_of_thousands_of_digits_are_answered(at):
+    """mpmath's hockey stick of the Gaussian at the ε found, and at ε next to 0."""
+    found = Gaussian(1).epsilon(at, digits=12, conversion="exact").epsilon
+    with mpmath.workdps(30):
+        epsilon = mpmath.mpf(found.upper)
+        above, below = (mpmath.ncdf(-epsilon + half) for half in (0.5, -0.5))
+        delta = above - mpmath.exp(epsilon) * below
+        assert abs(mpmath.log(delta) - mpmath.log(mpmath.mpf(at))) < 1e-7
+    near_0 = Gaussian(1).delta(at, digits=12, conversion="exact").delta
+    assert abs(mpmath.mpf(near_0.upper) - mpmath.erf(1 / mpmath.sqrt(8))) < 1e-10
