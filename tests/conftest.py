@@ -1,6 +1,11 @@
 """Two hypothesis profiles: the same few examples every time, and new ones for the soak."""
 
+import os
+
 from hypothesis import HealthCheck, Phase, settings
+
+# xdist tells its workers how wide its own terminal is; piped output is as wide as it needs.
+os.environ.pop("COLUMNS", None)
 
 settings.register_profile(
     "laws",

@@ -79,8 +79,10 @@ class Summed:
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
-        times, falls = _falling(self, a)
-        return float(np.interp(math.log(t), times, falls)) if t > 0 else float(falls[0])
+        log_moment, times, falls = _falling(self, a)
+        if t < times[0]:  # all runs together have fallen far before one has: as a square there
+            return log_moment + float(falls[0] * (t / times[0]) ** 2)
+        return log_moment + float(np.interp(math.log(t), np.log(times), falls))
 
     def log_values(self, line: Line) -> Floats:
         log_weights, losses = self._grid(line.a)
@@ -169,15 +171,15 @@ def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
 
 
 @lru_cache(64)
-def _falling(part: Summed, a: float) -> tuple[Floats, Floats]:
-    """log t, and log of about the largest |F(a+is)| that is proved for s >= t; float64."""
+def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
+    """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
     log_weights, losses = part._grid(a)
     log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
     weights = np.exp(log_weights + a * losses - log_moment)
     times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
     heights = np.array([abs(np.exp(1j * t * losses) @ weights) for t in times])
     heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
-    return np.log(times), log_moment + np.log(heights) * (1 - 1 / SHARE)
+    return log_moment, times, np.log(heights) * (1 - 1 / SHARE)
 
 
 @lru_cache(64)

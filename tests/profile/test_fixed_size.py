@@ -431,3 +431,15 @@ def test_laplace_noise_has_a_bracket(m, delta):
     assert found.kind is (Kind.EXACT if "*" not in repr(m) else Kind.UPPER)
     assert 0.85 * float(found.epsilon) < lower.lower <= found.epsilon.upper
     assert found.epsilon.upper <= m.epsilon(delta, digits=7).epsilon.upper
+
+
+@pytest.mark.parametrize("deviations", [1e-4, 1e-3, 0.01, 0.1])
+@pytest.mark.parametrize(("gamma", "a"), [("1/1000", 40.0), ("1/100", 8.0)])
+def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):
+    """Many runs together have fallen far long before one has."""
+    part = Equilateral(Fraction(1, 5), Fraction(gamma))
+    log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
+    t = deviations / math.sqrt(variance)
+    planned = log_moment - part.log_decay(a, t)
+    proved = log_moment - float(part.decay(a, t, deviations**2 / 100))
+    assert planned / 2 <= proved <= 1.2 * planned
