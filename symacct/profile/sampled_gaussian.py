@@ -123,9 +123,10 @@ class SampledGaussian:
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
         """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
-        drop = max(drop, 1.0)
         left = sigma * math.sqrt(2 * max(drop + min(a, 0.0) * self.log_rest, 1.0))
-        right = max(a, 0.5) + sigma * math.sqrt(2 * drop)
+        # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
+        hump = max(0.0, a * (self.log_gamma + (a - 1) / (2 * variance))) if a > 0 else 0.0
+        right = max(a, 0.5) + sigma * math.sqrt(2 * max(drop + hump, 1.0))
         if a > _LONG_WAY * sigma:
             x = np.linspace(0.5, right, _WAY)
             log_ratio = self._log_ratio(x)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import acb, arb, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct.profile.atoms import Atoms
@@ -293,6 +293,7 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
     st.integers(0, 40),
     st.floats(2, 60),
 )
+@example(Fraction(1, 4), Fraction(183, 5000), 32.2, 1.02, 0, 11, 27.4)  # F(a) is e^1900
 def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, more, need):
     """And neither is much wider than was asked for."""
     part, line = SampledGaussian(variance, gamma), Line(a, h, first + more, first)
