@@ -275,8 +275,10 @@ def told_at(
     lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
     told = lam * eps(order)
     most = ctx.maximum(told, told + mu * pure_excess(ctx, eps, order))
-    exponent = ctx.minimum(most, *(told + mu * excess for excess in excesses))
-    return ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(exponent)) / lam
+    exponents = [most, *(told + mu * excess for excess in excesses)]
+    # The smallest of whole bounds, which a page has room for, and not an exponent of them.
+    bounds = (ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(x)) / lam for x in exponents)
+    return ctx.minimum(*bounds)
 
 
 @theorem(
@@ -295,10 +297,10 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     """ε′(α) <= log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min{max(0, c), min_j c_j}} )/(λ−1), λ = max(α, 2),
 
     c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
-    c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4, 8, …, 256
+    c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
     """
     lam = larger_order(alpha, 2)
-    excesses = [excess_at(ctx, eps, lam, order) for order in _TRIED]
+    excesses = [excess_at(ctx, eps, lam, order) for order in _TRIED[:2]]
     return told_at(ctx, eps, lam, excesses, runs)
 
 
