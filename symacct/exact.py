@@ -113,6 +113,15 @@ class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
 
     _print_Integer = _print_Rational  # noqa: N815
 
+    def _print_Mul(self, product: sympy.Mul) -> str:  # noqa: N802
+        """(x+y)/z·(p/q), the fraction last: read back, p(x+y) would be multiplied out."""
+        share, rest = product.as_coeff_Mul()
+        factors = sympy.Mul.make_args(rest)
+        over = not share.is_Integer and any(x.is_Pow and x.base.is_Add for x in factors)
+        if share == 1 or not share.is_Rational or not (over or any(x.is_Add for x in factors)):
+            return str(super()._print_Mul(product))
+        return f"{self._print(rest)}*({self._print(share)})"
+
 
 def text(value: Exact) -> str:
     """`value` as text that `exact` reads back: 5, 1/1000."""

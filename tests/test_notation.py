@@ -463,3 +463,25 @@ def test_only_the_symbols_named_are_read():
 def test_a_symbol_is_a_plain_new_name(name):
     with pytest.raises(ParseError, match=r"^symbol: found"):
         parse("Gaussian(5)", symbols=[name])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1/100/(10 + exp(1))",
+        "sqrt(2)/100/(10 + exp(1))",
+        "2/5/(10 + exp(1))**2",
+        "(1/100)/(10 + exp(1))*(3 + sqrt(2))",
+        "3*(1 + exp(1))*(2 + sqrt(2))/7",
+        "10**40*(3 + sqrt(2))/pi",
+        "-7*(3 - sqrt(20))*pi",
+        "exp(-(1/3)/(1 + exp(1)))",
+        "Max(1e-8, 1/1e9999)/(1e9999 + exp(1))",
+    ],
+)
+def test_fractions_of_sums_are_read_back_as_they_are(value):
+    """SymPy multiplies p(x+y) out, and not p(x+y)/z: the text says where p/q stood."""
+    m = parse(f"Gaussian({value})")
+    assert parse(repr(m)) is m
+    assert parse(str(m)) is m
+    assert from_json(m.to_json()) is m
