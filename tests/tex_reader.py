@@ -163,7 +163,14 @@ class Reader:
             return method()
         if piece == "e" and self.ahead == "^":
             return lambda env: self.mp.e
+        if piece == "I" and self.ahead == "_":
+            return self.bessel()
         return lambda env: env[piece]
+
+    def bessel(self):
+        self.take("_")
+        order, at = self.group(), self.bracket()
+        return lambda env: self.mp.besseli(abs(order(env)), at(env))
 
     def enclosed(self, opening):
         inside = self.bracket()
@@ -235,9 +242,10 @@ class Reader:
         last, term = self.group(), self.product()
 
         def value(env):
-            end = last(env)
-            end = first(env) + 250 if end == self.mp.inf else end
-            orders = range(int(first(env)), int(end) + 1)
+            start, end = first(env), last(env)
+            start = -250 if start == -self.mp.inf else start
+            end = max(start, 0) + 250 if end == self.mp.inf else end
+            orders = range(int(start), int(end) + 1)
             return self.mp.fsum(term({**env, index: self.mp.mpf(l)}) for l in orders)
 
         return value
