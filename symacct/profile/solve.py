@@ -22,10 +22,8 @@ from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
 
-_ATTEMPTS = 8
-_NEWTON_STEPS = 40
-_WIDENINGS = 12
-_HALVINGS = 60
+_ATTEMPTS, _WIDENINGS = 8, 12
+_NEWTON_STEPS, _HALVINGS = 40, 60
 _STEER_DIGITS = 2.0
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _LOWER = 12.0  # of log δ, where it was guessed too large
