@@ -26,6 +26,7 @@ from symacct.export.code.measure import (
     Measured,
     Value,
     box,
+    few_of,
     measured,
     orders,
     samples,
@@ -76,7 +77,7 @@ def code(
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
-        few = tried if at else tried[:: 1 + len(tried) // _FEW_SAMPLES]
+        few = tried if at else few_of(tried, _FEW_SAMPLES)
         return _Request(m, by, writer, names, few, last).in_digits(count)
     return _Request(m, by, writer, names, tried, last).in_float64(count, needed)
 
