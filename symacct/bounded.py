@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache, reduce
+from math import gcd
 from typing import Any
 
 import sympy
@@ -59,7 +60,7 @@ def raised(base: Exact, exponent: Exact) -> Exact:
     if isinstance(base, Fraction) and whole:
         return base ** int(exponent)
     if not whole:
-        _check_radicand(content)
+        _check_radicand(max(content, _under_root(expression(base), exponent)))
     return _checked(expression(base) ** expression(exponent))
 
 
@@ -175,5 +176,21 @@ def _radicand(value: Exact) -> int:
 @lru_cache(maxsize=4096)
 def _radicand_of(value: sympy.Expr) -> int:
     if isinstance(value, sympy.Pow) and not isinstance(value.exp, sympy.Integer):
-        return _bits_of(value.base)
+        return max(_bits_of(value.base), _under_root(value.base, exact(value.exp)))
     return sum(map(_radicand_of, value.args)) if isinstance(value, sympy.Mul) else 0
+
+
+def _under_root(base: sympy.Expr, exponent: Exact) -> int:
+    """The bits of what SymPy leaves under one root of base^{p/q}: it is factored again."""
+    if not isinstance(exponent, Fraction):
+        return 0
+    numbers = base.atoms(sympy.Rational)
+    return sum(_left(one.p, exponent) + _left(one.q, -exponent) for one in numbers)
+
+
+def _left(n: int, exponent: Fraction) -> int:
+    """The bits of Π f^{r/g}, r = ep mod q, over the factors f^e of n and the r's common divisor."""
+    factors = sympy.Integer(abs(n)).factors(limit=2**15) if n else {}  # as SymPy does
+    rest = {f: e * exponent.numerator % exponent.denominator for f, e in factors.items() if f > 1}
+    common = gcd(*rest.values()) or 1
+    return sum(int(f).bit_length() * r // common for f, r in rest.items())

@@ -494,3 +494,20 @@ def test_the_size_of_what_may_be_complex_is_read_back(inside):
     m = parse(f"Gaussian(2 + Abs({inside.format(x, x)}))")
     assert parse(str(m)) is m
     assert from_json(m.to_json()) is m
+
+
+LARGE = 4 * (2**521 - 1)
+
+
+@pytest.mark.parametrize("text", [f"{LARGE}**(-1/1000)", f"(log(3)/{LARGE})**(1/99999)"])
+def test_a_root_of_a_large_number_is_measured_before_it_is_factored(text):
+    """SymPy asks whether N^999 is prime, where the 1000th root of 1/N is asked for: for hours."""
+    with pytest.raises(LimitError, match="what stands under a root, in bits: found"):
+        parse(f"Gaussian({text})")
+
+
+@pytest.mark.parametrize("root", ["-1/1000", "999/1000", "1/99999"])
+@pytest.mark.parametrize("number", ["7", "2**50", f"{LARGE // 4}"])
+def test_roots_that_stay_small_are_read_back(number, root):
+    m = parse(f"Gaussian(({number})**({root}))")
+    assert parse(str(m)) is m

@@ -38,7 +38,7 @@ from symacct.export.code.targets.multiprecision import GUARD_DIGITS
 from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
-from symacct.theory import Theorem, theorems
+from symacct.theory import Theorem, named, theorems
 from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
@@ -75,6 +75,8 @@ def code(
         raise DomainError(
             f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
         )
+    if by is not None:
+        named(by)  # what is no theorem's name has no hash, perhaps
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
