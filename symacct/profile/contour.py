@@ -15,12 +15,12 @@ import numpy as np
 from flint import acb, acb_mat, arb, ctx
 
 from symacct.forking import cached_property
-from symacct.profile.part import Line, Part
+from symacct.profile.part import Factor, Line
 from symacct.profile.plan import Block, Plan
-from symacct.profile.power_sums import powers
+from symacct.profile.power_sums import power, powers
 from symacct.profile.rough import Rough
 
-Runs = Sequence[tuple[Part, int]]
+Runs = Sequence[tuple[Factor, int]]
 
 _BOUND_BITS = 64
 _MOST_TERMS = 2**18  # of one moment
@@ -99,7 +99,7 @@ class Contour:
         product: list[acb] = []
         for part, count in self.runs:
             values = part.transform(line, need)
-            raised = values if count == 1 else [_power(value, count) for value in values]
+            raised = [power(value, count) for value in values]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
 
@@ -158,15 +158,6 @@ def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
     log_moments = (k * part.transform(line, need)[0].real.log() for part, k, need in needs)
     x = arb(lam)
     return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
-
-
-def _power(x: acb, count: int) -> acb:
-    """x^count; of a ball that may be 0, what its modulus bounds."""
-    power = x**count
-    if power.is_finite():
-        return power
-    radius = arb(0, (x.abs_upper() ** count).upper())
-    return acb(radius, radius)
 
 
 def _in_rows(values: list[acb]) -> acb_mat:
