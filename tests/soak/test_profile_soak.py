@@ -10,6 +10,7 @@ import pytest
 from symacct import (
     Accountant,
     Compose,
+    DistributionPair,
     Gaussian,
     Kind,
     Laplace,
@@ -17,6 +18,7 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    laws,
 )
 from symacct.enclosure import to_fraction
 from symacct.errors import LimitError, PrecisionError
@@ -26,7 +28,7 @@ from symacct.sizes import limits
 from symacct.verify.bounds import ends
 from tests.profile.laws import rare_jumps
 
-BLOCKS, CASES = 200, 10
+BLOCKS, CASES, DENSITIES = 200, 10, 3
 FIXED_BLOCKS = BLOCKS // 2
 TINY = Fraction(1, 10**12)
 
@@ -82,6 +84,33 @@ def test_every_law_of_the_profile(block, record_property):
     for _ in range(CASES):
         counts[check(drawn(chance), chance, accountant)] += 1
     record(counts, record_property, "exact profile")
+
+
+def drawn_densities(chance):
+    """One or many runs of a pair of densities, sampled or not."""
+    scale = Fraction(chance.randint(11, 30), 10)
+    family = chance.choice(
+        [
+            (laws.Normal(0, scale**2), laws.Normal(1, scale**2)),
+            (laws.Normal(0, 4), laws.Normal(Fraction(1, 2), 4 * scale)),
+            (laws.Exponential(1), laws.Exponential(scale)),
+            (laws.Gamma(scale, 1), laws.Gamma(scale, Fraction(6, 5))),
+            (laws.Beta(2, 1 + scale), laws.Beta(1 + scale, 2)),
+        ]
+    )
+    pair = DistributionPair(*family) if chance.random() < 0.5 else DistributionPair(*family[::-1])
+    gamma = Fraction(1, chance.choice([1, 2, 10, 100]))
+    count = chance.choice([1, 1, 1, 200, 1000, 10**5])
+    return count * (pair if gamma == 1 else PoissonSubsample(pair, gamma))
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_every_law_of_pairs_of_densities(block, record_property):
+    chance, accountant, counts = random.Random(f"densities {block}"), Accountant(10), Counter()
+    for _ in range(DENSITIES):
+        m = drawn_densities(chance)
+        counts[check(m, chance, accountant)] += 1
+    record(counts, record_property, "densities")
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
