@@ -162,7 +162,7 @@ class Path:
 
     @cached_property
     def top(self) -> float:
-        """T, from which on the terms cancel few digits."""
+        """About T, from which on the terms cancel few digits."""
         height = 1.0
         while self._log_lost(height) > _LOST and height < _MOST_NODES:
             height *= 1.25
@@ -194,6 +194,12 @@ class Path:
         count, height = min(found, key=lambda one: one[0] / one[1])
         panels = math.ceil(self.top / (2 * _WIDE * height))
         return panels, short(self.top / (2 * _WIDE * panels)), count
+
+    @property
+    def corner(self) -> float:
+        """Im s where the panels end and the rays begin: about T, and without rounding."""
+        panels, height, _ = self.panels
+        return 2 * _WIDE * height * panels
 
     def _nodes(self, height: float) -> int:
         """On a panel whose ellipse is so high: about the saddle M(s)e^{−ys} grows evenly."""
@@ -303,7 +309,7 @@ class Path:
     def _panel(self, i: int) -> tuple[float, float]:
         """Where the i-th panel of a ray starts and ends."""
         low, high = self._losses
-        first = short(min(self.top / 2, _FIRST / (self.count * float((high - low).mid()))))
+        first = short(min(self.corner / 2, _FIRST / (self.count * float((high - low).mid()))))
         return (first * 2.0 ** (i - 1) if i else 0.0), first * 2.0**i
 
     @cached_property
@@ -324,7 +330,7 @@ class Path:
     def _slanted(self, aside: int, start: float, end: float) -> list[tuple[acb, acb]]:
         """Gauss's nodes, precise enough for `End.at`."""
         with ctx.workprec(3 * self.work):
-            turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.top)
+            turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.corner)
             middle, half = (arb(end) + start) / 2, (arb(end) - start) / 2
             rule = legendre(self._ray_nodes, ctx.prec)
             return [(corner + turn * (middle + half * u), turn * half * w) for u, w in rule]
@@ -363,7 +369,7 @@ class Path:
         with ctx.workprec(_BOUND_BITS):
             middle, half = (arb(start) + end) / 2, (arb(end) - start) / 2
             away = middle * arb(0.5).sqrt() - half * arb(_OVER)
-            height, rho = arb(self.top) + away, arb(_RHO)
+            height, rho = arb(self.corner) + away, arb(_RHO)
             fallen = (-away * (near if away > 0 else far)).exp()
             most = self._scale(y, height) * fallen / height**2
             return arb(64) / 15 * half * most * rho ** (-2 * self._ray_nodes) / (1 - rho**-2)
@@ -372,7 +378,7 @@ class Path:
         """A bound of what lies beyond the i-th panel."""
         with ctx.workprec(_BOUND_BITS):
             aside = arb(self._panel(i)[1]) * arb(0.5).sqrt()
-            height = arb(self.top) + aside
+            height = arb(self.corner) + aside
             return self._scale(y, height) * (-aside * near).exp() * arb(2).sqrt() / height
 
 

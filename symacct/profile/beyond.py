@@ -41,15 +41,16 @@ class Curve:
         for _ in range(_MOST_STEPS if slack > 0 else 0):
             if any(constant + falling / place <= goal for constant, falling in self.ends):
                 return goal.min(self.moment)
-            there = self.at(place + step)
-            bent = self.bend * arb(step) ** 2 / 2
+            next_place = place + step
+            there = self.at(next_place)
+            bent = self.bend * (arb(next_place) - arb(place)) ** 2 / 2
             highest = _highest(here, there, bent)
             if not highest <= goal:
                 if not bent <= slack * goal:
                     step /= 2
                     continue
                 goal = goal.max(highest * (1 + slack))
-            place, here, step = place + step, there, 2 * step
+            place, here, step = next_place, there, 2 * step
         return self.moment
 
 

@@ -162,7 +162,10 @@ class Pair:
         )
 
     def _tail(self, side: Side, a: float, start: arb) -> arb:
-        """∫ q(m/q)^a beyond: (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1."""
+        """∫ q(m/q)^a beyond: (1−γ)q + γp^a q^{1−a} for a >= 1, (1−γ)^a q for a <= 0, γ < 1,
+
+        (1−γ)^a q + γ^a p^a q^{1−a} between.
+        """
         order, gamma = Fraction(a), BALL.number(self.gamma)
         rest = 1 - gamma
         if self.gamma == 1:
@@ -170,7 +173,11 @@ class Pair:
         elif a <= 0:
             bounds = [(rest ** arb(a), Fraction(0), Fraction(1))]
         else:
-            bounds = [(rest, Fraction(0), Fraction(1)), (gamma, order, 1 - order)]
+            power = arb(min(a, 1.0))
+            bounds = [
+                (rest**power, Fraction(0), Fraction(1)),
+                (gamma**power, order, 1 - order),
+            ]
         shift_p, shift_q = self.shifts()
         total = arb(0)
         for coefficient, b, c in bounds:

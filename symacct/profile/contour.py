@@ -8,21 +8,22 @@ most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, acb_mat, acb_poly, arb, ctx
 
 from symacct.forking import cached_property
-from symacct.profile.part import Line, Part
+from symacct.profile.part import Factor, Line
 from symacct.profile.plan import Block, Plan
-from symacct.profile.power_sums import powers
+from symacct.profile.power_sums import power, powers
 from symacct.profile.rough import Rough
 
-Runs = Sequence[tuple[Part, int]]
+Runs = Sequence[tuple[Factor, int]]
 
 _BOUND_BITS = 64
+_FEW = 64  # nodes
 _MOST_TERMS = 2**18  # of one moment
 _ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
 
@@ -52,11 +53,11 @@ class Contour:
 
     def _turned(self, turn: acb, y: arb) -> arb:
         """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
-        total, taper = _polynomial(self._untapered, turn), self.plan.taper
+        total, taper = self._untapered(turn), self.plan.taper
         if taper is not None:
             last = zip(self.nodes[taper.first :], taper.exact_weights(y), strict=True)
-            rows = _in_rows([node * weight for node, weight in last])
-            total += turn**taper.first * _polynomial(rows, turn)
+            tapered = _polynomial([node * weight for node, weight in last])
+            total += turn**taper.first * tapered(turn)
         return total.real
 
     @cached_property
@@ -72,10 +73,10 @@ class Contour:
         return Rough(shifts, np.log(terms) + log_scale, plan.taper)
 
     @cached_property
-    def _untapered(self) -> acb_mat:
+    def _untapered(self) -> Callable[[acb], acb]:
         taper = self.plan.taper
         nodes = self.nodes if taper is None else self.nodes[: taper.first]
-        return _in_rows([nodes[0] / 2, *nodes[1:]])
+        return _polynomial([nodes[0] / 2, *nodes[1:]])
 
     def order(self, shift: float) -> float:
         """Re z where Re s = `shift`."""
@@ -99,7 +100,7 @@ class Contour:
         product: list[acb] = []
         for part, count in self.runs:
             values = part.transform(line, need)
-            raised = values if count == 1 else [_power(value, count) for value in values]
+            raised = [power(value, count) for value in values]
             product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
         return product
 
@@ -160,15 +161,6 @@ def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
     return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
 
 
-def _power(x: acb, count: int) -> acb:
-    """x^count; of a ball that may be 0, what its modulus bounds."""
-    power = x**count
-    if power.is_finite():
-        return power
-    radius = arb(0, (x.abs_upper() ** count).upper())
-    return acb(radius, radius)
-
-
 def _in_rows(values: list[acb]) -> acb_mat:
     """The values row by row of a square, zeros at the end."""
     width = math.isqrt(len(values) - 1) + 1
@@ -176,9 +168,16 @@ def _in_rows(values: list[acb]) -> acb_mat:
     return acb_mat(len(padded) // width, width, padded)
 
 
-def _polynomial(rows: acb_mat, x: acb) -> acb:
-    """Σ a_n x^n, the coefficients row by row; Horner's rule would let rectangles grow."""
-    inner = powers(x, rows.ncols())
-    outer = powers(inner[-1] * x, rows.nrows())
-    found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
-    return found
+def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
+    """Σ a_n x^n on the unit circle; Horner's rule lets rectangles grow, by some bits if few."""
+    if len(coefficients) <= _FEW:
+        return acb_poly(coefficients)
+    rows = _in_rows(coefficients)
+
+    def value(x: acb) -> acb:
+        inner = powers(x, rows.ncols())
+        outer = powers(inner[-1] * x, rows.nrows())
+        found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
+        return found
+
+    return value

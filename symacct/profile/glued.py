@@ -24,7 +24,7 @@ from symacct.profile.beyond import End
 from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.summed import Sample, Summed
+from symacct.profile.summed import Sample, Summed, glued_hockey_stick
 from symacct.sums.refine import normal_tail
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
@@ -125,11 +125,7 @@ class GluedGaussian(Summed):
         return (-((v + arb(0.5)) ** 2) / (2 * variance)).exp() / (2 * arb.pi() * variance).sqrt()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
-        mixture = SampledGaussian(self.variance, self.gamma)
-        if y >= 0:
-            return mixture.hockey_stick(y, False)
-        return y.exp() * mixture.hockey_stick(-y, False) - y.expm1()
+        return glued_hockey_stick(SampledGaussian(self.variance, self.gamma), y)
 
     def largest(self, reverse: bool) -> arb:
         return arb("inf")

@@ -22,7 +22,7 @@ from symacct.exact import Exact
 from symacct.profile.beyond import End
 from symacct.profile.laplace import LaplaceLoss, legendre
 from symacct.profile.part import Floats, Line
-from symacct.profile.summed import Sample, Summed
+from symacct.profile.summed import Sample, Summed, glued_hockey_stick
 
 _STEER_POINTS = 96
 _ELLIPSES = np.geomspace(1.02, 60.0, 60)
@@ -91,11 +91,7 @@ class GluedLaplace(Summed):
         return -BALL.number(1 - self.gamma) * (-BALL.number(self.shift) / 2).expm1()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
-        mixture = LaplaceLoss(self.shift, self.gamma)
-        if y >= 0:
-            return mixture.hockey_stick(y, False)
-        return y.exp() * mixture.hockey_stick(-y, False) - y.expm1()
+        return glued_hockey_stick(LaplaceLoss(self.shift, self.gamma), y)
 
     def largest(self, reverse: bool) -> arb:
         """log(1−γ+γe^s), from either side."""

@@ -48,7 +48,23 @@ def log_turning(log_weights: Floats, losses: Floats, line: Line) -> Floats:
         return np.asarray(np.log((outer @ inner).ravel()[: line.last + 1]) + top)
 
 
-class Part(Protocol):
+class Factor(Protocol):
+    """A factor of a composition's moments: what a contour sums, in balls at flint's precision."""
+
+    def terms(self, line: Line, need: float) -> int:
+        """How many are summed for each node of `transform`."""
+
+    def transform(self, line: Line, need: float) -> list[acb]:
+        """F on a line, each to an absolute error of about e^{−need} F(a)."""
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
+
+    def largest(self, reverse: bool) -> arb:
+        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
+
+
+class Part(Factor, Protocol):
     """A pair (P, Q) that one run of a mechanism has; over the outcomes that both laws have,
 
     F(z) = E_Q[(P/Q)^z]. `symmetric` where an involution that keeps the measure exchanges P and Q.
@@ -69,17 +85,8 @@ class Part(Protocol):
     def log_decay(self, a: float, t: float) -> float:
         """About `decay`; float64."""
 
-    def terms(self, line: Line, need: float) -> int:
-        """How many are summed for each node of `transform`."""
-
     def log_values(self, line: Line) -> Floats:
         """About log of `transform`, on a line from 0 on; complex128."""
-
-    def transform(self, line: Line, need: float) -> list[acb]:
-        """F on a line, each to an absolute error of about e^{−need} F(a)."""
-
-    def decay(self, a: float, t: float, slack: float) -> arb:
-        """An upper bound of log|F(a+is)| for all |s| >= t, within about `slack` of the best."""
 
     def turns(self) -> list[arb]:
         """The losses ℓ at which F turns, F(a+iu) = Σ e^{iuℓ} f(u); [] where f would not be slow."""
@@ -89,9 +96,6 @@ class Part(Protocol):
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """H_{e^y}(P‖Q) = P(L > y) − e^y Q(L > y) in closed form; of (Q, P) if `reverse`."""
-
-    def largest(self, reverse: bool) -> arb:
-        """ess sup of the finite L under P; of −L under Q if `reverse`; ∞ where there is none."""
 
     def exact_largest(self, reverse: bool) -> Exact | None:
         """The same as an exact number, where one is known."""

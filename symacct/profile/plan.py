@@ -10,6 +10,7 @@ import numpy as np
 
 from symacct import sizes
 from symacct.errors import PrecisionError
+from symacct.profile.many_gaussians import ManyGaussians
 from symacct.profile.part import Line, short
 from symacct.profile.shape import Moments
 from symacct.profile.taper import Taper, tapered
@@ -161,14 +162,23 @@ def _refuse_large(found: Moments, chosen: Plan) -> None:
 
     They bound the time and the memory before either is taken.
     """
-    kinds = len(found.runs) / len(found.alike)
     bits = 0
     for block in chosen.blocks:
         line = Line(found.order(chosen.c), chosen.h, block.last, block.first)
-        terms = sum(part.terms(line, block.need) for part, _ in found.alike)
-        bits += len(line.nodes) * (_NODE + int(terms * kinds)) * block.bits
+        bits += len(line.nodes) * (_NODE + _terms(found, line, block.need)) * block.bits
     sizes.check(
         "contour",
         bits,
         "bits of all terms of the exact profile (fewer digits and conversion='improved' need less)",
     )
+
+
+def _terms(found: Moments, line: Line, need: float) -> int:
+    """How many are summed for a node; about, where many kinds of parts are on their own."""
+    many = [one for one, _ in found.factors if isinstance(one, ManyGaussians)]
+    together = sum(one.terms(line, need) for one in many)
+    alone = len(found.factors) - len(many)
+    if not alone:
+        return together
+    share = alone / len(found.alike)
+    return together + int(share * sum(part.terms(line, need) for part, _ in found.alike))

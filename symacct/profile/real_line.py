@@ -97,7 +97,7 @@ def _log_masses(
 
 def transform(part: SampledGaussian, line: Line, rule: Strip) -> list[acb]:
     """F on a line of orders."""
-    frame = Frame(part, line.a)
+    frame = part.frame(line.a)
     weights, losses = nodes(frame, rule)
     h = arb(line.h)
     radius = arb(0, error(frame, rule, line.h * line.last).upper())

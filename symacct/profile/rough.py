@@ -56,7 +56,7 @@ class Rough:
         return y, slope
 
 
-def sketched(runs: Sequence[tuple[Part, int]], reverse: bool, plan: Plan) -> Rough:
+def sketched(runs: Sequence[tuple[Part, float]], reverse: bool, plan: Plan) -> Rough:
     """The nodes of a plan, all of them worked out in float64."""
     order = -plan.c if reverse else 1 + plan.c
     line = Line(order, plan.h, plan.last)

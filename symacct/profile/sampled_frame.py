@@ -6,20 +6,19 @@ R has zeros only at Im w = π mod 2π, so the line of integration may be moved t
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
+from symacct.exact import Exact
 from symacct.profile.part import short
 from symacct.sums.refine import normal_tail
 
-if TYPE_CHECKING:
-    from symacct.profile.sampled_gaussian import SampledGaussian
-
 _SLOW_ANGLE = 1.45
+CHORDS = 8  # of log R, where the order is far above
 _FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
 
 
@@ -41,10 +40,10 @@ class Rule:
 class Frame:
     """The parameters in balls, at flint's current precision, for one real part a of the order."""
 
-    def __init__(self, part: SampledGaussian, a: float) -> None:
+    def __init__(self, variance: arb, gamma: Exact, a: float) -> None:
         self.a = arb(a)
-        self.gamma, self.rest = BALL.number(part.gamma), BALL.number(1 - part.gamma)
-        self.variance = BALL.number(part.variance)
+        self.gamma, self.rest = BALL.number(gamma), BALL.number(1 - gamma)
+        self.variance = variance
         self.sigma = self.variance.sqrt()
         self.half = 1 / (2 * self.variance)
         self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
@@ -90,21 +89,24 @@ class Frame:
     def outside(self, rule: Rule) -> arb:
         """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
         step = arb(rule.step)
-        left, right = step * rule.first, step * rule.last
+        return self.beyond(step * rule.first, step * rule.last, step)
+
+    def beyond(self, left: arb, right: arb, step: arb) -> arb:
+        """The same for multiples of a step below `left` and above `right`, which are such."""
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
             below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
             return below * normal_tail(-left / self.sigma) + normal_tail(right / self.sigma)
         if right >= self.a:
-            return normal_tail(-left / self.sigma) + self._beyond(right)
+            return normal_tail(-left / self.sigma) + self.tilted_beyond(right)
         far = self.a - left
         if not far > self.a.max(arb(0.5)):
             return arb.pos_inf()
-        between = self._under_chord(right, far + step)
-        return normal_tail(-left / self.sigma) + between + self._beyond(far)
+        between = self._under_chords(right, far + step)
+        return normal_tail(-left / self.sigma) + between + self.tilted_beyond(far)
 
-    def _beyond(self, right: arb) -> arb:
+    def tilted_beyond(self, right: arb) -> arb:
         """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half
@@ -122,51 +124,52 @@ class Frame:
                 return mass * normal_tail((slope - x) / self.sigma)
         return mass * normal_tail((self.variance * left + 0.5 - slope) / self.sigma)
 
-    def _under_chord(self, right: arb, far: arb) -> arb:
-        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chord.
+    def _under_chords(self, right: arb, far: arb) -> arb:
+        """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chords.
 
-        Its slope s tilts Q to N(asσ², σ²); the integrand is to fall from the first point on.
+        Their slopes s tilt Q to N(asσ², σ²); the integrand is to fall from the first point on.
         """
-        start, end = (
-            (self.rest + self.gamma * ((2 * x - 1) * self.half).exp()).log() for x in (right, far)
-        )
-        slope = self.a * (end - start) / (far - right)
-        mean = slope * self.variance
-        if not right >= mean:
-            return arb.pos_inf()
-        log_tilt = self.a * start + slope * (mean / 2 - right)
-        return log_tilt.exp() * normal_tail((right - mean) / self.sigma)
+        width, total = (far - right) / CHORDS, arb(0)
+        places = [right + width * i for i in range(CHORDS + 1)]
+        logs = [(self.rest + self.gamma * ((2 * x - 1) * self.half).exp()).log() for x in places]
+        for x, (start, end) in zip(places, itertools.pairwise(logs), strict=False):
+            slope = self.a * (end - start) / width
+            mean = slope * self.variance
+            if not x >= mean:
+                return arb.pos_inf()
+            log_tilt = self.a * start + slope * (mean / 2 - x)
+            total += log_tilt.exp() * normal_tail((x - mean) / self.sigma)
+        return total
 
     def decay(self, angle: float, t: float, need: float) -> arb:
         """log of an upper bound of B_η(t), η = angle·σ², too large by about e^{−need} F(a).
 
-        With φ = y/σ² and θ+φ <= π/2 the integrand on Im x = ±y is at most e^{y²/(2σ²)} Q R^a,
-        times cos((θ+φ)/2)^a for a < 0: arg R grows with the angle, up to π/2.
+        In Z = x/σ, so that σ may be a wide ball. With φ = y/σ and θ+φ <= π/2 the integrand on
+        Im Z = ±y is at most e^{y²/2} Q R^a, times cos((θ+φ)/2)^a for a < 0: arg R grows with the
+        angle, up to π/2.
         """
-        sigma = math.sqrt(float(self.variance.mid()))
-        height = min((1.57 - angle) * sigma**2, sigma * math.sqrt(2 * need))
-        grown = log_shrink(float(self.a), angle + height / sigma**2)
-        step = short(2 * math.pi * height / ((height / sigma) ** 2 / 2 + need + 1 + grown))
-        reach = sigma * math.sqrt(2 * (need + 3 + grown))
-        rule = Rule(
-            0.0,
-            step,
+        sigma = float(self.sigma.lower())
+        height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
+        grown = log_shrink(float(self.a), angle + height / sigma)
+        step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
+        reach = math.sqrt(2 * (need + 3 + grown))
+        first, last = (
             math.floor(-reach / step),
-            math.ceil((max(float(self.a), 0.5) + reach) / step),
+            math.ceil((max(float(self.a), 0.5) / sigma + reach) / step),
         )
         theta, total, moment = arb(angle), arb(0), arb(0)
         cosine, sine = theta.cos(), theta.sin()
-        for j in range(rule.first, rule.last + 1):
-            x = arb(step) * j
-            weighed = self.gamma * ((2 * x - 1) * self.half).exp()
+        for j in range(first, last + 1):
+            z = arb(step) * j
+            weighed = self.gamma * (z / self.sigma - self.half).exp()
             log_ratio = acb(self.rest + weighed * cosine, weighed * sine).log()
-            log_weight = -x * x * self.half
+            log_weight = -z * z / 2
             total += (log_weight + self.a * log_ratio.real - t * log_ratio.imag).exp()
             moment += (log_weight + self.a * (self.rest + weighed).log()).exp()
-        scale, y = self.density * arb(step), arb(height)
-        outside = self.outside(rule)
-        edge = (y * y * self.half).exp() * self.shrink(theta + y / self.variance)
-        share = 2 * edge / (2 * arb.pi() * y / arb(step)).expm1()
+        scale, y, apart = arb(step) / (2 * arb.pi()).sqrt(), arb(height), self.sigma * step
+        outside = self.beyond(apart * first, apart * last, apart)
+        edge = (y * y / 2).exp() * self.shrink(theta + y / self.sigma)
+        share = 2 * edge / (2 * arb.pi() * y / step).expm1()
         if not share < 1:
             return arb.pos_inf()
         most = (moment * scale + outside) / (1 - share)

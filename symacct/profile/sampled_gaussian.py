@@ -20,7 +20,7 @@ from symacct.forking import cached_property
 from symacct.profile import real_line
 from symacct.profile.part import Floats, Line, log_turning, short
 from symacct.profile.power_sums import power_sums
-from symacct.profile.sampled_frame import Frame, Rule, log_shrink
+from symacct.profile.sampled_frame import CHORDS, Frame, Rule, log_shrink
 from symacct.sums.refine import normal_tail
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -131,11 +131,11 @@ class SampledGaussian:
             x = np.linspace(0.5, right, _WAY)
             log_ratio = self._log_ratio(x)
             large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
-            nearer = int(large[-1]) + 1 if large.size else 1
-            end = max(a, 0.5) + left + step
-            rise = (float(self._log_ratio(np.array([end]))[0]) - log_ratio[nearer - 1]) * a
-            if nearer < _WAY - 1 and variance * rise < x[nearer] * (end - x[nearer]):
-                right = float(x[nearer])
+            nearer = x[min(int(large[-1]) + 1 if large.size else 1, _WAY - 1)]
+            chords = np.linspace(nearer, max(a, 0.5) + left + 2 * step, CHORDS + 1)
+            slopes = np.diff(self._log_ratio(chords)) / np.diff(chords)
+            if (a * variance * slopes < chords[:-1]).all():
+                right = min(right, float(nearer))
         return math.floor(-left / step), math.ceil(right / step)
 
     def log_values(self, line: Line) -> Floats:
@@ -150,6 +150,10 @@ class SampledGaussian:
 
     # --- balls: what is proved
 
+    def frame(self, a: float) -> Frame:
+        """The parameters in balls."""
+        return Frame(BALL.number(self.variance), self.gamma, a)
+
     def terms(self, line: Line, need: float) -> int:
         return _cheaper(self, line, need).terms
 
@@ -161,7 +165,7 @@ class SampledGaussian:
 
     def off_the_line(self, line: Line, rule: Rule) -> list[acb]:
         """F on a line of orders by a sum over nodes above the real line."""
-        frame = Frame(self, line.a)
+        frame = self.frame(line.a)
         log_ratios, weights = frame.nodes(rule)
         radius = arb(0, frame.error(rule, weights).upper())
         turns = [acb(0, arb(line.h)) * log_ratio for log_ratio in log_ratios]
@@ -176,13 +180,13 @@ class SampledGaussian:
         for s >= t, as arg R is in (0, η/σ²); the conjugate for s <= −t.
         """
         angle, _, fallen = self.best_angle(a, t)
-        return Frame(self, a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
+        return self.frame(a).decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
 
     def turns(self) -> list[arb]:
         return [BALL.number(1 - self.gamma).log()]
 
     def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
-        return [Frame(self, a).slow(t, length)]
+        return [self.frame(a).slow(t, length)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """γΦ̄(x−1) − (e^y−1+γ)Φ̄(x), x = ½ + σ² log((e^y−1+γ)/γ) where the loss is y; of (Q, P)

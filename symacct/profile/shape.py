@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from symacct.forking import cached_property
-from symacct.profile.part import Floats, Part
+from symacct.profile.many_gaussians import gathered
+from symacct.profile.part import Factor, Floats, Part
 
 Runs = Sequence[tuple[Part, int]]
 
@@ -28,6 +29,11 @@ class Moments:
     runs: Runs
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @cached_property
+    def factors(self) -> tuple[tuple[Factor, int], ...]:
+        """What a contour multiplies."""
+        return gathered(self.runs)
 
     @cached_property
     def alike(self) -> list[tuple[Part, float]]:

@@ -164,7 +164,8 @@ class Direction:
             return self.lost + contour.delta(y())
 
     def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
-        made = Contour(self.runs, plan(self.moments, at, log_delta, digits), self.reverse, at)
+        chosen = plan(self.moments, at, log_delta, digits)
+        made = Contour(self.moments.factors, chosen, self.reverse, at)
         self.contours.insert(0, made)
         while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
             del self.contours[-1]
@@ -247,7 +248,7 @@ class Direction:
         if log_value > _log(bound):
             return arb.nan()
         if lam not in self.bounds:
-            self.bounds = {lam: log_chernoff(self.runs, lam, self.reverse)}
+            self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
 
     def _largest_to(self, digits: float) -> arb:
@@ -340,7 +341,8 @@ class Direction:
         y = self.moments.renyi_epsilon(log_delta)
         for _ in range(_ATTEMPTS):
             guess = self.moments.renyi_log_delta(y)[1]
-            rough = sketched(self.runs, self.reverse, plan(self.moments, y, guess, _STEER_DIGITS))
+            chosen = plan(self.moments, y, guess, _STEER_DIGITS)
+            rough = sketched(self.moments.alike, self.reverse, chosen)
             least = guess - _STEER_DIGITS * math.log(10)
             if not rough.log_value(y) > least and sum(k for _, k in self.runs) <= _FEW_RUNS:
                 return min(y, self._by_one_jump(delta, y))

@@ -103,11 +103,10 @@ class Summed:
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
-        steering = _steering_curve(self, a)
 
         def at(s: float) -> arb:
             far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
-            fallen = 1 - float(steering.at(s) / steering.moment)
+            fallen = 1 - _height(self, a, s)
             spare = _SPARE if s == t else _ROUGH
             need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
             found = self.sample(a, far, need)
@@ -171,27 +170,31 @@ def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
 
 
 @lru_cache(64)
-def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
-    """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
+def _weighed(part: Summed, a: float) -> tuple[Floats, Floats, float]:
+    """Q e^{aL} over F(a) and the losses, on a grid, and log F(a); float64."""
     log_weights, losses = part._grid(a)
-    log_moment, variance = (float(x[0]) for x in part.steer(np.array([a])))
-    weights = np.exp(log_weights + a * losses - log_moment)
-    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
-    heights = np.array([abs(np.exp(1j * t * losses) @ weights) for t in times])
-    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
-    return log_moment, times, np.log(heights) * (1 - 1 / SHARE)
+    log_moment = float(part.steer(np.array([a]))[0][0])
+    return np.exp(log_weights + a * losses - log_moment), losses, log_moment
+
+
+def _height(part: Summed, a: float, t: float) -> float:
+    """About |F(a+it)|/F(a); float64."""
+    weights, losses, _ = _weighed(part, a)
+    return abs(complex(np.exp(1j * t * losses) @ weights))
 
 
 @lru_cache(64)
-def _steering_curve(part: Summed, a: float) -> Curve:
-    """The same in float64, so that what is planned is what will be proved."""
-    log_weights, losses = part._grid(a)
-    weights = np.exp(log_weights + a * losses)
-    moment = float(weights.sum())
-    mean = float(weights @ losses) / moment
-    bend = float(weights @ (losses - mean) ** 2)
+def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
+    """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
+    variance = float(part.steer(np.array([a]))[1][0])
+    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
+    heights = np.array([_height(part, a, t) for t in times])
+    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
+    return _weighed(part, a)[2], times, np.log(heights) * (1 - 1 / SHARE)
 
-    def at(s: float) -> arb:
-        return arb(abs(complex(np.exp(1j * s * losses) @ weights)))
 
-    return Curve(at, arb(moment), arb(bend), part.far(a, arb(moment)))
+def glued_hockey_stick(mixture: Part, y: arb) -> arb:
+    """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
+    if y >= 0:
+        return mixture.hockey_stick(y, False)
+    return y.exp() * mixture.hockey_stick(-y, False) - y.expm1()

@@ -19,7 +19,7 @@ from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from symacct.profile.power_sums import power_sums, real_power_sums
 from symacct.profile.real_line import Strip, error, log_edge, nodes, strip, transform
-from symacct.profile.sampled_frame import Frame, Rule
+from symacct.profile.sampled_frame import Rule
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
@@ -220,7 +220,7 @@ def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
                 last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
                 rule = Rule(angle * sigma**2, step, first, last)
                 with ctx.workprec(BITS):
-                    frame = Frame(part, a)
+                    frame = part.frame(a)
                     logs, weights = frame.nodes(rule)
                     error = frame.error(rule, weights)
                     for t, known in wanted.items():
@@ -245,7 +245,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
         last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
         rule = Strip(0.0, step, first, last, angle, PLACES)
         with ctx.workprec(BITS):
-            frame = Frame(part, a)
+            frame = part.frame(a)
             weights, losses = nodes(frame, rule)
             bound = error(frame, rule, t)
             rules += bool(bound < 1)
@@ -279,7 +279,7 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
     known = top + math.log(np.exp(exponent - top).sum() * (x[1] - x[0]))
     known += angle**2 * variance / 2 - math.log(2 * math.pi * variance) / 2
     with ctx.workprec(64):
-        frame = Frame(SampledGaussian(case[0], Fraction(case[1])), a)
+        frame = SampledGaussian(case[0], Fraction(case[1])).frame(a)
         rule = Strip(0.0, 1.0, 0, 0, angle, (*sorted(below), 0.0, *sorted(above)))
         assert known <= float(log_edge(frame, rule, t)) + 1e-9
 
@@ -331,7 +331,7 @@ def test_what_lies_beyond_a_node_far_below_a(a):
             )
             known += exponent.max()
             with ctx.workprec(64):
-                found = Frame(part, a).outside(rule).log()
+                found = part.frame(a).outside(rule).log()
             assert not found.is_finite() or known <= float(found) + 1e-9
             tight += found.is_finite() and float(found) < known + 6
     assert tight >= 3
@@ -382,7 +382,7 @@ def test_the_decay_at_every_angle(variance, gamma):
             for angle in (0.05, 0.4, 0.9, 1.3):
                 for need in (0.5, 2.0, 8.0):
                     with ctx.workprec(64):
-                        assert mp(Frame(part, a).decay(angle, t, need).upper()) >= known
+                        assert mp(part.frame(a).decay(angle, t, need).upper()) >= known
 
 
 LAPLACES = [("1/2", "1"), ("1/2", "1/3"), ("2", "1/10"), ("1/20", "1/2")]

@@ -1,16 +1,17 @@
 """Pairs of densities on the line, sampled or not: one run between crossings, many by a contour."""
 
+import itertools
 from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
 import pytest
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
 from symacct.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile.charts import Pair
+from symacct.profile.charts import Chart, Pair
 from symacct.profile.densities import DensityLoss
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.laplace import LaplaceLoss
@@ -107,6 +108,26 @@ def test_many_runs_of_normal_laws(reverse):
         for part in (rated(NORMALS, "1/10"), SampledGaussian(Fraction(4), Fraction(1, 10)))
     )
     assert found.overlaps(known)
+
+
+@pytest.mark.parametrize("a", [-2.0, 0.25, 0.75, 1.0, 2.5])
+@pytest.mark.parametrize("gamma", ["1/10", "9/10", "1"])
+def test_what_lies_beyond_a_chart(a, gamma):
+    """∫q(m/q)^a by a plain sum, at every order: those between 0 and 1 too."""
+    tight = 0
+    for overlap in (NORMALS, TENTS):
+        pair = Pair(overlap, Fraction(gamma))
+        infinite = [side for side in pair.sides if side.is_infinite]
+        for side, start in itertools.product(infinite, (4.0, 8.0, 16.0)):
+            chart = Chart(pair, side, False, arb(0), arb(0))
+            with ctx.workprec(64):
+                bound = float(pair._tail(side, a, arb(start)))
+                logs = [chart.logs(acb(start + 0.05 * (i + 0.5))) for i in range(800)]
+                values = [(x.q.value + a * x.loss.value).real.exp() for x in logs]
+            total = 0.05 * sum(map(float, values))
+            assert total <= bound * 1.001
+            tight += bound < 3 * total
+    assert tight
 
 
 def test_far_from_the_real_axis():

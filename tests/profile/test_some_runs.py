@@ -5,11 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.profile import bent
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.two_runs import two_runs
+from tests.support import examples
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
 
@@ -55,6 +58,28 @@ def test_two_runs(shift, gamma, share, reverse):
         found, known = bent.some_runs(part, 2, reverse, y), two_runs(part, reverse, y)
         assert found.overlaps(known)
         assert found.rel_accuracy_bits() > 70
+
+
+@examples(6, 500)
+@given(
+    st.fractions(Fraction(1, 5), 4, max_denominator=20),
+    st.fractions(Fraction(1, 50), 1, max_denominator=50),
+    st.integers(2, 40),
+    st.booleans(),
+    st.floats(-0.9, 0.9),
+    st.tuples(st.integers(-2, 2), st.integers(-2, 2)),
+)
+@example(Fraction(23, 10), Fraction(3, 10), 20, True, 0.02, (-2, -1))  # a gap of 1e-7 at c + iT
+@example(Fraction(39, 10), Fraction(1, 25), 13, True, 0.1, (0, 2))
+def test_any_two_paths_agree(s, gamma, count, reverse, share, octaves):
+    """The digits do not depend on where the path begins, and so not on its panels and rays."""
+    part = LaplaceLoss(s, gamma)
+    with ctx.workprec(90):
+        y = (share * count * part.largest(reverse if share > 0 else not reverse)).mid()
+        one, other = (
+            bent.Path(part, count, reverse, 2.0**octave, 90).profile(y) for octave in octaves
+        )
+        assert one.overlaps(other) or not (one.is_finite() and other.is_finite())
 
 
 def test_beyond_the_ends():
