@@ -43,6 +43,8 @@ _FEW_BITS = 256  # up to which a sum costs little more than at the search precis
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
 _NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
+_NEARLY = 10  # bits of an order between two that a secant goes through
+_WIDELY = 16  # the part of an order in which a valley may have moved
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 
 
@@ -351,16 +353,38 @@ class BestOrder:
         """
         step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
         places = best - step, best, best + step
-        curves = [Below(self.evaluation(), near).curve(self.question.m) for near in places[::2]]
+        curves = [self._below(near) for near in places[::2]]
         left, right = map(self._objective_of, curves)
         if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
             return best, None
         if left(places[0]).overlaps(right(places[0])):
             found = search.real_valley(left, places, width, self.question.asks_epsilon)
             return found, self._floor(curves[0], found, width)
+        saddle = self._saddle(best, width)
+        if saddle is not None:
+            return saddle, self._floor(self._below(saddle), saddle, width)
         found = search.crossing(left, right, places[0], places[2])
         falls = left(places[2]) < left(found) and right(places[0]) < right(found)
         return found, left(found).min(right(found)) if falls else None
+
+    def _below(self, near: Fraction) -> NodeCurve:
+        """What is nowhere above the curve, and mostly it about an order."""
+        return Below(self.evaluation(), near).curve(self.question.m)
+
+    def _saddle(self, best: Fraction, width: Fraction) -> Fraction | None:
+        """The order at which what is below the curve, and mostly it there, has its valley.
+
+        None where none is found near by: as where what is below changes at once.
+        """
+
+        def off(near: Fraction) -> Fraction:
+            f, step = self._objective_of(self._below(near)), (near - 1) / 2 ** (BALL.bits // 3)
+            bottom = search.fitted_bottom(f, (near - step, near, near + step), perspective)
+            reach = (near - 1) / _WIDELY
+            return reach if bottom is None else min(max(bottom - near, -reach), reach)
+
+        perspective = self.question.asks_epsilon
+        return search.root(off, best, best + (best - 1) / 2**_NEARLY, width)
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool

@@ -141,6 +141,13 @@ def real_valley(
     return best
 
 
+def fitted_bottom(
+    f: Objective, orders: tuple[Fraction, Fraction, Fraction], perspective: bool
+) -> Fraction | None:
+    """The bottom of the fit of `real_valley` through f at three orders; None if it has none."""
+    return _fitted(list(orders), {order: _middle(f(order)) for order in orders}, perspective)
+
+
 def _fitted(
     orders: list[Fraction], values: dict[Fraction, arb], perspective: bool
 ) -> Fraction | None:
@@ -172,6 +179,23 @@ def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fract
         probe = _on_grid(orders[1] - share * (orders[1] - orders[0]), grid)
         orders = [orders[1], min(max(probe, low), high)]
     return orders[1]
+
+
+def root(
+    f: Callable[[Fraction], Fraction], first: Fraction, second: Fraction, width: Fraction
+) -> Fraction | None:
+    """An order at which f is within `width` of 0, by secants that halve it each time; or None."""
+    grid = _grid(width)
+    orders, values = [first, second], [f(first), f(second)]
+    while abs(values[-1]) >= width:
+        change = values[-1] - values[-2]
+        if not change:
+            return None
+        probe = _on_grid(orders[-1] - values[-1] * (orders[-1] - orders[-2]) / change, grid)
+        orders, values = [orders[-1], probe], [values[-1], f(probe)]
+        if 2 * abs(values[1]) > max(abs(values[0]), 2 * width):
+            return None
+    return orders[-1]
 
 
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:

@@ -20,7 +20,7 @@ from symacct.integrals.triangles import (
     Triangles,
     derivatives_of_slope,
     largest_moduli,
-    slope,
+    on_a_piece,
 )
 from symacct.integrals.triple import Gram
 from symacct.theory import always, forget, named, theorem
@@ -255,14 +255,16 @@ def test_nothing_stated_is_far_too_low():
 
 @settings(deadline=None, max_examples=20)
 @given(SETTINGS, st.sampled_from([2, 4, 16, 64]))
-def test_the_slope_on_a_piece_is_held(setting, pieces):
-    """At both ends of a piece and inside it, by sums in float64."""
+def test_the_slope_and_the_bend_on_a_piece_are_held(setting, pieces):
+    """At both ends of a piece and inside it by sums in float64, and by their difference."""
     alpha, gamma, delta, share = setting
     high = share * delta**2
     low = high - delta**2 / pieces
     low = max(low, Fraction(0))
+    triangles, slopes = Triangles(alpha, gamma, delta), []
     with precision(53):
-        found = slope(Triangles(alpha, gamma, delta), low, high)
+        found = on_a_piece(triangles, low, high)
+        slope, bend = (ball / triangles.factor for ball in found)
     for part in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
         square = low + part * (high - low)
         first, second = (
@@ -270,7 +272,11 @@ def test_the_slope_on_a_piece_is_held(setting, pieces):
             for power in (Power(q=2), Power(p=1, q=1))
         )
         spare = 1e-11 * (first + second)
-        assert float(found.lower()) - spare <= first - second <= float(found.upper()) + spare
+        assert float(slope.lower()) - spare <= first - second <= float(slope.upper()) + spare
+        slopes.append(first - second)
+    mean = (slopes[2] - slopes[0]) / (0.99 * float(high - low))
+    spare *= pieces / float(delta) ** 2
+    assert float(bend.lower()) - spare <= mean <= float(bend.upper()) + spare
 
 
 @settings(deadline=None, max_examples=12)
