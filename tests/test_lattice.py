@@ -10,9 +10,20 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
+from symacct import (
+    ZCDP,
+    Accountant,
+    Gaussian,
+    Kind,
+    PostProcess,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+)
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.claims import EITHER
 from symacct.enclosure import to_fraction
+from symacct.evaluation import Evaluation
 from symacct.integrals import lattice as lattices
 from symacct.integrals.drift import Drift
 from symacct.integrals.lattice import Lattice, Power, triple_excess
@@ -23,6 +34,7 @@ from symacct.integrals.triangles import (
     on_a_piece,
 )
 from symacct.integrals.triple import Gram
+from symacct.steering import Below
 from symacct.theory import always, forget, named, theorem
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
@@ -405,3 +417,39 @@ def test_where_two_curves_cross_is_the_best_order_only_if_one_falls_and_one_rise
         found = Accountant().epsilon(node, "1e-5", by="TEST-CROSSING", digits=10)
     assert abs(found.alpha - order) < 1
     assert found.optimal is optimal
+
+
+def test_what_is_below_the_curve_claims_no_more():
+    """By one triangle a lower bound, of the sum too; the curve itself stays exact."""
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    for asked in (node, 10 * node, 10 * node + Gaussian(3)):
+        proved = Evaluation(BALL)
+        for evaluation, kind in ((Below(proved, Fraction(3)), Kind.LOWER), (proved, Kind.EXACT)):
+            curve = evaluation.curve(asked)
+            assert curve.claim(Fraction(7, 2)).kind is kind
+            assert evaluation.supports(curve, Fraction(7, 2))
+    with pytest.raises(SoundnessError, match="upper bound together with a lower one"):
+        Below(proved, Fraction(3)).curve(node + ZCDP("1/50")).claim(3)
+
+
+@pytest.mark.parametrize("bent", [True, False])
+def test_an_optimum_is_proved_by_sums_of_what_is_below_the_curve_alone(bent):
+    """What an exact statement makes of a lower curve need not be of convex CGF."""
+    node = 10 * SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    asked = PostProcess(node) if bent else node
+    try:
+        theorem(
+            "TEST-EXACT",
+            operation=PostProcess,
+            kind=Kind.EXACT,
+            source=named("TRIPLE-GAUSSIAN").source,
+            orders=named("TRIPLE-GAUSSIAN").orders,
+            adjacency=EITHER,
+            applies=always,
+            monotone=True,
+            status="proved",
+        )(lambda ctx, eps, alpha: eps(alpha))
+        found = Accountant().epsilon(asked, "1e-5", digits=8)
+        assert found.optimal is not bent
+    finally:
+        forget("TEST-EXACT")

@@ -17,7 +17,7 @@ from symacct.integrals import worst as worst_triangles
 from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
 from symacct.integrals.worst import CloserLooks, Summit, worst
-from symacct.search import fitted_bottom, root
+from symacct.search import root, saddle
 from symacct.sums.refine import ball
 
 # The largest Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)δ²/2} E[(κ+γe^V)^{1−α}] − 1, V ~ N((l−1)B/2, B), over B,
@@ -132,19 +132,26 @@ def test_an_optimum_at_a_summit_is_proved():
 
 def test_a_root_by_secants_is_near_or_none():
     width = Fraction(1, 10**12)
-    found = root(lambda x: x * x - 2, Fraction(1), Fraction(3, 2), width)
-    assert abs(float(found) - math.sqrt(2)) < 1e-11
-    assert root(lambda x: Fraction(x < 2) - Fraction(1, 2), Fraction(1), Fraction(3), width) is None
-    assert root(lambda x: Fraction(1), Fraction(1), Fraction(3), width) is None
+
+    def found(f):
+        return root(f, Fraction(3, 2), Fraction(1, 4), width)
+
+    assert abs(float(found(lambda x: x * x - 2)) - math.sqrt(2)) < 1e-11
+    assert found(lambda x: x * x - 1) is None  # too far
+    assert found(lambda x: Fraction(x < 1.45) - Fraction(1, 2)) is None
+    assert found(lambda x: Fraction(1)) is None
 
 
-def test_the_bottom_of_a_fit_is_that_of_its_shape():
-    """λ + 9/λ and (λ−3)² have it at λ = 3, α = 4."""
-    orders = Fraction(2), Fraction(5, 2), Fraction(7, 2)
-    with precision(53):
-        found = (
-            fitted_bottom(lambda alpha: ball(alpha - 1) + 9 / ball(alpha - 1), orders, True),
-            fitted_bottom(lambda alpha: ball(alpha - 4) ** 2, orders, False),
-        )
-        assert fitted_bottom(lambda alpha: -(ball(alpha) ** 2), orders, False) is None
-    assert all(abs(bottom - 4) < Fraction(1, 10**9) for bottom in found)
+def test_a_saddle_is_where_a_valley_is_at_its_own_order():
+    """f_c(α) = (α−c)², c = 3 + (order−4)/4: the order of c is c at α = 8/3; none where c jumps."""
+
+    def family(order):
+        return lambda alpha: ball(alpha - 3 - (order - 4) / 4) ** 2
+
+    def jumping(order):
+        return lambda alpha: ball(alpha - 2 - 2 * (order < 3)) ** 2
+
+    with precision(90):
+        near, width = Fraction(11, 4), Fraction(1, 10**12)
+        assert abs(saddle(family, near, width, perspective=False) - Fraction(8, 3)) < width
+        assert saddle(jumping, Fraction(299, 100), width, perspective=False) is None
