@@ -448,6 +448,7 @@ def test_an_optimum_is_proved_by_sums_of_what_is_below_the_curve_alone(bent):
             applies=always,
             monotone=True,
             status="proved",
+            tight=True,
         )(lambda ctx, eps, alpha: eps(alpha))
         found = Accountant().epsilon(asked, "1e-5", digits=8)
         assert found.optimal is not bent

@@ -476,6 +476,7 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha):
         for span, truth in zip(spans, found, strict=True):
             least, most = cut.over(*span)
             assert least < truth < most
+            assert truth / 1000 < cut.risen(*span)
 
 
 @settings(deadline=None, max_examples=30)

@@ -16,7 +16,7 @@ from symacct.arithmetic.ball import precision
 from symacct.integrals import worst as worst_triangles
 from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
-from symacct.integrals.worst import CloserLooks, Summit, worst
+from symacct.integrals.worst import CloserLooks, End, Summit, worst
 from symacct.search import root, saddle
 from symacct.sums.refine import ball
 
@@ -63,6 +63,18 @@ def test_no_place_is_proved_that_is_not_the_highest(monkeypatch):
         for wrong in (Fraction(0), triangles.delta**2, triangles.delta**2 / 3):
             monkeypatch.setattr(CloserLooks, "highest", lambda _, at=wrong: [at])
             assert worst(triangles) is None
+
+
+def test_no_cell_is_proved_where_there_is_none():
+    """At δ²/4 and 3δ²/4 G is convex, by 11.1 and δ = 1.69 it falls to the end δ²."""
+    looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
+    falls = CloserLooks(Triangles(*map(Fraction, ("11.1", "6.42e-8", "1.69"))))
+    with precision(53):
+        assert all(
+            looks.place(looks.top * part) is None for part in (Fraction(1, 4), Fraction(3, 4))
+        )
+        assert isinstance(looks.place(looks.top), End)
+        assert falls.place(falls.top) is None
 
 
 def moment(alpha, gamma, delta, square):
