@@ -168,7 +168,7 @@ def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fract
     orders = [low, high]
     for _ in range(_MOST_SECANTS):
         before, last = (_middle(f(order)) - _middle(g(order)) for order in orders)
-        if before == last or (f(orders[1]) - g(orders[1])).contains(0):
+        if (last - before).contains(0) or (f(orders[1]) - g(orders[1])).contains(0):
             break
         share = rational(last / (last - before))
         probe = _on_grid(orders[1] - share * (orders[1] - orders[0]), grid)

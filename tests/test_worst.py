@@ -65,6 +65,18 @@ def test_no_place_is_proved_that_is_not_the_highest(monkeypatch):
             assert worst(triangles) is None
 
 
+def test_a_summit_below_the_line_is_not_the_highest():
+    """Were G(0) larger than all that is inside, a cell there would not hold the maximum."""
+    looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
+    value = looks.value
+    with precision(53):
+        (summit,) = looks.highest()
+        assert looks.worst() is not None
+        looks.value = lambda square: value(square) * (1 if square else arb("1.1"))
+        looks.highest = lambda: [summit]
+        assert looks.worst() is None
+
+
 def test_no_cell_is_proved_where_there_is_none():
     """At δ²/4 and 3δ²/4 G is convex, by 11.1 and δ = 1.69 it falls to the end δ²."""
     looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))

@@ -245,7 +245,9 @@ class CloserLooks(Looks):
         edges = [_ZERO, *(edge for place in places for edge in (place.low, place.high)), self.top]
         for low, high in zip(edges[::2], edges[1::2], strict=True):
             spare = most - self.value(low)
-            if not self.stays_below(low, high, spare if low else spare.max(arb(0))):
+            if low in squares:  # so that G there is no more than what the places hold
+                spare = spare.max(arb(0))
+            if not self.stays_below(low, high, spare):
                 return None
         return tuple(places)
 
