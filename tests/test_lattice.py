@@ -1,6 +1,7 @@
 """Expectations over a lattice of the plane and how they change along B, by other sums."""
 
 import math
+import random
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath.ctx_mp import MPContext
 
 from symacct import (
     ZCDP,
@@ -323,6 +325,29 @@ def test_a_falling_expectation_needs_its_growth():
     assert ends[0] > ends[1]
     most = largest_moduli(drift, {power: Fraction(1)}, {power: arb(ends[1])}, arb(0.75))
     assert ends[0] < float(most)
+
+
+def test_what_the_sum_of_exponentials_leaves_out_is_bounded_point_by_point():
+    """Section 14's three inequalities for κ²Y(Y−X)n^{−2}(1+s)^p, at seeded X, Y, x, p, K and k."""
+    mp, draw = MPContext(), random.Random(14)
+    mp.dps = 280  # the smallest are the 25th power of 10⁻⁹
+    for _ in range(40):
+        p, x = mp.mpf(draw.choice([4, 60]) * draw.random()), mp.mpf(10) ** draw.uniform(-4, 1)
+        degree, (big, other) = draw.randrange(1, 26, 2), (draw.uniform(-12, 18) for _ in range(2))
+        big, other, cut = mp.exp(big), mp.exp(other), draw.randrange(degree)
+        m, n = 1 + x * big, 1 + x * other  # κ is left out
+        s, last, spare = (m - n) / n, mp.binomial(p, degree), 1 + mp.mpf(10) ** -40
+        rest = (1 + s) ** p - mp.fsum(mp.binomial(p, k) * s**k for k in range(degree))
+        term = other * (other - big) * rest / n**2
+        assert term * last <= 0
+        power = max(p - degree, 0)
+        bound = abs(last) * x**degree * other * abs(big - other) ** (degree + 1)
+        assert abs(term) <= bound * m**power * spare
+        series = [mp.binomial(power, i) * (x * big) ** i for i in range(int(power) + 1)]
+        assert m**power <= (mp.fsum(series) + series[-1] * (x * big) ** (power % 1)) * spare
+        kept = mp.fsum(mp.binomial(-cut - 2, j) * (x * other) ** j for j in range(degree - cut))
+        left = mp.binomial(degree + 1, degree - cut) * (x * other) ** (degree - cut)
+        assert abs(n ** (-cut - 2) - kept) <= left * spare
 
 
 def test_many_nodes_are_refused(monkeypatch):
