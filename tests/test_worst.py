@@ -65,6 +65,18 @@ def test_no_place_is_proved_that_is_not_the_highest(monkeypatch):
             assert worst(triangles) is None
 
 
+@pytest.mark.parametrize(("alpha", "share"), [("50.24", 0.1615), ("50.26", None)])
+def test_a_summit_that_is_hardly_one_is_found(alpha, share):
+    """By 10⁻⁴ of G(0) − 1, where secants of the slope alone stay at a square that was tried."""
+    triangles = Triangles(*map(Fraction, (alpha, "3.16e-6", "0.7071")))
+    with precision(53):
+        (place,) = worst(triangles)
+    if share is None:
+        assert place.triple == triangles.ends[0]
+    else:
+        assert place.low < Fraction(share) * triangles.delta**2 < place.high
+
+
 def test_a_summit_below_the_line_is_not_the_highest():
     """Were G(0) larger than all that is inside, a cell there would not hold the maximum."""
     looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))

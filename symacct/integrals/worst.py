@@ -28,7 +28,7 @@ from symacct.integrals.triangles import (
     slope_at,
 )
 from symacct.integrals.triple import Triple
-from symacct.search import crossing
+from symacct.search import crossing, golden_valley
 from symacct.sums.refine import ball
 
 _BITS = 24  # of places that are tried
@@ -43,6 +43,7 @@ _NARROWEST = Fraction(1, 2**14)  # of the range, a piece that is tried
 _SHORT = Fraction(1, 2**6)  # of the range: a way on that is worth no more than an integral
 _LEAST_SQUARES, _MOST_SQUARES = 8, 32  # at which G is looked at in float64
 _NEAR = 0.02  # of a logarithm at one of these, to the largest
+_SECTIONS = 16  # of what lies between two of these
 _PART = Fraction(5, 8)  # of a way on that is too far
 _GUARD_BITS = 8
 _ZERO = Fraction(0)
@@ -88,14 +89,14 @@ Place = End | Summit
 
 
 def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
-    """A place between where dG/dB is about 0, falling."""
+    """A place between, and above 0, where dG/dB is about 0, falling."""
 
     @functools.cache
     def slope(square: Fraction) -> arb:
         return slope_at(triangles, square, bits)
 
     with ctx.workprec(bits):
-        return crossing(slope, lambda square: arb(0), low, high)
+        return crossing(slope, lambda square: arb(0), max(low, high / 2**_SURE), high)
 
 
 def is_far_beyond(triangles: Triangles, bits: int) -> bool:
@@ -272,7 +273,17 @@ class CloserLooks(Looks):
         values = [triple_log_excess(self.triangles.at(square)) for square in squares]
         for k in range(1, count):
             if values[k] >= max(values[k - 1], values[k + 1], max(values) - _NEAR):
-                yield turning(self.triangles, squares[k - 1], squares[k + 1], _BITS)
+                yield self.turning_between(squares[k - 1], squares[k + 1])
+
+    def turning_between(self, low: Fraction, high: Fraction) -> Fraction:
+        """Golden sections in float64, until secants of the slope go the right way."""
+        width = (high - low) / _SECTIONS
+
+        def depth(square: Fraction) -> arb:
+            return arb(-triple_log_excess(self.triangles.at(square)))
+
+        near = golden_valley(depth, low, high, width)
+        return turning(self.triangles, max(near - width, low), min(near + width, high), _BITS)
 
     def place(self, square: Fraction) -> Place | None:
         """It with a cell about it on which nothing is larger, if one is proved."""
