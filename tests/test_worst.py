@@ -45,7 +45,7 @@ def test_the_share_above_a_triple_near_the_summit_is_enough(bits, monkeypatch):
     setting = (50, "3.16e-6", "0.70710678118654752440084436210485")
     triangles, truth = Triangles(*map(Fraction, setting)), arb(LARGEST[setting])
     with precision(53):
-        (summit,) = worst(triangles)
+        (summit,) = gaussian._worst(triangles)
         for place in (None, summit.low, summit.high):
             if place is not None:
                 monkeypatch.setattr(worst_triangles, "turning", lambda *_, at=place: at)
@@ -126,7 +126,7 @@ def at_the_jump(alpha, sigma, off):
     return math.exp((near - alpha * (alpha - 1) / (2 * sigma**2)) / (alpha - 2) + off)
 
 
-@settings(deadline=None, max_examples=3)
+@settings(deadline=None, max_examples=2)
 @given(
     st.fractions(8, 32, max_denominator=10),
     st.fractions(Fraction(9, 10), Fraction(3, 2), max_denominator=20),
@@ -139,7 +139,7 @@ def test_about_the_jump_the_worst_is_found_and_nothing_is_above_it(alpha, sigma,
         found = gaussian._of_worst(BALL, triangles)
     assert found.rel_accuracy_bits() > 40
     delta = 1 / float(sigma)
-    values = [moment(float(alpha), float(gamma), delta, delta**2 * k / 40) for k in range(41)]
+    values = [moment(float(alpha), float(gamma), delta, delta**2 * k / 20) for k in range(21)]
     assert max(values) <= float(found.upper()) * (1 + 1e-9)
     assert max(values) >= float(found.lower()) * 0.98
 
@@ -153,7 +153,7 @@ def epsilon_of(alpha, delta, square):
 def test_an_optimum_at_a_summit_is_proved():
     """The order at which the curve of the triangle that is the worst there has its valley."""
     node = 10**7 * SubsampleWithoutReplacement(Gaussian("1.4142"), "3.16e-6")
-    found = Accountant().epsilon(node, "1e-6", digits=12)
+    found = Accountant().epsilon(node, "1e-6", digits=10)
     assert found.optimal
     assert found.claim.kind is Kind.EXACT
     alpha, delta = float(found.alpha), 1 / 1.4142
