@@ -461,7 +461,8 @@ def profile_cost_rows() -> Iterator[Row]:
 
 def cold_triangle(node: sa.Node, ask: Callable[[sa.Accountant], Any]) -> Any:
     """An answer with nothing remembered of which triangle is the worst."""
-    triangles._worst_ends.cache_clear()
+    triangles._worst.cache_clear()
+    triangles._square_of.cache_clear()
     triangles._raised_end.cache_clear()
     return ask(sa.Accountant(30))
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -298,13 +298,13 @@ class BestOrder:
         return False
 
     def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
-        """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
+        """Is f's valley around α known to be one, nowhere above the true f's?"""
         if not self.question.per_order.one_valley:
             return False
         try:
-            if curve.claim(alpha).kind is Kind.EXACT:
+            if curve.evaluation.supports(curve, alpha):
                 return True
-        except OrderError:  # a pinned theorem says nothing between the whole orders
+        except (OrderError, SoundnessError):  # a pinned theorem says nothing between whole orders
             return False
         return self.question.m.convex and not any(
             isinstance(node, Sampling) for node in self.question.m.walk()
@@ -350,17 +350,26 @@ class BestOrder:
         By what is nowhere above the curve: a valley, or one that falls beyond where another rises.
         """
         step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
-        places = best - step, best, best + step
-        curves = [Below(self.evaluation(), near).curve(self.question.m) for near in places[::2]]
+        places, asks_epsilon = (best - step, best, best + step), self.question.asks_epsilon
+        curves = [self._below(near) for near in places[::2]]
         left, right = map(self._objective_of, curves)
         if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
             return best, None
         if left(places[0]).overlaps(right(places[0])):
-            found = search.real_valley(left, places, width, self.question.asks_epsilon)
+            found = search.real_valley(left, places, width, asks_epsilon)
             return found, self._floor(curves[0], found, width)
+        saddle = search.saddle(
+            lambda near: self._objective_of(self._below(near)), best, width, asks_epsilon
+        )
+        if saddle is not None:
+            return saddle, self._floor(self._below(saddle), saddle, width)
         found = search.crossing(left, right, places[0], places[2])
         falls = left(places[2]) < left(found) and right(places[0]) < right(found)
         return found, left(found).min(right(found)) if falls else None
+
+    def _below(self, near: Fraction) -> NodeCurve:
+        """What is nowhere above the curve, and mostly it about an order."""
+        return Below(self.evaluation(), near).curve(self.question.m)
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
@@ -370,20 +379,7 @@ class BestOrder:
         if self._is_steered and all(f(alpha).is_finite() for alpha in places):
             width = max(width, (places[1] - places[0]) / 2**_STEERED)
             return search.real_valley(f, places, width, self.question.asks_epsilon)
-        return self._best_in_segments(f, places, one_valley=convex)
-
-    def _best_in_segments(
-        self, f: search.Objective, places: Sequence[Fraction], one_valley: bool = False
-    ) -> Fraction:
-        """The best order of the segments between three; of one where f has one valley."""
-        low, middle, high = places
-        segments = [(low, middle), (middle, high)]
-        if one_valley:
-            falls = f(middle + (high - middle) / 2**20) < f(middle)
-            segments = segments[1:] if falls else segments[:1]
-        width = (middle - low) / 2**30
-        found = [search.golden_valley(f, low, high, width) for low, high in segments]
-        return search.lowest(f, (middle, *found))
+        return search.best_in_segments(f, places, one_valley=convex)
 
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""

@@ -101,6 +101,14 @@ class Evaluation:
         """By what a theorem is evaluated."""
         return theorem.bound
 
+    def stated(self, theorem: Theorem) -> Theorem:
+        """What is claimed of that."""
+        return theorem
+
+    def supports(self, curve: NodeCurve, alpha: Order) -> bool:
+        """Is a curve of this evaluation nowhere above the true one, and of convex CGF?"""
+        return curve.claim(alpha).kind is Kind.EXACT
+
     def remember(self, node: Node, what: str) -> Table:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
@@ -246,7 +254,7 @@ class OperationCurve(NodeCurve):
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
         evaluation = self.evaluation
-        asked = evaluation.goal, evaluation.by, evaluation.states
+        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
         key = (theory.order_class(alpha), *asked, theory.revision())
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
@@ -288,7 +296,7 @@ class OperationCurve(NodeCurve):
             curve.claim(at) if at == alpha else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
-        claim = theorem.infer(self.node, premises)
+        claim = self.evaluation.stated(theorem).infer(self.node, premises)
         return replace(
             claim,
             adjacency=self.node.claim.adjacency,

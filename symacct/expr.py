@@ -148,21 +148,32 @@ class Node(Interned):
                 fields[name] = replace(value)
         return type(self)(**fields)
 
-    def _of_same_curve(self) -> Node:
-        """The mechanism of the same curve that theorems are asked about, its parts being so."""
-        return self
+    def _of_same_curve(self) -> tuple[Node, str]:
+        """A mechanism of the same curve, its parts being so, and why it is one; itself for none."""
+        return self, ""
 
     @property
     def rewritten(self) -> Node:
         """A mechanism of the same curve, of which more is known; what was written is printed."""
-        if "_rewritten" not in self.__dict__:
-            found: dict[Node, Node] = {}
-            for node in self.walk():
-                parts = any(found[child] is not child for child in node.children)
-                found[node] = (node.rebuild(found, lambda x: x) if parts else node)._of_same_curve()
-            # A node that kept itself would stay when nobody has it.
-            self.__dict__["_rewritten"] = None if found[self] is self else found[self]
-        return self.__dict__["_rewritten"] or self
+        return self._same_curve[0] or self
+
+    @property
+    def rewrites(self) -> tuple[str, ...]:
+        """By what the one that was written has the curve of that, in words."""
+        return self._same_curve[1]
+
+    @cached_property
+    def _same_curve(self) -> tuple[Node | None, tuple[str, ...]]:
+        """A node that kept itself would stay when nobody has it: None for itself."""
+        found: dict[Node, Node] = {}
+        reasons: dict[str, None] = {}
+        for node in self.walk():
+            parts = any(found[child] is not child for child in node.children)
+            found[node], why = (
+                node.rebuild(found, lambda x: x) if parts else node
+            )._of_same_curve()
+            reasons |= {why: None} if why else {}
+        return None if found[self] is self else found[self], tuple(reasons)
 
     def __add__(self, other: object) -> Node:
         """Both mechanisms run on the same data: adaptive composition."""

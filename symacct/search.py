@@ -23,6 +23,8 @@ _Order = TypeVar("_Order", bound=int | Fraction)
 _LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
 _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
 _MOST_SECANTS = 20
+_NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
+_WIDELY = 16  # the part of λ by which a valley may have moved
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -166,11 +168,50 @@ def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fract
     orders = [low, high]
     for _ in range(_MOST_SECANTS):
         before, last = (_middle(f(order)) - _middle(g(order)) for order in orders)
-        if before == last or (f(orders[1]) - g(orders[1])).contains(0):
+        if (last - before).contains(0) or (f(orders[1]) - g(orders[1])).contains(0):
             break
         share = rational(last / (last - before))
         probe = _on_grid(orders[1] - share * (orders[1] - orders[0]), grid)
         orders = [orders[1], min(max(probe, low), high)]
+    return orders[1]
+
+
+def saddle(
+    family: Callable[[Fraction], Objective], near: Fraction, width: Fraction, perspective: bool
+) -> Fraction | None:
+    """The order about `near` at which the one of the family that belongs to it has its valley.
+
+    None where none is found: as where another one belongs to each side.
+    """
+
+    reach = (near - 1) / _WIDELY
+
+    def off(order: Fraction) -> Fraction:
+        step = (order - 1) / 2 ** (ctx.prec // 3)
+        f, orders = family(order), [order - step, order, order + step]
+        bottom = _fitted(orders, {place: _middle(f(place)) for place in orders}, perspective)
+        return reach if bottom is None else min(max(bottom - order, -reach), reach)
+
+    return root(off, near, reach, width)
+
+
+def root(
+    f: Callable[[Fraction], Fraction], near: Fraction, reach: Fraction, width: Fraction
+) -> Fraction | None:
+    """An order within `reach` at which f is nearly 0, by secants that halve it; None if not so."""
+    grid = _grid(width)
+    orders = [near, _on_grid(near + reach / 2**_NEARLY, grid)]
+    values = [f(order) for order in orders]
+    while abs(values[1]) >= width:
+        change = values[1] - values[0]
+        if not change:
+            return None
+        probe = _on_grid(orders[1] - values[1] * (orders[1] - orders[0]) / change, grid)
+        if abs(probe - near) > reach:
+            return None
+        orders, values = [orders[1], probe], [values[1], f(probe)]
+        if 2 * abs(values[1]) > max(abs(values[0]), 2 * width):
+            return None
     return orders[1]
 
 
@@ -187,6 +228,20 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
             high, right = right, left
             left = _on_grid(low + _GOLDEN * (high - low), grid)
     return lowest(f, (left, right))
+
+
+def best_in_segments(
+    f: Objective, places: tuple[Fraction, Fraction, Fraction], one_valley: bool
+) -> Fraction:
+    """The best order of the segments between three; of one where f has one valley."""
+    low, middle, high = places
+    segments = [(low, middle), (middle, high)]
+    if one_valley:
+        falls = f(middle + (high - middle) / 2**20) < f(middle)
+        segments = segments[1:] if falls else segments[:1]
+    width = (middle - low) / 2**30
+    found = [golden_valley(f, low, high, width) for low, high in segments]
+    return lowest(f, (middle, *found))
 
 
 def chord_floor(

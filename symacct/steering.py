@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 from symacct import theory
-from symacct.evaluation import Evaluation
+from symacct.claims import Kind
+from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Order
 from symacct.expr import Node
+from symacct.node_curve import NodeCurve
+from symacct.operations.compose import Compose
 from symacct.theory import Bound, Theorem
 
 
@@ -24,10 +28,7 @@ class Steering(Evaluation):
 
 
 class Below(Evaluation):
-    """By what the theorems offer below the exact curve, of convex CGF; mostly the curve at `near`.
-
-    What it claims is what would be claimed if it were the curve.
-    """
+    """By what theorems offer below the exact curve, of convex CGF; mostly the curve at `near`."""
 
     def __init__(self, proved: Evaluation, near: Order) -> None:
         self.near = near
@@ -38,6 +39,19 @@ class Below(Evaluation):
         if theorem.below is None:
             return theorem.bound
         return functools.partial(theorem.below, near=self.near)
+
+    def stated(self, theorem: Theorem) -> Theorem:
+        return theorem if theorem.below is None else replace(theorem, kind=Kind.LOWER)
+
+    def supports(self, curve: NodeCurve, alpha: Order) -> bool:
+        """By what a theorem offers over exact curves, or by a sum of such and of exact ones."""
+        if super().supports(curve, alpha):
+            return True
+        parts = [self.curve(part) for part in curve.node.children]
+        if isinstance(curve.node, Compose):
+            return all(self.supports(part, alpha) for part in parts)
+        offered = isinstance(curve, OperationCurve) and curve.best(alpha).below is not None
+        return offered and all(super(Below, self).supports(part, alpha) for part in parts)
 
 
 def is_steered(node: Node, by: str | None) -> bool:

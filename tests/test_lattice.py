@@ -1,6 +1,7 @@
 """Expectations over a lattice of the plane and how they change along B, by other sums."""
 
 import math
+import random
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -9,10 +10,22 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath.ctx_mp import MPContext
 
-from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
+from symacct import (
+    ZCDP,
+    Accountant,
+    Gaussian,
+    Kind,
+    PostProcess,
+    SoundnessError,
+    SubsampleWithoutReplacement,
+)
+from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
+from symacct.claims import EITHER
 from symacct.enclosure import to_fraction
+from symacct.evaluation import Evaluation
 from symacct.integrals import lattice as lattices
 from symacct.integrals.drift import Drift
 from symacct.integrals.lattice import Lattice, Power, triple_excess
@@ -20,9 +33,10 @@ from symacct.integrals.triangles import (
     Triangles,
     derivatives_of_slope,
     largest_moduli,
-    slope,
+    on_a_piece,
 )
 from symacct.integrals.triple import Gram
+from symacct.steering import Below
 from symacct.theory import always, forget, named, theorem
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
@@ -255,14 +269,16 @@ def test_nothing_stated_is_far_too_low():
 
 @settings(deadline=None, max_examples=20)
 @given(SETTINGS, st.sampled_from([2, 4, 16, 64]))
-def test_the_slope_on_a_piece_is_held(setting, pieces):
-    """At both ends of a piece and inside it, by sums in float64."""
+def test_the_slope_and_the_bend_on_a_piece_are_held(setting, pieces):
+    """At both ends of a piece and inside it by sums in float64, and by their difference."""
     alpha, gamma, delta, share = setting
     high = share * delta**2
     low = high - delta**2 / pieces
     low = max(low, Fraction(0))
+    triangles, slopes = Triangles(alpha, gamma, delta), []
     with precision(53):
-        found = slope(Triangles(alpha, gamma, delta), low, high)
+        found = on_a_piece(triangles, low, high)
+        slope, bend = (ball / triangles.factor for ball in found)
     for part in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
         square = low + part * (high - low)
         first, second = (
@@ -270,7 +286,11 @@ def test_the_slope_on_a_piece_is_held(setting, pieces):
             for power in (Power(q=2), Power(p=1, q=1))
         )
         spare = 1e-11 * (first + second)
-        assert float(found.lower()) - spare <= first - second <= float(found.upper()) + spare
+        assert float(slope.lower()) - spare <= first - second <= float(slope.upper()) + spare
+        slopes.append(first - second)
+    mean = (slopes[2] - slopes[0]) / (0.99 * float(high - low))
+    spare *= pieces / float(delta) ** 2
+    assert float(bend.lower()) - spare <= mean <= float(bend.upper()) + spare
 
 
 @settings(deadline=None, max_examples=12)
@@ -305,6 +325,29 @@ def test_a_falling_expectation_needs_its_growth():
     assert ends[0] > ends[1]
     most = largest_moduli(drift, {power: Fraction(1)}, {power: arb(ends[1])}, arb(0.75))
     assert ends[0] < float(most)
+
+
+def test_what_the_sum_of_exponentials_leaves_out_is_bounded_point_by_point():
+    """Section 14's three inequalities for κ²Y(Y−X)n^{−2}(1+s)^p, at seeded X, Y, x, p, K and k."""
+    mp, draw = MPContext(), random.Random(14)
+    mp.dps = 280  # the smallest are the 25th power of 10⁻⁹
+    for _ in range(40):
+        p, x = mp.mpf(draw.choice([4, 60]) * draw.random()), mp.mpf(10) ** draw.uniform(-4, 1)
+        degree, (big, other) = draw.randrange(1, 26, 2), (draw.uniform(-12, 18) for _ in range(2))
+        big, other, cut = mp.exp(big), mp.exp(other), draw.randrange(degree)
+        m, n = 1 + x * big, 1 + x * other  # κ is left out
+        s, last, spare = (m - n) / n, mp.binomial(p, degree), 1 + mp.mpf(10) ** -40
+        rest = (1 + s) ** p - mp.fsum(mp.binomial(p, k) * s**k for k in range(degree))
+        term = other * (other - big) * rest / n**2
+        assert term * last <= 0
+        power = max(p - degree, 0)
+        bound = abs(last) * x**degree * other * abs(big - other) ** (degree + 1)
+        assert abs(term) <= bound * m**power * spare
+        series = [mp.binomial(power, i) * (x * big) ** i for i in range(int(power) + 1)]
+        assert m**power <= (mp.fsum(series) + series[-1] * (x * big) ** (power % 1)) * spare
+        kept = mp.fsum(mp.binomial(-cut - 2, j) * (x * other) ** j for j in range(degree - cut))
+        left = mp.binomial(degree + 1, degree - cut) * (x * other) ** (degree - cut)
+        assert abs(n ** (-cut - 2) - kept) <= left * spare
 
 
 def test_many_nodes_are_refused(monkeypatch):
@@ -399,3 +442,40 @@ def test_where_two_curves_cross_is_the_best_order_only_if_one_falls_and_one_rise
         found = Accountant().epsilon(node, "1e-5", by="TEST-CROSSING", digits=10)
     assert abs(found.alpha - order) < 1
     assert found.optimal is optimal
+
+
+def test_what_is_below_the_curve_claims_no_more():
+    """By one triangle a lower bound, of the sum too; the curve itself stays exact."""
+    node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    for asked in (node, 10 * node, 10 * node + Gaussian(3)):
+        proved = Evaluation(BALL)
+        for evaluation, kind in ((Below(proved, Fraction(3)), Kind.LOWER), (proved, Kind.EXACT)):
+            curve = evaluation.curve(asked)
+            assert curve.claim(Fraction(7, 2)).kind is kind
+            assert evaluation.supports(curve, Fraction(7, 2))
+    with pytest.raises(SoundnessError, match="upper bound together with a lower one"):
+        Below(proved, Fraction(3)).curve(node + ZCDP("1/50")).claim(3)
+
+
+@pytest.mark.parametrize("bent", [True, False])
+def test_an_optimum_is_proved_by_sums_of_what_is_below_the_curve_alone(bent):
+    """What an exact statement makes of a lower curve need not be of convex CGF."""
+    node = 10 * SubsampleWithoutReplacement(Gaussian(2), "1/9")
+    asked = PostProcess(node) if bent else node
+    try:
+        theorem(
+            "TEST-EXACT",
+            operation=PostProcess,
+            kind=Kind.EXACT,
+            source=named("TRIPLE-GAUSSIAN").source,
+            orders=named("TRIPLE-GAUSSIAN").orders,
+            adjacency=EITHER,
+            applies=always,
+            monotone=True,
+            status="proved",
+            tight=True,
+        )(lambda ctx, eps, alpha: eps(alpha))
+        found = Accountant().epsilon(asked, "1e-5", digits=8)
+        assert found.optimal is not bent
+    finally:
+        forget("TEST-EXACT")

@@ -164,6 +164,25 @@ def test_what_is_written_about_it_names_the_rewrite():
     assert nested.rdp(INFINITY).lower == INFINITY
 
 
+def test_every_rewrite_says_what_it_was():
+    """Once each, in one sentence wherever it is told; nothing where nothing is rewritten."""
+    queries = PoissonSubsample(PoissonSubsample(Gaussian(1) + Gaussian(2), "1/2"), "1/2")
+    subset = SubsampleWithoutReplacement(SubsampleWithoutReplacement(Gaussian(3), "1/2"), "1/2")
+    for node, said in (
+        (3 * queries, ("Gaussian queries on one Poisson sample", "a Poisson sample of a Poisson")),
+        (SubsampleWithoutReplacement(subset, "1/2"), ("a uniform subset of a uniform subset",)),
+        (subset.mechanism, ()),
+    ):
+        assert len(node.rewrites) == len(said)
+        assert all(why.startswith(start) for why, start in zip(node.rewrites, said, strict=True))
+        tellings = str(node.explain()), node.epsilon("1e-5").statement()
+        latex = node.latex() if said and node is not subset else ""
+        for why in node.rewrites:
+            assert all(why in telling for telling in tellings)
+            assert f"(rewritten: {why})" in latex
+        assert node.explain().as_dict().get("because", ()) == node.rewrites
+
+
 def test_open_rates_are_multiplied():
     q, r = sympy.symbols("q r", positive=True)
     nested = PoissonSubsample(PoissonSubsample(Gaussian(2), q), r)
@@ -184,7 +203,10 @@ def test_latex_says_that_its_formula_is_that_of_another_mechanism():
     """A line below it; none where nothing is rewritten, or a named theorem is asked."""
     inner = PoissonSubsample(Gaussian(1), "1/10")
     *shown, remark, end = (3 * PoissonSubsample(inner, "1/10")).latex().splitlines()
-    assert remark == r"&\quad \text{(rewritten: a mechanism of the same curve)}"
+    assert remark == (
+        r"&\quad \text{(rewritten: a Poisson sample of a Poisson sample is one, at the product of "
+        "the rates)}"
+    )
     plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex().splitlines()
     assert [*shown[:-1], shown[-1].removesuffix(r" \\"), end] == plain
     assert "rewritten" not in inner.latex()

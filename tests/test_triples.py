@@ -41,11 +41,13 @@ from symacct.amplification.triples import gaussian
 from symacct.arithmetic.ball import precision
 from symacct.claims import INTEGER_ORDERS
 from symacct.evaluation import OperationCurve
-from symacct.integrals import triangles as triangles_of_sampling
-from symacct.integrals.lattice import triple_excess, triple_log_excess
+from symacct.integrals import worst as worst_triangles
+from symacct.integrals.lattice import triple_log_excess
 from symacct.integrals.slopes import Expansion
-from symacct.integrals.triangles import Triangles
+from symacct.integrals.triangles import Triangles, on_a_piece
+from symacct.integrals.worst import Looks
 from symacct.interop.opacus import to_opacus_history
+from symacct.sums.refine import ball
 from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
 from tests import independent
@@ -315,39 +317,24 @@ def test_one_triangle_is_above_all(setting):
     assert bound == pytest.approx(log_moment(float(alpha), g, a, b), rel=1e-8)
 
 
-@settings(deadline=None, max_examples=20)
-@given(
-    st.sampled_from([*SETTINGS, ("1/2", "3/10", 5), (2, "9/10", Fraction(3, 2))]),
-    st.fractions(0, Fraction(7, 8), max_denominator=16),
-    st.sampled_from([Fraction(1, 64), Fraction(1, 8)]),
-)
-def test_one_triple_is_above_a_piece(setting, start, part):
-    sigma, gamma, alpha = setting
-    d, g = 1 / Fraction(sigma), Fraction(gamma)
-    triangles = Triangles(Fraction(alpha), g, d)
-    low, high = start * d * d, (start + part) * d * d
-    with precision(53):
-        bound = float(triple_excess(triangles.above(low, high)).upper())
-    for square in np.linspace(float(low), float(high), 5):
-        a = float(d) - square / (2 * float(d))
-        rise = np.sqrt(max(0.0, float(d) ** 2 - a * a))
-        found = log_moment(float(alpha), float(g), (a, rise), (a - float(d), rise))
-        assert np.expm1(found) <= bound * (1 + 1e-9)
+def places_of(triangles):
+    """The triples of which one is proved to be the worst."""
+    return [place.refined(24)[0] for place in worst_triangles.worst(triangles)]
 
 
 def test_an_end_is_proved_where_the_steepest_rise_is_far_too_steep():
     """At σ = 1/4 it is e^B; G falls by a quarter."""
     triangles = Triangles(Fraction(8, 5), Fraction(1, 1000), Fraction(4))
     with precision(53):
-        assert triangles_of_sampling.worst_ends(triangles) == triangles.ends[:1]
+        assert places_of(triangles) == [triangles.ends[0]]
 
 
 def test_600_000_runs_of_gaussian_noise_prove_the_triangle_at_one_order(monkeypatch):
     """0.84083608317476 by an independent two-dimensional rule over real orders."""
     decided = []
-    worst = gaussian.worst_ends
-    monkeypatch.setattr(gaussian, "worst_ends", lambda t: decided.append(t) or worst(t))
-    gaussian._worst_ends.cache_clear()
+    worst = gaussian.worst
+    monkeypatch.setattr(gaussian, "worst", lambda t: decided.append(t) or worst(t))
+    gaussian._worst.cache_clear()
     node = 600_000 * SubsampleWithoutReplacement(Gaussian(5), "1/1000")
     guarantee = Accountant().epsilon(node, "1e-8", by="TRIPLE-GAUSSIAN", digits=12)
     assert decimal_overlaps(guarantee.epsilon, "0.84083608317476", 12)
@@ -409,13 +396,15 @@ def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):
         forget("TEST-EVEN")
 
 
-def test_near_the_jump_the_exact_theorem_stands_aside(monkeypatch):
+def test_where_nothing_is_proved_the_exact_theorem_stands_aside(monkeypatch):
     """Inside [0, δ²] G − 1 is larger by 1.6 %: there is an upper bound, by another name."""
     node = SubsampleWithoutReplacement(Gaussian("100000000/70710678"), "3.16e-6")
     with monkeypatch.context() as patched:
-        patched.setattr(triangles_of_sampling, "_PIECES", 6)  # more prove no more, and take time
+        patched.setattr(worst_triangles, "_FEW_PIECES", 2)  # more prove it, see test_worst.py
+        gaussian._worst.cache_clear()
         with pytest.raises(PrecisionError, match="-NEAR"):
             node.rdp(50, by="TRIPLE-GAUSSIAN", digits=6)
+    gaussian._worst.cache_clear()
     found = node.rdp(50, by="TRIPLE-GAUSSIAN-NEAR", digits=6)
     assert found.claim.kind is Kind.UPPER
     inside = 0.740293 * 50 * 49 / 2 * 3.16e-6**2
@@ -458,19 +447,19 @@ def slope_by_differences(triangles, low, high):
 
 @pytest.mark.parametrize("setting", SPANS)
 def test_the_slope_along_b_is_enclosed(setting):
-    """By both ways of looking, where the sum of exponentials is one."""
+    """By an integral, and by the sum of exponentials, where there is one."""
     low, high = map(Fraction, SPANS[setting])
     triangles = Triangles(*map(Fraction, setting))
     found = slope_by_differences(triangles, low, high)
     with precision(53):
-        ways = list(triangles_of_sampling.ways_of_looking(triangles))
-        bounds = [looks.bounds(low, high) for looks in ways]
-    assert len(ways) == (1 if setting[1] in ("3/10", "9/10") or setting[0] == 8 else 2)
-    for least, most in bounds:
-        assert least < found < most
-    if len(ways) == 2:
-        unit = float(triangles.factor.mid()) * float(triangles.delta) ** 2
-        assert float(bounds[0][1] - bounds[0][0]) < unit / 2
+        looks = Looks(triangles)
+        least, most = looks.bounds(low, high)
+        held = on_a_piece(triangles, low, high).slope
+    assert held.lower() < found < held.upper()
+    assert least < found < most
+    summed = looks.exponentials is not None
+    assert summed == (setting[1] not in ("3/10", "9/10") and setting[0] != 8)
+    assert not summed or most - least < triangles.factor * ball(triangles.delta**2) / 2
 
 
 @pytest.mark.parametrize("alpha", ["101/100", "3/2", "5/2", "4", "12"])
@@ -487,6 +476,7 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha):
         for span, truth in zip(spans, found, strict=True):
             least, most = cut.over(*span)
             assert least < truth < most
+            assert truth / 1000 < cut.risen(*span)
 
 
 @settings(deadline=None, max_examples=30)
@@ -557,12 +547,11 @@ def test_two_ways_of_looking_never_disagree(alpha, gamma, delta, start):
     triangles = Triangles(alpha, gamma, delta)
     low, high = (part * delta**2 for part in (start, start + Fraction(1, 64)))
     with precision(53):
-        ways = [
-            looks.bounds(low, high) for looks in triangles_of_sampling.ways_of_looking(triangles)
-        ]
-    for (least, most), (other, _) in itertools.permutations(ways, 2):
-        assert not most < other
-        assert least < most
+        least, most = Looks(triangles).bounds(low, high)
+        held = on_a_piece(triangles, low, high).slope
+    assert least < most
+    assert not most < held
+    assert not held < least
 
 
 def test_far_below_and_at_the_jump_an_end_is_proved_without_an_integral_of_the_slope(monkeypatch):
@@ -571,11 +560,11 @@ def test_far_below_and_at_the_jump_an_end_is_proved_without_an_integral_of_the_s
     def never(*args):
         raise AssertionError("an integral of the slope was asked for")
 
-    monkeypatch.setattr(triangles_of_sampling, "slope", never)
+    monkeypatch.setattr(worst_triangles, "on_a_piece", never)
     for alpha, end in ((36, 1), (200, 1), (300, 0), (Fraction("344.45"), 0), (400, 0)):
         triangles = Triangles(Fraction(alpha), Fraction(1, 1000), Fraction(1, 5))
         with precision(53):
-            assert triangles_of_sampling.worst_ends(triangles) == (triangles.ends[end],)
+            assert places_of(triangles) == [triangles.ends[end]]
             places = [triangles.delta**2 * k / 8 for k in range(9)]
             values = [triple_log_excess(triangles.at(square)) for square in places]
         assert max(values) == values[-end]

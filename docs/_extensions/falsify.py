@@ -15,6 +15,7 @@ from symacct.theory import theorems
 PAGE = Path("docs") / "falsify.md"
 BUDGET = 200_000
 SEED = 0
+_MORE = 10
 _NEAR = 1e-3  # ratios this near to 1 are shown by how much they miss it
 
 #: What stands above the tables, and what follows from them.
@@ -26,7 +27,7 @@ _INTRODUCTION, _CONCLUSIONS = (
 def page(budget: int = BUDGET, seed: int = SEED) -> str:
     """The page, from runs made now."""
     names = [*(t.name for t in theorems()), *(c.name for c in of_one_order())]
-    known = [falsify(name, budget, seed) for name in names]
+    known = [_attacked(name, budget, seed) for name in names]
     wrong = [falsify(name, budget, seed) for name in CLAIMS]
     parts = [
         _INTRODUCTION.format(budget=budget, seed=seed),
@@ -43,6 +44,14 @@ def page(budget: int = BUDGET, seed: int = SEED) -> str:
         ),
     ]
     return "\n".join(parts)
+
+
+def _attacked(name: str, budget: int, seed: int) -> Attack:
+    """A run, or where each candidate of it counted once, as none took an integral, a longer one."""
+    found = falsify(name, budget, seed)
+    if found.refuted or found.candidates < budget:
+        return found
+    return falsify(name, _MORE * budget, seed)
 
 
 def _table(attacks: Iterable[Attack]) -> list[str]:

@@ -37,11 +37,13 @@ class Explanation:
     parts: tuple[Explanation, ...]
     #: The node of the same curve that the theorems are about, where it is another one.
     rewritten: str = ""
+    rewrites: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
         if self.rewritten:
             yield "same curve as", f"{self.rewritten} ({SYMACCT.at('docs/proofs.md, section 20')})"
+            yield from (("because", why) for why in self.rewrites)
         if self.theorem:
             yield "theorem", f"{self.theorem} ({self.claim.sources[0]})"
             yield "says", self.statement
@@ -59,7 +61,11 @@ class Explanation:
         return {
             "node": self.title,
             "count": self.count,
-            **({"same_curve_as": self.rewritten} if self.rewritten else {}),
+            **(
+                {"same_curve_as": self.rewritten, "because": self.rewrites}
+                if self.rewritten
+                else {}
+            ),
             "theorem": self.theorem or None,
             "says": self.statement,
             "assumes": self.assumes or None,
@@ -76,7 +82,7 @@ def explain(m: Node, alpha: Numeric | None = None) -> Explanation:
         found = _explain(evaluation, evaluation.curve(m), 2 if alpha is None else order(alpha), 1)
     if m.rewritten is m:
         return found
-    return replace(found, title=_title(m), rewritten=repr(m.rewritten))
+    return replace(found, title=_title(m), rewritten=repr(m.rewritten), rewrites=m.rewrites)
 
 
 def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int) -> Explanation:

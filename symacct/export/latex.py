@@ -53,9 +53,9 @@ def latex(
 
 
 def _remark(m: Node, by: str | None) -> Iterator[str]:
-    """A line that says so where the formula is that of another mechanism of the same curve."""
+    """Lines that say why, where the formula is that of another mechanism of the same curve."""
     if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
-        yield r"&\quad \text{(rewritten: a mechanism of the same curve)}"
+        yield from (rf"&\quad \text{{(rewritten: {why})}}" for why in m.rewrites)
 
 
 def inline(m: Node) -> str | None:

@@ -98,7 +98,8 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
     words = form.words
     yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
     if m.rewritten is not m:
-        yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}.")
+        why = "; ".join(m.rewrites)
+        yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}: {why}.")
     yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
     yield from _reservations(guarantee, m, form)

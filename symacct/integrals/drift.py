@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from symacct.integrals.lattice import Power
 
@@ -44,14 +45,19 @@ class Drift:
             yield power._replace(b=power.b + 1), -(self.nu + power.b) * factor
 
     def least(self, power: Power) -> Fraction:
-        """At most LT/T everywhere, and at most 0.
+        """At most LT/T everywhere, and at most 0."""
+        return _least(self.mu, self.nu, power)
 
-        With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T it is ½(z² − z − ky(1−y) + sz), that is
-        ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k): convex in z, linear in s.
-        """
-        p, q, a, b = power
-        ends = (Fraction(p + a), p + self.mu)
-        return min(Fraction(0), *(_least_along_z(s, q + b, self.nu + b) for s in ends))
+
+@lru_cache(maxsize=1024)
+def _least(mu: Fraction, nu: Fraction, power: Power) -> Fraction:
+    """With z = (Y∂_Y T)/T = j − ky, s = (X∂_X T)/T, LT/T is ½(z² − z − ky(1−y) + sz), that is
+
+    ½(z²(1+1/k) + z(s − 2j/k) − j + j²/k): convex in z, linear in s.
+    """
+    p, q, a, b = power
+    ends = (Fraction(p + a), p + mu)
+    return min(Fraction(0), *(_least_along_z(s, q + b, nu + b) for s in ends))
 
 
 def _gathered(parts: Iterable[tuple[Power, Fraction]]) -> Powers:

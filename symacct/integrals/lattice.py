@@ -58,11 +58,11 @@ def triple_excess(triple: Triple) -> arb:
     return to_relative_accuracy(evaluate)
 
 
-def triple_log_excess(triple: Triple) -> float:
-    """log(E[…] − 1) by the nodes of so many digits, in float64: nothing is proved of it."""
+def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
+    """log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it."""
     if triple.on_a_line:
         return line_log_excess(triple)
-    lattice = lattice_of(triple, _FLOAT_BITS)
+    lattice = lattice_of(triple, bits)
     lattice.refuse_above(_MOST_FLOAT_NODES)
     u, v = (np.array(nodes) * step for nodes, step in zip(lattice.box, lattice.steps, strict=True))
     log_density = lattice.log_density(u[:, None], v[None, :])

@@ -47,12 +47,12 @@ class Slopes:
                 total += self._derivative(n, place) * arb(0, reach.abs_upper())
             return (total - self.below).lower(), (total + self.above).upper()
 
-    def risen(self, square: Fraction) -> arb:
-        """At most the integral of κ²H from 0 to B."""
+    def risen(self, low: Fraction, high: Fraction) -> arb:
+        """At most the integral of κ²H from the one B to the other."""
         with ctx.workprec(self.bits):
-            end = ball(square)
-            rise = self._derivative(-1, end) - self._derivative(-1, arb(0)) + self.above * end
-            return rise.upper()
+            ends = ball(low), ball(high)
+            before, after = (self._derivative(-1, end) for end in ends)
+            return (after - before + self.above * (ends[1] - ends[0])).upper()
 
     def _derivative(self, n: int, square: arb) -> arb:
         """The n-th of the sum, whose rates are positive; for −1 an integral of it."""

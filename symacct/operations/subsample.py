@@ -16,6 +16,11 @@ from symacct.mechanisms import Gaussian
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
+_QUERIES = (
+    "Gaussian queries on one Poisson sample are one query, their squares of sensitivity over "
+    "noise summed"
+)
+
 
 class Sampling(Operation):
     """The mechanism on a random sample, for neighbours of either relation.
@@ -28,6 +33,8 @@ class Sampling(Operation):
     gamma: Exact
     adjacency: Adjacency
     json_optional: ClassVar[tuple[str, ...]] = ("adjacency",)
+    #: Why a sample of a sample is one.
+    nested: ClassVar[str]
 
     @classmethod
     def _sampled(cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency) -> Self:
@@ -53,19 +60,19 @@ class Sampling(Operation):
         """The pair of the sample's mixture and the law without the record."""
         return self.mechanism.one_pair
 
-    def _of_same_curve(self) -> Node:
+    def _of_same_curve(self) -> tuple[Node, str]:
         """A sample of a sample of the same scheme is one sample."""
         inner = self.mechanism
         if not isinstance(inner, type(self)) or inner.adjacency != self.read_adjacency:
-            return self
-        return self._over(inner.mechanism, self.gamma * inner.gamma)
+            return self, ""
+        return self._over(inner.mechanism, self.gamma * inner.gamma, self.nested)
 
-    def _over(self, mechanism: Node, gamma: Exact) -> Sampling:
+    def _over(self, mechanism: Node, gamma: Exact, why: str) -> tuple[Node, str]:
         """The scheme over another mechanism; as it was where a number would be too long."""
         try:
-            return type(self)(mechanism, gamma, self.adjacency)  # type: ignore[call-arg]
+            return type(self)(mechanism, gamma, self.adjacency), why  # type: ignore[call-arg]
         except SymacctError:
-            return self
+            return self, ""
 
     def _infer(self) -> Claim:
         return super()._infer() if self.rewritten is self else self.rewritten.claim
@@ -90,16 +97,19 @@ class PoissonSubsample(Sampling):
     """
 
     read_adjacency = ADD_REMOVE
+    nested = "a Poisson sample of a Poisson sample is one, at the product of the rates"
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "add_remove"
     ) -> PoissonSubsample:
         return cls._sampled(mechanism, gamma, adjacency)
 
-    def _of_same_curve(self) -> Node:
+    def _of_same_curve(self) -> tuple[Node, str]:
         """Gaussian queries on one sample are one query, too."""
         one = one_query(self.mechanism)
-        return super()._of_same_curve() if one is self.mechanism else self._over(one, self.gamma)
+        if one is self.mechanism:
+            return super()._of_same_curve()
+        return self._over(one, self.gamma, _QUERIES)
 
     def is_one_step(self) -> bool:
         """Two records that replace each other are two steps of adding or removing apart."""
@@ -121,6 +131,7 @@ class SubsampleWithoutReplacement(Sampling):
     """
 
     read_adjacency = REPLACE_ONE
+    nested = "a uniform subset of a uniform subset is one, at the product of the rates"
 
     def __new__(
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"

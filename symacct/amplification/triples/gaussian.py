@@ -28,8 +28,9 @@ from symacct.exact import Exact, Order, order
 from symacct.expr import Node
 from symacct.integrals.lattice import lattice_of, triple_excess, triple_log_excess
 from symacct.integrals.plane import Majorant, plan, rows_of
-from symacct.integrals.triangles import Triangles, is_far_beyond, raised_end, worst_ends
+from symacct.integrals.triangles import Triangles
 from symacct.integrals.triple import Triple
+from symacct.integrals.worst import Place, highest, is_far_beyond, raised_end, worst
 from symacct.mechanisms import ScalarGaussian
 from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
@@ -84,14 +85,16 @@ def steered(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Numbe
     return _value(ctx, eps, alpha, gamma, _of_ends_in_floats)
 
 
-def end_near(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order) -> Number:
-    """The end that is the larger at the order `near`, at α."""
+def triangle_near(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: Order
+) -> Number:
+    """The triangle that is the worst at the order `near`, as far as float64 tells, at α."""
 
-    def excess_of_end(ctx: Arithmetic, triangles: Triangles) -> Number:
-        first, last = replace(triangles, alpha=Fraction(near)).ends_in_floats
-        return excess(ctx, triangles.ends[last > first])
+    def excess_of_one(ctx: Arithmetic, triangles: Triangles) -> Number:
+        square = _square_of(replace(triangles, alpha=Fraction(near)), ctx.bits)
+        return excess(ctx, triangles.at(square))
 
-    return _value(ctx, eps, alpha, gamma, excess_of_end)
+    return _value(ctx, eps, alpha, gamma, excess_of_one)
 
 
 @theorem(
@@ -100,16 +103,16 @@ def end_near(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, near: O
     default=True,
     tight=True,
     steer=steered,
-    below=end_near,
-    assumes="a Gaussian mechanism, of any dimension, in rational numbers; an end, B = 0 or B = δ², "
-    "is proved to be the maximum at this order, else it says nothing; 0 < γ < 1, two dimensions "
-    "and a third record for it to be attained",
+    below=triangle_near,
+    assumes="a Gaussian mechanism, of any dimension, in rational numbers; the place of the maximum "
+    "is proved at this order, else it says nothing; 0 < γ < 1, two dimensions and a third record "
+    "for it to be attained",
     applies=in_numbers,
     **_SHARED,
 )
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) = log max{G(0), G(δ²)}/(α−1), where no B between gives more; G(B) = E[m^α n^{1−α}],
-    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2, δ = Δ/σ"""
+    """ε′(α) = log max G(B)/(α−1) over 0 <= B <= δ² = (Δ/σ)², G(B) = E[m^α n^{1−α}],
+    m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−δ²/2, δ²), log Y ~ N(−B/2, B) of covariance B/2"""
     return _value(ctx, eps, alpha, gamma, _of_worst)
 
 
@@ -156,15 +159,27 @@ def _of_ends_in_floats(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 def _of_worst(ctx: Arithmetic, triangles: Triangles) -> Number:
     bits = ctx.bits + GUARD_BITS
-    far = is_far_beyond(triangles, bits)
-    ends = triangles.ends[:1] if far else _worst_ends(triangles)
-    if ends is None:
+    if is_far_beyond(triangles, bits):
+        found = [(triangles.ends[0], arb(2) ** -bits)]
+    else:
+        found = [place.refined(bits) for place in _places(triangles)]
+    return ctx.maximum(*(_at_most(ctx, excess(ctx, triple), share) for triple, share in found))
+
+
+def _at_most(ctx: Arithmetic, value: Number, share: arb) -> Number:
+    """Between a value and what is larger by this share; other arithmetics give the value."""
+    return value * (1 + arb(0).union(share)) if isinstance(ctx, BallArithmetic) else value
+
+
+def _places(triangles: Triangles) -> tuple[Place, ...]:
+    """Of which one is the worst."""
+    places = _worst(triangles)
+    if places is None:
         raise PrecisionError(
-            f"TRIPLE-GAUSSIAN at order {triangles.alpha}: found no proof that an end is the worst "
-            "triangle, as it need not be; take TRIPLE-GAUSSIAN-NEAR"
+            f"TRIPLE-GAUSSIAN at order {triangles.alpha}: found no proof of which triangle is the "
+            "worst; take TRIPLE-GAUSSIAN-NEAR"
         )
-    value = ctx.maximum(*(excess(ctx, end) for end in ends))
-    return value * (1 + arb(0, arb(2) ** -bits)) if isinstance(ctx, BallArithmetic) else value
+    return places
 
 
 def _of_raised(ctx: Arithmetic, triangles: Triangles) -> Number:
@@ -173,9 +188,16 @@ def _of_raised(ctx: Arithmetic, triangles: Triangles) -> Number:
 
 
 @lru_cache(maxsize=4096)
-def _worst_ends(triangles: Triangles) -> tuple[Triple, ...] | None:
+def _worst(triangles: Triangles) -> tuple[Place, ...] | None:
     with precision(53):
-        return worst_ends(triangles)
+        return worst(triangles)
+
+
+@lru_cache(maxsize=4096)
+def _square_of(triangles: Triangles, bits: int) -> Fraction:
+    """|b|² of the worst triangle, as far as float64 tells, to half of the bits."""
+    with precision(53):
+        return highest(triangles, bits // 2)
 
 
 @lru_cache(maxsize=4096)
