@@ -104,8 +104,8 @@ class BestOrder:
         return self._objective_of(self._steering_curve())
 
     def _steering_curve(self) -> NodeCurve:
-        proved = self.evaluation()
-        return (Steering(proved) if self._is_steered else proved).curve(self.question.m)
+        m = self.question.m
+        return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
 
     @cached_property
     def _is_steered(self) -> bool:

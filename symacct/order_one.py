@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -78,12 +79,12 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     if name is None or found.asked.upper == 0:
         return found
     question = replace(search.question, conversion=proved(name))
-    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
+    # A whole order that the search has been at comes first.
+    order = 3 if found.alpha == INFINITY else max(3, math.floor(found.alpha))
     try:
-        # An order that the search has been at comes first.
         for epsilon in (lambda curve: least_divergence(curve, order), _value):
             one = question.answer(_converted(search, question, epsilon))
-            if one >= BALL.number(found.asked.upper):
+            if one >= arb(found.asked.upper):
                 return found
         answer = at_order_one(BestOrder(question, search.digits, search.evaluation))
         if answer.asked > found.asked:
