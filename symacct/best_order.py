@@ -63,7 +63,6 @@ class BestOrder:
         self._patience = _PATIENCE
         #: The best order by the conversion that this one improves on, where it is known.
         self._start: Order = INFINITY
-        # At few digits the search may as well be at the precision of the answer.
         final = first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
@@ -112,16 +111,21 @@ class BestOrder:
         """Are orders compared by something else than the curve?"""
         return is_steered(self.question.m, self.question.by)
 
+    @cached_property
+    def _valley_bits(self) -> int:
+        """For the bottom of a valley, or the answer where its digits cost more than the search."""
+        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
+        return first_bits(self.digits + 1) if self._is_steered else double
+
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
         key = BALL.bits, curve.evaluation.told_apart
         if key not in self._objectives:
-            question = self.question
 
             def objective(alpha: Order) -> arb:
                 try:
-                    value = question.objective(curve(alpha), alpha)
+                    value = self.question.objective(curve(alpha), alpha)
                 except OrderError:
-                    if question.by is None:
+                    if self.question.by is None:
                         raise
                     return arb("inf")  # a pinned theorem says nothing there: another order may do
                 except (PrecisionError, LimitError) as error:
@@ -131,7 +135,7 @@ class BestOrder:
                         raise self._skipped from None
                     return arb("inf")  # any other order is as sound, if not proved the best
                 if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
-                    self._skipped = self._skipped or undecided(echo(question.m), self.digits)
+                    self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
                 self._patience = -1  # it has an answer, and gives up no more
                 return value
 
@@ -156,6 +160,8 @@ class BestOrder:
     # --- three sets of orders
 
     def _over_all_orders(self) -> Guarantee:
+        if self._valley_bits <= _FEW_BITS:  # what the search has been at is not computed twice
+            self.search_bits = self._valley_bits
         with precision(self.search_bits):
             pure = self.at_infinity()
             if pure is not None and self._pure_suffices(pure):
@@ -290,10 +296,8 @@ class BestOrder:
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
             with precision(bits):
-                f = self.objective()
-                middle = f(whole)
-                below = whole == 2 or bool(f(whole - 1) >= middle)
-                if below and bool(f(whole + 1) >= middle):
+                f, beside = self.objective(), {max(2, whole - 1), whole + 1} - {whole}
+                if all(f(alpha) >= f(whole) for alpha in beside):
                     return True
         return False
 
@@ -317,15 +321,11 @@ class BestOrder:
         with precision(self.search_bits):
             places = search.places(self.steering(), whole)
             # What steers in the place of the curve has one valley where the curve has.
-            beyond = (places[1] + places[2]) / 2
+            f, beyond = self.objective(), (places[1] + places[2]) / 2
             convex = self._is_steered or self._convex_at(beyond, self.curve())
-            smooth = not self._is_steered and convex
-            smooth = smooth and all(self.objective()(alpha).is_finite() for alpha in places)
-        width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
-        floor = None
-        bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
-        if self._is_steered:  # where the digits of the answer cost more than the search does
-            bits = first_bits(self.digits + 1)
+            smooth = convex and not self._is_steered and all(f(a).is_finite() for a in places)
+        width, floor = (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
+        bits = self._valley_bits
         with precision(bits):
             f = self.objective()
             if smooth:

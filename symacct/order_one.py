@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -79,9 +78,9 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     if name is None or found.asked.upper == 0:
         return found
     question = replace(search.question, conversion=proved(name))
-    # A whole order that the search has been at comes first.
-    order = 3 if found.alpha == INFINITY else max(3, math.floor(found.alpha))
+    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
     try:
+        # An order that the search has been at comes first.
         for epsilon in (lambda curve: least_divergence(curve, order), _value):
             one = question.answer(_converted(search, question, epsilon))
             if one >= arb(found.asked.upper):
