@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -110,6 +110,11 @@ class BestOrder:
     def _is_steered(self) -> bool:
         """Are orders compared by something else than the curve?"""
         return is_steered(self.question.m, self.question.by)
+
+    @property
+    def _is_one_valley(self) -> bool:
+        """Has f one valley where the CGF is convex?"""
+        return self.question.per_order.one_valley
 
     @cached_property
     def _valley_bits(self) -> int:
@@ -291,7 +296,7 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None or not self.question.per_order.one_valley:
+        if self.curve().shape is None or not self._is_one_valley:
             return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
@@ -302,9 +307,7 @@ class BestOrder:
         return False
 
     def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
-        """Is f's valley around α known to be one: that of a convex CGF, exact or stated so?"""
-        if not self.question.per_order.one_valley:
-            return False
+        """Is the CGF around α known to be convex, as the exact one is, or stated so?"""
         try:
             if curve.claim(alpha).kind is Kind.EXACT:
                 return True
@@ -323,7 +326,8 @@ class BestOrder:
             # What steers in the place of the curve has one valley where the curve has.
             f, beyond = self.objective(), (places[1] + places[2]) / 2
             convex = self._is_steered or self._convex_at(beyond, self.curve())
-            smooth = convex and not self._is_steered and all(f(a).is_finite() for a in places)
+            smooth = self._is_one_valley and not self._is_steered and convex
+            smooth = smooth and all(f(alpha).is_finite() for alpha in places)
         width, floor = (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
         bits = self._valley_bits
         with precision(bits):
@@ -353,7 +357,8 @@ class BestOrder:
         places = best - step, best, best + step
         curves = [Below(self.evaluation(), near).curve(self.question.m) for near in places[::2]]
         left, right = map(self._objective_of, curves)
-        if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
+        convex = all(self._convex_at(alpha, curve) for curve in curves for alpha in places)
+        if not (convex and self._is_one_valley):
             return best, None
         if left(places[0]).overlaps(right(places[0])):
             found = search.real_valley(left, places, width, self.question.asks_epsilon)
@@ -365,25 +370,13 @@ class BestOrder:
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
     ) -> Fraction:
-        """The best order between three by what steers; smooth if not the curve itself."""
+        """The best order between three by what steers; a smooth valley if the CGF is convex."""
         f = self.steering()
-        if self._is_steered and all(f(alpha).is_finite() for alpha in places):
-            width = max(width, (places[1] - places[0]) / 2**_STEERED)
+        if convex and all(f(alpha).is_finite() for alpha in places):
+            bits = _STEERED if self._is_steered else search.UNPROVED
+            width = max(width, (places[1] - places[0]) / 2**bits)
             return search.real_valley(f, places, width, self.question.asks_epsilon)
-        return self._best_in_segments(f, places, one_valley=convex)
-
-    def _best_in_segments(
-        self, f: search.Objective, places: Sequence[Fraction], one_valley: bool = False
-    ) -> Fraction:
-        """The best order of the segments between three; of one where f has one valley."""
-        low, middle, high = places
-        segments = [(low, middle), (middle, high)]
-        if one_valley:
-            falls = f(middle + (high - middle) / 2**20) < f(middle)
-            segments = segments[1:] if falls else segments[:1]
-        width = (middle - low) / 2**30
-        found = [search.golden_valley(f, low, high, width) for low, high in segments]
-        return search.lowest(f, (middle, *found))
+        return search.edged_valley(f, places, convex and self._is_one_valley)
 
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""

@@ -21,6 +21,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
 from symacct.conversion import asoodeh21, named, of_one_order
 from tests import independent
+from tests.support import examples
 
 MP = independent.context(40)
 F = Fraction
@@ -103,6 +104,42 @@ def test_few_bits_enclose_what_many_bits_say(rho, alpha, delta):
             ball = asoodeh21.epsilon(BALL, *given)
         with precision(400):
             assert ball.contains(asoodeh21.epsilon(BALL, *given))
+
+
+def log_uniform(low, high):
+    return st.floats(low, high).map(lambda power: F(10**power))
+
+
+@examples(40, 2000)
+@given(
+    log_uniform(-8, 2),
+    log_uniform(-3, 4),
+    log_uniform(-12, -0.5),
+    st.booleans(),
+    st.sampled_from([60, 160]),
+)
+def test_newton_from_the_improved_conversion_meets_what_bisection_starts(
+    rho, lam, given_number, asks_epsilon, bits
+):
+    def asked():
+        with precision(bits):
+            numbers = [BALL.number(x) for x in (rho, 1 + lam, given_number)]
+            ask = asoodeh21.epsilon if asks_epsilon else asoodeh21.log_delta
+            return ask(BALL, *numbers)
+
+    found = asked()
+    from_floats = asoodeh21.Problem._by_floats
+    with pytest.MonkeyPatch.context() as patch:
+        # The first start is where bisection ends, too.
+        candidate = asoodeh21.Problem._candidate
+        patch.setattr(
+            asoodeh21.Problem,
+            "_candidate",
+            lambda one, x, least: candidate(one, from_floats(one, x, least), least),
+        )
+        slow = asked()
+    assert found.overlaps(slow) or slow.is_nan()
+    assert found.rel_accuracy_bits() >= min(slow.rel_accuracy_bits() - 8, bits // 2)
 
 
 def least_excess(alpha, epsilon, delta):
