@@ -17,14 +17,13 @@ from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
 _TRAPEZOID_START = 40
+_ERFC_COST = 4.5
+_BINOMIAL_COST = 0.4
 _ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
 _FEW_NODES = 512  # that are kept for the next order
 
 #: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
 Known: TypeAlias = dict[Any, Nodes | None]
-
-_ERFC_COST = 4.5
-_BINOMIAL_COST = 0.4
 
 
 @steered_by_floats
