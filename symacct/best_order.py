@@ -34,7 +34,7 @@ from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
 from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
-from symacct.question import EpsilonDelta
+from symacct.question import EpsilonDelta, smaller
 from symacct.remembering import Key
 from symacct.steering import Below, Steering, is_steered
 
@@ -75,7 +75,7 @@ class BestOrder:
         near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
         self._start = near if near == INFINITY else int(near)
         found = self._over(orders)
-        return min(found, self.at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper)
+        return smaller(lambda: found, lambda: self.at(near, optimal=False))
 
     def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         if orders is None:

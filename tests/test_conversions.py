@@ -380,3 +380,10 @@ def test_only_a_conversion_proved_to_have_one_valley_claims_the_best_order():
 def test_where_the_total_variation_is_below_delta_epsilon_is_0():
     assert optimal(F(1, 10**6), F(3), F(1, 1000)) == 0
     assert optimal(F(1, 50), F(60), F(1, 50)) == 0
+
+
+def test_an_order_where_the_optimal_conversion_has_no_digits_does_not_end_the_question():
+    """The best one by the improved is nearer to 1 than the floats that steer can follow."""
+    node = 10**6 * PoissonSubsample(Laplace(1), "1/3")
+    found = node.delta(F(1, 2), conversion="optimal", digits=20)
+    assert abs(found.delta.upper - 1) < 1e-19
