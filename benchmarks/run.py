@@ -332,6 +332,19 @@ def query_rows(peers: dict[str, Any]) -> Iterator[Row]:
             False,
             f"{1e3 * thirty:.3g} ms",
         )
+    improved, optimal = (
+        seconds(lambda name=name: sa.Accountant(30).epsilon(run, "1e-8", name), least=0.5)
+        for name in ("improved", "optimal")
+    )
+    yield Row(
+        f"{what}: all real orders, the optimal conversion",
+        "the improved one",
+        optimal / improved,
+        "× its time",
+        5,
+        False,
+        f"{1e3 * optimal:.3g} ms",
+    )
     accountant = sa.Accountant(digits=50)
     accountant.epsilon(run, "1e-8")
     warm = seconds(lambda: accountant.epsilon(run, "1e-8"))

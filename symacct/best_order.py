@@ -34,7 +34,7 @@ from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
 from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
-from symacct.question import EpsilonDelta
+from symacct.question import EpsilonDelta, smaller
 from symacct.remembering import Key
 from symacct.steering import Below, Steering, is_steered
 
@@ -63,7 +63,6 @@ class BestOrder:
         self._patience = _PATIENCE
         #: The best order by the conversion that this one improves on, where it is known.
         self._start: Order = INFINITY
-        # At few digits the search may as well be at the precision of the answer.
         final = first_bits(digits + 1)
         self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
 
@@ -76,7 +75,7 @@ class BestOrder:
         near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
         self._start = near if near == INFINITY else int(near)
         found = self._over(orders)
-        return min(found, self.at(near, optimal=False), key=lambda guarantee: guarantee.asked.upper)
+        return smaller(lambda: found, lambda: self.at(near, optimal=False))
 
     def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         if orders is None:
@@ -104,24 +103,34 @@ class BestOrder:
         return self._objective_of(self._steering_curve())
 
     def _steering_curve(self) -> NodeCurve:
-        proved = self.evaluation()
-        return (Steering(proved) if self._is_steered else proved).curve(self.question.m)
+        m = self.question.m
+        return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
 
     @cached_property
     def _is_steered(self) -> bool:
         """Are orders compared by something else than the curve?"""
         return is_steered(self.question.m, self.question.by)
 
+    @property
+    def _is_one_valley(self) -> bool:
+        """Has f one valley where the CGF is convex?"""
+        return self.question.per_order.one_valley
+
+    @cached_property
+    def _valley_bits(self) -> int:
+        """For the bottom of a valley, or the answer where its digits cost more than the search."""
+        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
+        return first_bits(self.digits + 1) if self._is_steered else double
+
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
         key = BALL.bits, curve.evaluation.told_apart
         if key not in self._objectives:
-            question = self.question
 
             def objective(alpha: Order) -> arb:
                 try:
-                    value = question.objective(curve(alpha), alpha)
+                    value = self.question.objective(curve(alpha), alpha)
                 except OrderError:
-                    if question.by is None:
+                    if self.question.by is None:
                         raise
                     return arb("inf")  # a pinned theorem says nothing there: another order may do
                 except (PrecisionError, LimitError) as error:
@@ -131,7 +140,7 @@ class BestOrder:
                         raise self._skipped from None
                     return arb("inf")  # any other order is as sound, if not proved the best
                 if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
-                    self._skipped = self._skipped or undecided(echo(question.m), self.digits)
+                    self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
                 self._patience = -1  # it has an answer, and gives up no more
                 return value
 
@@ -156,6 +165,8 @@ class BestOrder:
     # --- three sets of orders
 
     def _over_all_orders(self) -> Guarantee:
+        if self._valley_bits <= _FEW_BITS:  # what the search has been at is not computed twice
+            self.search_bits = self._valley_bits
         with precision(self.search_bits):
             pure = self.at_infinity()
             if pure is not None and self._pure_suffices(pure):
@@ -285,22 +296,18 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None or not self.question.per_order.one_valley:
+        if self.curve().shape is None or not self._is_one_valley:
             return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
             with precision(bits):
-                f = self.objective()
-                middle = f(whole)
-                below = whole == 2 or bool(f(whole - 1) >= middle)
-                if below and bool(f(whole + 1) >= middle):
+                f, beside = self.objective(), {max(2, whole - 1), whole + 1} - {whole}
+                if all(f(alpha) >= f(whole) for alpha in beside):
                     return True
         return False
 
     def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
-        """Is f's valley around α known to be one, nowhere above the true f's?"""
-        if not self.question.per_order.one_valley:
-            return False
+        """Is the CGF around α known to be convex, and nowhere above the true one?"""
         try:
             if curve.evaluation.supports(curve, alpha):
                 return True
@@ -317,15 +324,12 @@ class BestOrder:
         with precision(self.search_bits):
             places = search.places(self.steering(), whole)
             # What steers in the place of the curve has one valley where the curve has.
-            beyond = (places[1] + places[2]) / 2
+            f, beyond = self.objective(), (places[1] + places[2]) / 2
             convex = self._is_steered or self._convex_at(beyond, self.curve())
-            smooth = not self._is_steered and convex
-            smooth = smooth and all(self.objective()(alpha).is_finite() for alpha in places)
-        width = (places[1] - 1) / 10 ** (self.digits // 2 + 3)
-        floor = None
-        bits = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
-        if self._is_steered:  # where the digits of the answer cost more than the search does
-            bits = first_bits(self.digits + 1)
+            smooth = self._is_one_valley and not self._is_steered and convex
+            smooth = smooth and all(f(alpha).is_finite() for alpha in places)
+        width, floor = (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
+        bits = self._valley_bits
         with precision(bits):
             f = self.objective()
             if smooth:
@@ -353,7 +357,8 @@ class BestOrder:
         places, asks_epsilon = (best - step, best, best + step), self.question.asks_epsilon
         curves = [self._below(near) for near in places[::2]]
         left, right = map(self._objective_of, curves)
-        if not all(self._convex_at(alpha, curve) for curve in curves for alpha in places):
+        convex = all(self._convex_at(alpha, curve) for curve in curves for alpha in places)
+        if not (convex and self._is_one_valley):
             return best, None
         if left(places[0]).overlaps(right(places[0])):
             found = search.real_valley(left, places, width, asks_epsilon)
@@ -374,12 +379,13 @@ class BestOrder:
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
     ) -> Fraction:
-        """The best order between three by what steers; smooth if not the curve itself."""
+        """The best order between three by what steers; a smooth valley if the CGF is convex."""
         f = self.steering()
-        if self._is_steered and all(f(alpha).is_finite() for alpha in places):
-            width = max(width, (places[1] - places[0]) / 2**_STEERED)
+        if convex and all(f(alpha).is_finite() for alpha in places):
+            bits = _STEERED if self._is_steered else search.UNPROVED
+            width = max(width, (places[1] - places[0]) / 2**bits)
             return search.real_valley(f, places, width, self.question.asks_epsilon)
-        return search.best_in_segments(f, places, one_valley=convex)
+        return search.edged_valley(f, places, convex and self._is_one_valley)
 
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
@@ -389,17 +395,13 @@ class BestOrder:
             if orders[0] <= 1:
                 return None
             left, middle, right = (f(alpha) for alpha in orders)
-            if self._skipped is not None or not all(
-                self._convex_at(alpha, curve) for alpha in orders
-            ):
+            convex = all(self._convex_at(alpha, curve) for alpha in orders)
+            if self._skipped is not None or not convex:
                 return None
             if left >= middle and right >= middle:
                 first, second, third = (BALL.number(alpha - 1) for alpha in orders)
-                return search.chord_floor(
-                    (left, middle, right),
-                    (first, second, third),
-                    perspective=self.question.asks_epsilon,
-                )
+                values, places = (left, middle, right), (first, second, third)
+                return search.chord_floor(values, places, self.question.asks_epsilon)
         return None
 
     # --- the answer

@@ -89,6 +89,18 @@ class NodeCurve:
 
         return over
 
+    def dense(self, orders: range) -> list[Number] | None:
+        """The excesses at each order of a run, if the leaf says that they are cheap."""
+        if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
+            return None
+        values = self.remember("excess")
+        try:
+            return [values[l] for l in orders]
+        except KeyError:
+            excess = self.node.any_excess(self.evaluation.ctx)
+            values.update((l, excess(l)) for l in orders if l not in values)
+            return [values[l] for l in orders]
+
     def compute(self, alpha: Order) -> Number:
         """ε(α), not looked up."""
         raise NotImplementedError

@@ -83,7 +83,7 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
         # An order that the search has been at comes first.
         for epsilon in (lambda curve: least_divergence(curve, order), _value):
             one = question.answer(_converted(search, question, epsilon))
-            if one >= BALL.number(found.asked.upper):
+            if one >= arb(found.asked.upper):
                 return found
         answer = at_order_one(BestOrder(question, search.digits, search.evaluation))
         if answer.asked > found.asked:

@@ -20,6 +20,7 @@ from symacct.sums.refine import ball
 Objective = Callable[[Any], arb]
 _Order = TypeVar("_Order", bound=int | Fraction)
 
+UNPROVED = 30  # bits of an order that is not proved to be the best
 _LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
 _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
 _MOST_SECANTS = 20
@@ -215,6 +216,20 @@ def root(
     return orders[1]
 
 
+def edged_valley(
+    f: Objective, places: tuple[Fraction, Fraction, Fraction], one_valley: bool
+) -> Fraction:
+    """The best order of the segments between three; of one of them where f has one valley."""
+    low, middle, high = places
+    segments = [(low, middle), (middle, high)]
+    if one_valley:
+        falls = f(middle + (high - middle) / 2**20) < f(middle)
+        segments = segments[1:] if falls else segments[:1]
+    width = (middle - low) / 2**UNPROVED
+    found = [golden_valley(f, low, high, width) for low, high in segments]
+    return lowest(f, (middle, *found))
+
+
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
     """An order within about `width` of the bottom of any valley in [low, high]."""
     grid = _grid(width)
@@ -228,20 +243,6 @@ def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) 
             high, right = right, left
             left = _on_grid(low + _GOLDEN * (high - low), grid)
     return lowest(f, (left, right))
-
-
-def best_in_segments(
-    f: Objective, places: tuple[Fraction, Fraction, Fraction], one_valley: bool
-) -> Fraction:
-    """The best order of the segments between three; of one where f has one valley."""
-    low, middle, high = places
-    segments = [(low, middle), (middle, high)]
-    if one_valley:
-        falls = f(middle + (high - middle) / 2**20) < f(middle)
-        segments = segments[1:] if falls else segments[:1]
-    width = (middle - low) / 2**30
-    found = [golden_valley(f, low, high, width) for low, high in segments]
-    return lowest(f, (middle, *found))
 
 
 def chord_floor(

@@ -358,7 +358,7 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
         return "fractional" if np.min(alpha) > 2 else "below 2"
     if isinstance(alpha, sympy.Expr):
         return "symbolic real" if _is_real(alpha) else "symbolic"
-    if alpha == INFINITY:
+    if isinstance(alpha, float) and alpha == INFINITY:  # no fraction is compared with a float
         return INFINITY
     return "fractional" if alpha > 2 else "below 2"
 

@@ -21,6 +21,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
 from symacct.conversion import asoodeh21, named, of_one_order
 from tests import independent
+from tests.support import examples
 
 MP = independent.context(40)
 F = Fraction
@@ -103,6 +104,42 @@ def test_few_bits_enclose_what_many_bits_say(rho, alpha, delta):
             ball = asoodeh21.epsilon(BALL, *given)
         with precision(400):
             assert ball.contains(asoodeh21.epsilon(BALL, *given))
+
+
+def log_uniform(low, high):
+    return st.floats(low, high).map(lambda power: F(10**power))
+
+
+@examples(40, 2000)
+@given(
+    log_uniform(-8, 2),
+    log_uniform(-3, 4),
+    log_uniform(-12, -0.5),
+    st.booleans(),
+    st.sampled_from([60, 160]),
+)
+def test_newton_from_the_improved_conversion_meets_what_bisection_starts(
+    rho, lam, given_number, asks_epsilon, bits
+):
+    def asked():
+        with precision(bits):
+            numbers = [BALL.number(x) for x in (rho, 1 + lam, given_number)]
+            ask = asoodeh21.epsilon if asks_epsilon else asoodeh21.log_delta
+            return ask(BALL, *numbers)
+
+    found = asked()
+    from_floats = asoodeh21.Problem._by_floats
+    with pytest.MonkeyPatch.context() as patch:
+        # The first start is where bisection ends, too.
+        candidate = asoodeh21.Problem._candidate
+        patch.setattr(
+            asoodeh21.Problem,
+            "_candidate",
+            lambda one, x, least: candidate(one, from_floats(one, x, least), least),
+        )
+        slow = asked()
+    assert found.overlaps(slow) or slow.is_nan()
+    assert found.rel_accuracy_bits() >= min(slow.rel_accuracy_bits() - 8, bits // 2)
 
 
 def least_excess(alpha, epsilon, delta):
@@ -343,3 +380,10 @@ def test_only_a_conversion_proved_to_have_one_valley_claims_the_best_order():
 def test_where_the_total_variation_is_below_delta_epsilon_is_0():
     assert optimal(F(1, 10**6), F(3), F(1, 1000)) == 0
     assert optimal(F(1, 50), F(60), F(1, 50)) == 0
+
+
+def test_an_order_where_the_optimal_conversion_has_no_digits_does_not_end_the_question():
+    """The best one by the improved is nearer to 1 than the floats that steer can follow."""
+    node = 10**6 * PoissonSubsample(Laplace(1), "1/3")
+    found = node.delta(F(1, 2), conversion="optimal", digits=20)
+    assert abs(found.delta.upper - 1) < 1e-19

@@ -205,6 +205,9 @@ class _DirectionCurve:
     def exponentials(self) -> None:
         """Nothing is known of what makes it up."""
 
+    def dense(self, orders: range) -> None:
+        """Nothing is known of what it costs."""
+
 
 def _that_count(
     ctx: Arithmetic, eps: RDPCurve, directions: list[MixtureDirection], alpha: Order

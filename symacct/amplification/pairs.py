@@ -11,7 +11,7 @@ from typing import Any
 
 from symacct.amplification.finite_pairs import is_pair, largest_divergence
 from symacct.amplification.sampled_pairs import excess, relative_entropy
-from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
@@ -117,4 +117,5 @@ def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
     mechanism: Mechanism = as_noise(eps.node)  # type: ignore[assignment]
     if isinstance(alpha, int) and alpha == 1:
         return relative_entropy(ctx, mechanism, gamma)
-    return ctx.log1p(excess(ctx, mechanism, alpha, gamma)) / (ctx.number(alpha) - 1)
+    known = eps.remember("grids") if isinstance(ctx, BallArithmetic) else {}
+    return ctx.log1p(excess(ctx, mechanism, alpha, gamma, known)) / (ctx.number(alpha) - 1)

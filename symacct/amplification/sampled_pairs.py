@@ -29,7 +29,7 @@ from symacct.arithmetic.symbolic import Integral
 from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
 from symacct.expr import Node
-from symacct.integrals.gaussian import sampled_gaussian_excess
+from symacct.integrals.gaussian import Known, sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
 from symacct.mechanisms import Gaussian
@@ -41,8 +41,18 @@ _SPARE_BITS = 64
 _MOST_STEPS = 1 << 9  # of mpmath's quadrature, each some milliseconds
 
 
-def excess(ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact) -> Number:
-    """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1."""
+def excess(
+    ctx: Arithmetic, mechanism: Mechanism, alpha: Order, gamma: Exact, known: Known
+) -> Number:
+    """E_Q[m^α] − 1 = E_Q[(1+u)^α − 1 − αu], u = γ(P/Q − 1), for real α > 1.
+
+    What is `known` of the sampled Gaussian in balls near one order serves the next.
+    """
+    if isinstance(mechanism, Gaussian) and isinstance(ctx, BallArithmetic):
+        asked, rate = Fraction(alpha), Fraction(gamma)
+        return falling_in(
+            shape_ratio(mechanism), lambda scale: sampled_gaussian_excess(asked, rate, scale, known)
+        )
     if isinstance(mechanism, IntegerNoise):
         return _over_integers(ctx, mechanism, gamma, alpha)
     if not isinstance(mechanism, ResponsePair):

@@ -189,12 +189,20 @@ class Problem:
         return least is not None and bool(least >= self.target.expm1())
 
     def solve(self, most: arb, least: arb | None) -> arb | None:
-        """An enclosure of the x asked for, below `most` (and above `least`); None if not proved."""
+        """An enclosure of the x asked for, below `most` (and above `least`); None if not proved.
+
+        `most` is mostly near it; where Newton steps from there go astray, floats come nearer first.
+        """
+        for start in (arb.mid, lambda end: self._by_floats(end.mid(), least)):
+            found = self._proved(*self._candidate(start(most), least))
+            if found is not None and found.rel_accuracy_bits() > BALL.bits // 2:
+                break
+        return found
+
+    def _proved(self, x: arb, v: arb) -> arb | None:
+        """The enclosure about a candidate x, with v about the minimum's; None if there is none."""
         goal = self.target.expm1()
-        if not goal.is_finite():
-            return None
-        x, v = self._candidate(most.mid(), least)
-        if not x.is_finite() or not v > 0:
+        if not goal.is_finite() or not x.is_finite() or not v > 0:
             return None
         width = abs(x) * arb(2) ** (4 - BALL.bits) + 4 * self.target.rad() + x.rad()
         for _ in range(_WIDENINGS):
@@ -221,20 +229,21 @@ class Problem:
             width *= 16
         return None
 
-    def _candidate(self, most: arb, least: arb | None) -> tuple[arb, arb]:
-        """Midpoints of x and of the minimum's v: a bracket in floats, then Newton steps."""
-        goal = self.target.mid().expm1()
-        x = self._by_floats(most, least)
-        pair = self.middle(x)
+    def _candidate(self, x: arb, least: arb | None) -> tuple[arb, arb]:
+        """Midpoints of x and of the minimum's v by Newton steps for log H; NaN beyond the ends."""
+        pair, goal = self.middle(x), self.target.mid()
         v = polished(pair, float_argmin(pair))
         derivative = Pair.per_log_delta if least is None else Pair.per_epsilon
         for _ in range(_NEWTON_STEPS):
-            gap, rise = pair.excess(v) - goal, derivative(pair, v)
-            step = (gap / rise).mid()
+            excess = pair.excess(v)
+            step = ((excess.log1p() - goal) * (1 + excess) / derivative(pair, v)).mid()
             x = (x - step).mid()
+            if least is not None and not x > least:
+                return arb.nan(), v
             old, pair = pair, self.middle(x)
             v = closer(pair, carried(old, pair, v))
-            if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-BALL.bits):
+            # What is then missing is about the square of the step.
+            if not step.is_finite() or not abs(step) > abs(x) * arb(2) ** (-2 * BALL.bits // 3):
                 break
         return x, v
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 from flint import arb, ctx
 
 from symacct.integrals.magnitude import LOG2, crossing
-from symacct.integrals.trapezoid import Grid, Guess, excess_by_trapezoid, guess, plan
+from symacct.integrals.trapezoid import Grid, Guess, Nodes, guess, plan
 from symacct.sums.alternating import binomial_integral
 from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
@@ -17,30 +19,69 @@ from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 _TRAPEZOID_START = 40
 _ERFC_COST = 4.5
 _BINOMIAL_COST = 0.4
+_ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
+_FEW_NODES = 512  # that are kept for the next order
+
+#: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
+Known: TypeAlias = dict[Any, Nodes | None]
 
 
 @steered_by_floats
-def sampled_gaussian_excess(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:
-    """A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019)."""
+def sampled_gaussian_excess(
+    alpha: Fraction, q: Fraction, sigma: Fraction, known: Known | None = None
+) -> arb:
+    """A_α − 1, A_α = E_{N(0,σ²)}[(1−q+q e^{(2z−1)/(2σ²)})^α], α > 1 (Mironov–Talwar–Zhang 2019).
+
+    What is `known` of one interval between whole orders serves the next order in it.
+    """
+    known = {} if known is None else known
 
     def evaluate(bits: int) -> arb:
-        guessed = guess(alpha, q, sigma, bits)
-        return _cheapest(alpha, q, sigma, guessed, plan(guessed), bits)
+        nodes = None
+        if alpha.denominator > 1:
+            asked = math.ceil(alpha), q, sigma, bits
+            if asked not in known:
+                if len(known) > 1:  # an irrational σ is between two
+                    known.clear()
+                known[asked] = shared_nodes(*asked)
+            nodes = known[asked]
+        return _cheapest(alpha, q, sigma, bits) if nodes is None else nodes.excess(alpha)
 
     return to_relative_accuracy(evaluate)
 
 
-def _cheapest(
-    alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess, grid: Grid, bits: int
-) -> arb:
+def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> Nodes | None:
+    """One grid for all orders from top − 1 to top, where it does for each what its own would do."""
+    if top < 3:
+        return None
+    orders = Fraction(top - 1), Fraction(top)
+    low, high = (guess(alpha, q, sigma, bits) for alpha in orders)
+    if high.log_excess - low.log_excess > _ALIKE:
+        return None
+    guessed = replace(high, log_excess=low.log_excess, log_tolerance=low.log_tolerance)
+    grid = plan(guessed)
+    cost = _trapezoid_cost(guessed, grid, bits)
+    if grid.nodes > _FEW_NODES or _ERFC_COST * _series_length(guessed, bits) < cost:
+        return None
+    return Nodes(orders, q, sigma, guessed, grid)
+
+
+def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
     """The value by whichever of the three proved ways should take the least time."""
-    window = 2 * math.sqrt(2 * bits * LOG2) * guessed.sigma / grid.step
-    trapezoid_cost = _TRAPEZOID_START + min(grid.nodes, 2 * window)
-    if alpha.denominator == 1 and _BINOMIAL_COST * float(alpha) < trapezoid_cost:
+    guessed = guess(alpha, q, sigma, bits)
+    grid = plan(guessed)
+    cost = _trapezoid_cost(guessed, grid, bits)
+    if alpha.denominator == 1 and _BINOMIAL_COST * float(alpha) < cost:
         return excess_by_binomial(alpha, q, sigma, guessed)
-    if _ERFC_COST * _series_length(guessed, bits) < trapezoid_cost:
+    if _ERFC_COST * _series_length(guessed, bits) < cost:
         return excess_by_series(alpha, q, sigma, guessed)
-    return excess_by_trapezoid(alpha, q, sigma, guessed, grid)
+    return Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+
+
+def _trapezoid_cost(guessed: Guess, grid: Grid, bits: int) -> float:
+    """In nodes, of which those far from both peaks are left out."""
+    window = 2 * math.sqrt(2 * bits * LOG2) * guessed.sigma / grid.step
+    return _TRAPEZOID_START + min(grid.nodes, 2 * window)
 
 
 def _series_length(guessed: Guess, bits: int) -> float:

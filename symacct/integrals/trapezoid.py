@@ -6,11 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from flint import arb, ctx
 
 from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture, reach_of
 from symacct.sums.refine import ball, within
+
+#: The least and the largest of some orders.
+Orders: TypeAlias = tuple[Fraction, Fraction]
 
 _BOUND_BITS = 64
 _WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
@@ -94,28 +98,44 @@ def _log_sum(a: float, b: float) -> float:
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
-def excess_by_trapezoid(
-    alpha: Fraction, q: Fraction, sigma: Fraction, guessed: Guess, grid: Grid
-) -> arb:
-    """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius; m = 1−q+q e^{(2z−1)/(2σ²)}."""
-    kept, dropped = split(guessed, grid)
-    with ctx.workprec(_working_bits(guessed, grid)):
-        total = arb(0)
-        for first, last in kept:
-            total += _weighted_sum(alpha, q, sigma, grid.step, first, last)
-        total *= grid.step / (ball(sigma) * (2 * arb.pi()).sqrt())
-        constant, shift = _theta_excess(grid.step, ball(sigma))
-        excess = total - 1 - constant - ball(alpha * q) * (shift - constant)
-    with ctx.workprec(_BOUND_BITS):
-        rim = Rim(ball(alpha), ball(q), ball(sigma))
-        left_out = rim.outside(grid)
-        for first, last in dropped:
-            left_out += rim.block(grid.step, first, last)
-        factor, constant = strip_bound(alpha, q, ball(sigma), grid)
-        if not factor < 1:
-            return arb.nan()
-        error = (left_out + factor * excess.abs_upper() + constant) / (1 - factor)
-    return excess + within(error)
+class Nodes:
+    """What the sums over one grid have in common, for all orders low <= α <= high.
+
+    log m, m = 1−q+q e^{(2z−1)/(2σ²)}, and −z²/(2σ²) at the nodes that are summed, and what bounds
+    all else. Where low < high both are at least 2.
+    """
+
+    def __init__(
+        self, orders: Orders, q: Fraction, sigma: Fraction, guessed: Guess, grid: Grid
+    ) -> None:
+        kept, dropped = split(guessed, grid)
+        self.bits = _working_bits(guessed, grid)
+        with ctx.workprec(self.bits):
+            runs = (_logarithms(q, sigma, grid.step, *span) for span in kept)
+            self.logarithms = [pair for run in runs for pair in run]
+            self.share = arb(grid.step) / (ball(sigma) * (2 * arb.pi()).sqrt())
+            self.constant, shift = _theta_excess(grid.step, ball(sigma))
+            self.slope = ball(q) * (shift - self.constant)
+        with ctx.workprec(_BOUND_BITS):
+            rim = Rim(orders, q, sigma)
+            self.left_out = rim.outside(grid)
+            for first, last in dropped:
+                self.left_out += rim.block(grid.step, first, last)
+            self.factor, self.error = strip_bound(orders[1], q, ball(sigma), grid)
+
+    def excess(self, alpha: Fraction) -> arb:
+        """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius."""
+        with ctx.workprec(self.bits):
+            power, total = ball(alpha), arb(0)
+            for log_ratio, log_weight in self.logarithms:
+                total += (log_ratio * power + log_weight).exp()
+            excess = total * self.share - 1 - self.constant - power * self.slope
+        with ctx.workprec(_BOUND_BITS):
+            if not self.factor < 1:
+                return arb.nan()
+            error = self.left_out + self.factor * excess.abs_upper() + self.error
+            radius = within(error / (1 - self.factor))
+        return excess + radius
 
 
 def _working_bits(guessed: Guess, grid: Grid) -> int:
@@ -127,19 +147,17 @@ def _working_bits(guessed: Guess, grid: Grid) -> int:
     return int((scale - guessed.log_tolerance) / LOG2 + growth) + 4
 
 
-def _weighted_sum(
-    alpha: Fraction, q: Fraction, sigma: Fraction, step: float, first: int, last: int
-) -> arb:
-    """Σ m(jh)^α e^{−(jh)²/(2σ²)} over first ≤ j < last."""
-    h, variance, power, rest = Fraction(step), sigma * sigma, ball(alpha), ball(1 - q)
+def _logarithms(
+    q: Fraction, sigma: Fraction, step: float, first: int, last: int
+) -> Iterator[tuple[arb, arb]]:
+    """log m(jh) and −(jh)²/(2σ²) over first ≤ j < last."""
+    h, variance, rest = Fraction(step), sigma * sigma, ball(1 - q)
     weighed = ball(q) * ball((2 * first * h - 1) / (2 * variance)).exp()
     ratio = ball(h / variance).exp()
-    decay = ball(h * h / (2 * variance))
-    total = arb(0)
+    decay = ball(-h * h / (2 * variance))
     for j in range(first, last):
-        total += ((weighed + rest).log() * power - decay * (j * j)).exp()
+        yield (weighed + rest).log(), decay * (j * j)
         weighed *= ratio
-    return total
 
 
 def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
@@ -157,7 +175,10 @@ def _theta_excess(step: float, sigma: arb) -> tuple[arb, arb]:
 
 
 def strip_bound(alpha: Fraction, q: Fraction, sigma: arb, grid: Grid) -> tuple[arb, arb]:
-    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1))."""
+    """(c₁, c₂) with |h Σ f(jh) − ∫f| ≤ c₁(A_α − 1) + c₂ for f = φ·(m^α − 1 − α(m − 1)).
+
+    From order 2 on both grow with α.
+    """
     angle = arb(grid.angle)
     period = (2 * arb.pi() * angle * sigma**2 / arb(grid.step)).expm1()
     scale = 2 * ((angle * sigma) ** 2 / 2).exp() / period
@@ -209,20 +230,22 @@ def _log_chord_bound(guessed: Guess, left: float, right: float) -> float:
 
 
 class Rim:
-    """Bounds in balls on the nodes that are not summed."""
+    """Bounds in balls on the nodes that are not summed, for all orders low <= α <= high."""
 
-    def __init__(self, alpha: arb, q: arb, sigma: arb) -> None:
-        self.alpha, self.q, self.sigma = alpha, q, sigma
-        self.density = 1 / (sigma * (2 * arb.pi()).sqrt())
+    def __init__(self, orders: Orders, q: Fraction, sigma: Fraction) -> None:
+        self.low, self.high = map(ball, orders)
+        self.q, self.sigma = ball(q), ball(sigma)
+        self.density = 1 / (self.sigma * (2 * arb.pi()).sqrt())
 
     def log_power(self, z: arb) -> arb:
-        """log of m(z)^α."""
-        return self.alpha * (1 - self.q + self.q * ((z - 0.5) / self.sigma**2).exp()).log()
+        """The largest log of m(z)^α, at one of the two ends; a convex function of z."""
+        log_ratio = (1 - self.q + self.q * ((z - 0.5) / self.sigma**2).exp()).log()
+        return (self.low * log_ratio).max(self.high * log_ratio)
 
     def outside(self, grid: Grid) -> arb:
         """h Σ φ m^α over j < first and j ≥ last: Mills' ratio at 0 and, tilted, at α."""
         left, right = arb(grid.step) * grid.first, arb(grid.step) * (grid.last - 1)
-        return self._mills(left, -left) + self._mills(right, right - self.alpha)
+        return self._mills(left, -left) + self._mills(right, right - self.high)
 
     def _mills(self, z: arb, distance: arb) -> arb:
         """m(z)^α φ(z) σ²/distance, for a distance > 0."""

@@ -97,9 +97,7 @@ class DiscreteGaussian(LatticeNoise):
         return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
 
     def outcomes(self, least: float, most: float, need: float) -> range:
-        reach = math.sqrt(2 * (need + _SPARE)) * scale_in_float(
-            self.sigma, "DiscreteGaussian, sigma"
-        )
+        reach = math.sqrt(2 * (need + _SPARE)) * self.in_float
         low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
         count = math.ceil(high - low + 2 * reach)
         sizes.check("order", count, "outcomes of discrete Gaussian noise")
@@ -112,11 +110,7 @@ class DiscreteGaussian(LatticeNoise):
         return [((-rate * k * k).exp() / total, (2 * k - size) * size * rate) for k in kept]
 
     def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
-        k, sigma, size = (
-            np.array(kept, dtype=np.float64),
-            self.in_float,
-            self.sensitivity,
-        )
+        k, sigma, size = np.array(kept, dtype=np.float64), self.in_float, self.sensitivity
         total = float(theta_at_0(arb(sigma)).log())
         rate = 1 / (2 * sigma**2)
         return -rate * k * k - total, (2 * k - size) * size * rate

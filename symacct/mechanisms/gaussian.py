@@ -28,6 +28,7 @@ class Gaussian(Mechanism):
     source = MIR17.at("Table II")
     kind = Kind.EXACT
     one_pair = True
+    is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:

@@ -32,6 +32,7 @@ class Laplace(Mechanism):
     source = MIR17.at("Table II")
     kind = Kind.EXACT
     one_pair = True
+    is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:

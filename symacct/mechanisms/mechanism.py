@@ -28,6 +28,8 @@ class Mechanism(Node):
 
     kind: Kind
     source: Source
+    #: Does a value of the curve cost no more than a few elementary functions? This only steers.
+    is_cheap = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -59,6 +61,14 @@ class Mechanism(Node):
     def excess_in(self, ctx: Arithmetic) -> Callable[[Order], Number] | None:
         """The form of the excess that this arithmetic needs."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
+
+    def any_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """The excess, by its own formula or by that of the curve."""
+        direct = self.excess_in(ctx)
+        if direct is not None:
+            return direct
+        curve = self.curve(ctx)
+        return lambda l: ctx.expm1((l - 1) * curve(l))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         """ε(1), the Kullback–Leibler bound."""

@@ -20,6 +20,7 @@ class ResponsePair(Mechanism):
 
     kind = Kind.EXACT
     one_pair = True
+    is_cheap = True
     swap_symmetric = True  # swapping the two answers swaps the two laws
 
     def truth_probability(self, ctx: Arithmetic) -> Number:

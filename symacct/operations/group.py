@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 from typing import ClassVar
 
 from symacct.claims import Adjacency, Claim
@@ -12,10 +11,11 @@ from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.expr import Node, as_node
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Skellam
-from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
+#: Noise whose curve for a group is that of as many times its sensitivity.
+NOISE = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam)
 _MOST_RECORDS = 2**30
 
 
@@ -56,32 +56,8 @@ class GroupPrivacy(Operation):
         return replace(claim, adjacency=Adjacency(base.relation, base.group * self.size))
 
 
-@singledispatch
-def noise_for_group(mechanism: Node, size: int) -> Mechanism | None:
-    """The mechanism at `size` times its sensitivity; None where there is no such thing."""
-    return None
-
-
-@noise_for_group.register
-def _(mechanism: Gaussian, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.sigma, size * mechanism.sensitivity)
-
-
-@noise_for_group.register
-def _(mechanism: Laplace, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.b, size * mechanism.sensitivity)
-
-
-@noise_for_group.register
-def _(mechanism: DiscreteLaplace, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.b, size * mechanism.sensitivity)
-
-
-@noise_for_group.register
-def _(mechanism: DiscreteGaussian, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.sigma, size * mechanism.sensitivity)
-
-
-@noise_for_group.register
-def _(mechanism: Skellam, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.mu, size * mechanism.sensitivity)
+def noise_for_group(mechanism: Node, size: int) -> Node | None:
+    """The noise at `size` times its sensitivity; None where the mechanism is no such noise."""
+    if not isinstance(mechanism, NOISE):
+        return None
+    return type(mechanism)(**{**mechanism.fields(), "sensitivity": size * mechanism.sensitivity})

@@ -32,6 +32,9 @@ class SummedCurve(Protocol):
     def exponentials(self) -> Exponentials | None:
         """The same over a run of orders in balls; None where exponentials do not make it up."""
 
+    def dense(self, orders: range) -> list[Number] | None:
+        """The same at each order of a run; None where a value costs more than a sum spares."""
+
 
 def _itself(l: Number, excess: Number) -> Number:
     return excess
@@ -60,6 +63,13 @@ class Terms:
     def at(self, l: int, log_moment: arb) -> Number:
         """The term where K_l is known."""
         return self.form(l, log_moment.expm1())
+
+    def dense(self, orders: range) -> list[Number] | None:
+        """All terms of a run, where they are cheap."""
+        excesses = self.eps.dense(orders)
+        if excesses is None or self.form is _itself:
+            return excesses
+        return list(map(self.form, orders, excesses))
 
     def log_moment(self, l: int) -> Number:
         """K_l."""

@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 
 from flint import arb, arb_poly, ctx
 
+from symacct.sums.dense import dense_sum
 from symacct.sums.exponentials import binomial_weights
 from symacct.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
 from symacct.sums.terms import Terms
@@ -28,6 +29,10 @@ def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) 
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
+    if u > 0 and v > 0:
+        dense = dense_sum(terms, alpha, (u, v), first)
+        if dense is not None and dense.is_finite():
+            return dense
     curve = Majorant(terms, first)
 
     def value(rates: Rates) -> arb:

@@ -25,6 +25,7 @@ class OracleCurve:
         self.shape = shape
         self.log_moment = functools.cache(log_moment)
         self.exponentials = lambda: exponentials
+        self.dense = lambda orders: None
 
     def excesses(self) -> Callable[[int], arb]:
         return lambda l: self.log_moment(l).expm1()

@@ -29,7 +29,7 @@ from symacct.integrals.quadrature import (
     integrate,
     sampled_gaussian_kl,
 )
-from symacct.integrals.trapezoid import Rim, excess_by_trapezoid, guess, plan, split
+from symacct.integrals.trapezoid import Nodes, Rim, guess, plan, split
 from symacct.sums.refine import ball
 from tests.sums.quadrature import (
     excess_tails,
@@ -70,7 +70,7 @@ def accurate(x: arb) -> bool:
 
 def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
     guessed = guess(alpha, q, sigma, bits)
-    return excess_by_trapezoid(alpha, q, sigma, guessed, plan(guessed))
+    return Nodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
 
 
 def series(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
@@ -162,7 +162,7 @@ def widened(alpha: Fraction, q: Fraction, sigma: Fraction, factor: float) -> arb
         first=math.floor(grid.first / factor),
         last=math.ceil(grid.last / factor) + 1,
     )
-    return excess_by_trapezoid(alpha, q, sigma, guessed, wide)
+    return Nodes((alpha, alpha), q, sigma, guessed, wide).excess(alpha)
 
 
 @pytest.mark.parametrize("factor", [1.3, 2.0, 8.0, 20.0])
@@ -186,10 +186,10 @@ def test_nodes_left_out_at_the_rim_are_in_the_radius() -> None:
         right = math.ceil((float(alpha) + float(sigma)) / grid.step) + 2
         left = math.floor(-float(sigma) / grid.step)
         for cut in (replace(grid, first=left), replace(grid, last=right)):
-            value = excess_by_trapezoid(alpha, q, sigma, guessed, cut)
+            value = Nodes((alpha, alpha), q, sigma, guessed, cut).excess(alpha)
             assert value.contains(true), (alpha, q, sigma, cut)
             missed = abs(value.mid() - true)
-            rim = Rim(ball(alpha), ball(q), ball(sigma)).outside(cut)
+            rim = Rim((alpha, alpha), q, sigma).outside(cut)
             if missed > true * arb("1e-25"):
                 shown += 1
                 assert missed <= rim < 40 * missed
@@ -204,7 +204,7 @@ def test_blocks_left_out_inside_are_in_the_radius() -> None:
     ):
         guessed = guess(alpha, q, sigma, 100)
         grid = plan(guessed)
-        rim = Rim(ball(alpha), ball(q), ball(sigma))
+        rim = Rim((alpha, alpha), q, sigma)
         careless = replace(guessed, log_tolerance=guessed.log_excess + 7)
         for first, last in split(careless, grid)[1]:
             bound = rim.block(grid.step, first, last)
@@ -227,7 +227,7 @@ def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(
                 "symacct.integrals.trapezoid.split", lambda *_, forced=forced: forced
             )
-            value = excess_by_trapezoid(alpha, q, sigma, guessed, grid)
+            value = Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
             monkeypatch.undo()
             assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
 
@@ -255,7 +255,7 @@ def test_dropped_blocks_are_used_and_bounded() -> None:
         assert covered[0][0] == grid.first
         assert covered[-1][1] == grid.last
         assert all(a[1] == b[0] for a, b in pairwise(covered))
-        value = excess_by_trapezoid(alpha, q, sigma, guessed, grid)
+        value = Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
         assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
     assert used >= 20
 

@@ -1,0 +1,71 @@
+"""All the terms of a low order, against the few that count and a bound of the rest."""
+
+from fractions import Fraction
+
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import Accountant, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.sums import dense, truncation
+from symacct.sums.refine import ball
+from symacct.sums.terms import Terms
+from tests.support import examples, fractions
+
+SCALES = st.one_of(fractions(Fraction(1, 50), 200, 50), st.sampled_from([Fraction(10**9)]))
+LEAVES = st.one_of(
+    st.builds(Gaussian, SCALES),
+    st.builds(Laplace, SCALES),
+    st.builds(PureDP, SCALES),
+    st.builds(RandomizedResponse, fractions(Fraction(1, 99), Fraction(98, 99), 99)),
+)
+RATES = st.one_of(
+    fractions(Fraction(1, 10**4), Fraction(9999, 10**4), 10**4),
+    st.sampled_from([Fraction(1, 10**30), 1 - Fraction(1, 10**30)]),
+)
+#: The sums of Theorem 8 and of Theorem 5: what a term is of e^K − 1, its factor, the first order.
+FORMS = st.sampled_from([(None, 1, 2), (lambda l, excess: 3 * excess + 2, 3, 3)])
+
+
+class Dear:
+    """The same curve, saying that its values are not to be taken for all orders."""
+
+    def __init__(self, curve):
+        self.curve = curve
+
+    def __getattr__(self, name):
+        return getattr(self.curve, name)
+
+    def __call__(self, alpha):
+        return self.curve(alpha)
+
+    def dense(self, orders):
+        return None
+
+
+@examples(60, 2000)
+@given(LEAVES, RATES, FORMS, st.integers(2, dense.LOW), st.sampled_from([53, 140, 400]))
+def test_the_dense_sum_meets_the_truncated_one_and_is_as_sharp(leaf, gamma, form, alpha, bits):
+    formula, factor, first = form
+    extra = {} if formula is None else {"form": formula, "factor": factor}
+    with ctx.workprec(bits):
+        curve, rate = Accountant().curve(leaf), ball(gamma)
+        rest = 1 - rate if 1 - rate > 0 else ball(1 - gamma)
+        terms, slow = Terms(curve, **extra), Terms(Dear(curve), **extra)
+        fast = dense.dense_sum(terms, alpha, (rate, rest), first)
+        known = truncation.certified_mixture(slow, alpha, rate, rest, first)
+        if first > alpha:
+            assert fast is None
+            assert known == 0
+            return
+        assert fast.overlaps(known)
+        # Of a K of some size the rounding counts as often as it is multiplied.
+        lost = 4 + alpha.bit_length()
+        assert fast.rel_accuracy_bits() >= min(known.rel_accuracy_bits(), bits) - lost
+
+
+def test_a_curve_that_does_not_say_so_and_a_high_order_are_not_summed_whole():
+    rates = arb(1) / 3, arb(2) / 3
+    curve = Accountant().curve(Gaussian(5))
+    assert dense.dense_sum(Terms(Dear(curve)), 20, rates, 2) is None
+    assert dense.dense_sum(Terms(curve), dense.LOW + 1, rates, 2) is None
