@@ -46,6 +46,10 @@ class OrderError(SymacctError, ValueError):
     """A theorem or a curve says nothing at the order asked."""
 
 
+class InfiniteError(OrderError, DomainError):
+    """Nothing finite answers: the only true guarantee is ε = ∞, or δ = 1."""
+
+
 class SoundnessError(SymacctError):
     """A lower bound would have become a guarantee, or an upper bound a lower one."""
 
