@@ -45,7 +45,7 @@ $(LOWEST)/test.stamp: setup.cfg tests/lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --requirement $(LOWEST)/lowest.txt
 	@touch $@
 
-# The packages bring their tests along; torch in the build without CUDA, where it can be had.
+# The packages bring their tests along; Opacus brings torch, some gigabytes.
 $(PEERS)/test.stamp: setup.cfg tests/peers/packages.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --requirement tests/peers/packages.txt
