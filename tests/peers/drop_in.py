@@ -48,7 +48,7 @@ def test_what_is_not_read_is_their_error(event):
         accountant.compose(event)
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301
 def test_copies_go_on_by_themselves(copied):
     accountant = EventAccountant([2.0, 8.0]).compose(STEP, 5)
     other = copied(accountant)
