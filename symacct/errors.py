@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import reprlib
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +30,14 @@ def _written(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
         return _SHORT.repr(value)
     return str(value) if isinstance(value, Fraction) else repr(value)
+
+
+def meant(found: object, known: Iterable[str], needed: str) -> str:
+    """The end of a message about a name: the known one that is most like it, or what was needed."""
+    lowered = {one.lower(): one for one in known}
+    name = found[:_SHOWN].lower() if isinstance(found, str) else ""
+    near = difflib.get_close_matches(name, lowered, n=1)
+    return f"; did you mean {lowered[near[0]]}?" if near else f", needed {needed}"
 
 
 class SymacctError(Exception):
