@@ -27,6 +27,7 @@ from symacct import (
     LimitError,
     OrderError,
     OrderGridWarning,
+    ParseError,
     PoissonSubsample,
     PostProcess,
     PrecisionError,
