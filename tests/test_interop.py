@@ -600,6 +600,9 @@ def test_maybe_compose_says_which_event_is_in_the_way():
     assert found is bad
     assert "caused by subevent" in message
     assert accountant.node is Gaussian(1)
+    other = SubsampleWithoutReplacement(Gaussian(1), "1/2")
+    sampled = Ours().compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(1.0)))
+    assert sampled._maybe_compose(other, 1, True)[0] is other
     assert accountant._maybe_compose(e.GaussianDpEvent(2.0), 2, False) is None
     assert accountant.node is Gaussian(1)
     assert accountant._maybe_compose(e.GaussianDpEvent(2.0), 2, True) is None

@@ -115,7 +115,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         try:
             composed = self._with(event, count)
         except SymacctError as error:
-            return self.CompositionErrorDetails(getattr(error, "event", event), str(error))
+            return self.CompositionErrorDetails(getattr(error, "event", None) or event, str(error))
         if do_compose:
             self._composed = composed
         return None
