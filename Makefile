@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 JOBS ?= 2
 # A part of the tests, of under a minute, that meets every dependency.
@@ -10,7 +11,7 @@ QUICK := tests/laws/test_text.py tests/laws/test_register.py tests/test_cli.py t
 	tests/test_reference.py tests/sums
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants lowest sdist paper docs notebooks clean
+.PHONY: help demo test lint bench soak mutants lowest peers-tests sdist paper docs notebooks clean
 
 help:
 	@echo "make demo    install, then the main job: a table of certified epsilons and a picture"
@@ -20,6 +21,7 @@ help:
 	@echo "make soak    every law on new draws, and the long checks; SOAK_MINUTES=… bounds it"
 	@echo "make mutants MODULE=…  faults in a module that its tests do not see; MUTANTS=… of them"
 	@echo "make lowest  a quick part of the tests with the lowest versions allowed"
+	@echo "make peers-tests  other accountants' own tests with ours in their place, and counts"
 	@echo "make sdist   build, install what was built, and run a quick part of its tests there"
 	@echo "make docs    the documentation site, into out/docs"
 	@echo "make notebooks  every notebook at its full setting, into docs/notebooks"
@@ -41,6 +43,13 @@ $(LOWEST)/test.stamp: setup.cfg tests/lowest.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tests/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --requirement $(LOWEST)/lowest.txt
+	@touch $@
+
+# The packages bring their tests along; Opacus brings torch, some gigabytes.
+$(PEERS)/test.stamp: setup.cfg tests/peers/packages.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --requirement tests/peers/packages.txt
+	$(PEERS)/bin/python -m pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/lint.stamp: setup.cfg pyproject.toml | $(BIN)/python
@@ -79,6 +88,9 @@ mutants: $(VENV)/test.stamp
 lowest: $(LOWEST)/test.stamp
 	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -n $(JOBS) $(QUICK)
 
+peers-tests: $(PEERS)/test.stamp
+	$(PEERS)/bin/python -m tests.peers
+
 # The tests are those of the unpacked archive, the package is the installed one.
 sdist: $(VENV)/test.stamp
 	rm -rf out/sdist
@@ -101,4 +113,4 @@ notebooks: $(VENV)/notebooks.stamp
 	$(BIN)/python notebooks/render.py
 
 clean:
-	rm -rf $(VENV) $(LOWEST) out build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(LOWEST) $(PEERS) out build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

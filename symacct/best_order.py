@@ -21,6 +21,7 @@ from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
 from symacct.enclosure import Guarantee, from_ball
 from symacct.errors import (
     DomainError,
+    InfiniteError,
     LimitError,
     OrderError,
     OrderGridWarning,
@@ -232,14 +233,14 @@ class BestOrder:
         return exact is not None and exact <= self.question.value
 
     def _infinite(self, what: str) -> SymacctError:
-        return self._skipped or OrderError(
+        return self._skipped or InfiniteError(
             f"{echo(self.question.m)}: its curve is infinite at every {what} tried, "
             "so none gives a finite guarantee"
         )
 
     def _refuse_delta_zero(self) -> None:
         if self.question.asks_epsilon and self.question.value == 0:
-            raise DomainError(
+            raise InfiniteError(
                 "delta: found 0, needed delta > 0 (only a finite ε(∞) answers delta = 0)"
             )
 

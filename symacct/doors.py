@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from symacct import sizes
-from symacct.errors import DomainError, MissingPackageError, PrecisionError, echo
+from symacct.errors import DomainError, MissingPackageError, PrecisionError, echo, meant
 
 _LONGEST_PATH = 1000  # characters: a message names the file
 
@@ -20,7 +20,8 @@ def one_of(value: object, name: str, names: Iterable[str]) -> str:
     """One of these texts."""
     known = tuple(names)
     if not isinstance(value, str) or value not in known:
-        raise DomainError(f"{name}: found {echo(value)}, needed one of {', '.join(known)}")
+        needed = f"one of {', '.join(known)}"
+        raise DomainError(f"{name}: found {echo(value)}{meant(value, known, needed)}")
     return value
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import reprlib
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +32,14 @@ def _written(value: object) -> str:
     return str(value) if isinstance(value, Fraction) else repr(value)
 
 
+def meant(found: object, known: Iterable[str], needed: str) -> str:
+    """The end of a message about a name: the known one that is most like it, or what was needed."""
+    lowered = {one.lower(): one for one in known}
+    name = found[:_SHOWN].lower() if isinstance(found, str) else ""
+    near = difflib.get_close_matches(name, lowered, n=1)
+    return f"; did you mean {lowered[near[0]]}?" if near else f", needed {needed}"
+
+
 class SymacctError(Exception):
     """Base of all errors of symacct; one line that a tired researcher understands."""
 
@@ -44,6 +54,10 @@ class AdjacencyError(SymacctError):
 
 class OrderError(SymacctError, ValueError):
     """A theorem or a curve says nothing at the order asked."""
+
+
+class InfiniteError(OrderError, DomainError):
+    """Nothing finite answers: the only true guarantee is ε = ∞, or δ = 1."""
 
 
 class SoundnessError(SymacctError):

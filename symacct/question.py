@@ -50,6 +50,8 @@ class EpsilonDelta:
         """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
         if BALL.is_infinite(eps):
             return arb("inf")
+        if eps == 0:  # at any order: the two laws are one
+            return arb(0 if self.asks_epsilon else "-inf")
         formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
         found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
         return found

@@ -27,7 +27,7 @@ from symacct.claims import (
     check_stated,
     infer,
 )
-from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo
+from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo, meant
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
@@ -249,7 +249,8 @@ def named(name: str) -> Theorem:
     key, colon, options = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _register.get(key)
     if found is None:
-        raise DomainError(f"by: found {echo(name)}, needed one of {', '.join(_register)}")
+        needed = f"one of {', '.join(_register)}"
+        raise DomainError(f"by: found {echo(name)}{meant(key, _register, needed)}")
     return _with_options(found, options) if colon else found
 
 

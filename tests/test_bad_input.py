@@ -27,6 +27,7 @@ from symacct import (
     LimitError,
     OrderError,
     OrderGridWarning,
+    ParseError,
     PoissonSubsample,
     PostProcess,
     PrecisionError,
@@ -328,7 +329,18 @@ def test_names_that_are_unknown_are_listed():
     refused(DomainError, lambda: M.epsilon("1e-5", conversion=[]), "conversion: found []")
     refused(DomainError, lambda: M.rdp(2, engine="fast"), "found 'fast'", "ball, mpmath, float64")
     refused(DomainError, lambda: Accountant(engine=None), "engine: found None")
-    refused(DomainError, lambda: M.rdp(2, by="ZW19"), "found 'ZW19'", "ZW19-T5")
+    refused(DomainError, lambda: M.rdp(2, by="NONE"), "found 'NONE'", "ZW19-T5")
+
+
+def test_a_name_that_is_nearly_known_is_told_the_one_that_is():
+    for call, near in [
+        (lambda: M.rdp(2, by="ZW19-T55"), "ZW19-T5"),
+        (lambda: M.epsilon("1e-5", conversion="improve"), "improved"),
+        (lambda: Accountant(engine="bal"), "ball"),
+    ]:
+        refused(DomainError, call, f"; did you mean {near}?")
+    found = "found the argument 'sigm'; did you mean sigma?"
+    refused(ParseError, lambda: parse("Gaussian(sigm=3)"), found)
 
 
 @pytest.mark.parametrize("engine", ["mpmath", "float64"])

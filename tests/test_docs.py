@@ -1,5 +1,6 @@
 """The documentation site builds without a warning."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,3 +24,12 @@ def test_the_site_builds_without_warnings(tmp_path):
     catalogue = (tmp_path / "catalogue.html").read_text(encoding="utf-8")
     assert "ZW19-T8" in catalogue
     assert "WBK19-T27" in catalogue
+    # What is written e^{(l−1)ε(l)} is set above the line, also within what is above the line.
+    assert "e<sup>(l−1)ε(l)</sup>" in catalogue
+    assert "e<sup>k<sub>i</sub></sup>" in (tmp_path / "proofs.html").read_text(encoding="utf-8")
+    for page in ("catalogue", "theorems", "proofs", "reference"):
+        text = (tmp_path / f"{page}.html").read_text(encoding="utf-8")
+        assert "^{" not in re.sub(r"<(pre|code).*?</\1>", "", text, flags=re.S), page
+    # An option is typed as it is shown, and a cell knows its column.
+    assert "–delta" not in (tmp_path / "command_line.html").read_text(encoding="utf-8")
+    assert '<p class="label">assumes</p>' in (tmp_path / "theorems.html").read_text("utf-8")

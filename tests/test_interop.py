@@ -13,6 +13,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from symacct import (
@@ -21,8 +22,10 @@ from symacct import (
     DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
+    ExponentialMechanism,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
@@ -42,9 +45,12 @@ from symacct.interop import (
     floats,
     from_dp_event,
     from_opacus_history,
+    register_with_opacus,
     to_dp_event,
     to_opacus_history,
 )
+from symacct.interop.dp_events import NO_PRIVACY
+from symacct.interop.dp_types import their_relation
 
 FIELDS = {
     "NoOpDpEvent": [],
@@ -61,6 +67,11 @@ FIELDS = {
     "SampledWithoutReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
     "RepeatAndSelectDpEvent": ["event", "mean", "shape"],
     "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
+    "SingleEpochTreeAggregationDpEvent": ["noise_multiplier", "step_counts"],
+    "EpsilonDeltaDpEvent": ["epsilon", "delta"],
+    "ExponentialMechanismDpEvent": ["epsilon"],
+    "PermuteAndFlipDpEvent": ["epsilon"],
+    "UnsupportedDpEvent": [],
 }
 
 
@@ -168,7 +179,7 @@ def test_an_event_that_is_shared_is_read_once():
 @pytest.mark.parametrize(
     "event",
     [
-        e.NonPrivateDpEvent(),
+        e.UnsupportedDpEvent(),
         e.SampledWithReplacementDpEvent(10, 1, e.GaussianDpEvent(1.0)),
         "GaussianDpEvent",
         None,
@@ -218,7 +229,11 @@ def test_sampling_is_read_under_the_other_relation_too():
         (e.RandomizedResponseDpEvent(0.5, 2), "add_remove", AdjacencyError),
         (e.GaussianDpEvent(1.0), "zero_out", DomainError),
         (e.GaussianDpEvent(1.0), None, DomainError),
-        (e.GaussianDpEvent(0.0), "add_remove", DomainError),
+        (e.SingleEpochTreeAggregationDpEvent(1.0, 3), "add_remove", AdjacencyError),
+        (e.SingleEpochTreeAggregationDpEvent(1.0, [3, -1]), "replace_special", DomainError),
+        (e.EpsilonDeltaDpEvent(1.0, 1.5), "add_remove", DomainError),
+        (e.ExponentialMechanismDpEvent(-1.0), "add_remove", DomainError),
+        (e.GaussianDpEvent(-1.0), "add_remove", DomainError),
         (e.GaussianDpEvent(float("nan")), "add_remove", DomainError),
         (e.GaussianDpEvent("__import__('os')"), "add_remove", SymacctError),
         (e.SelfComposedDpEvent(e.GaussianDpEvent(1.0), 2.5), "add_remove", DomainError),
@@ -236,7 +251,6 @@ def test_sampling_is_read_under_the_other_relation_too():
             DomainError,
         ),
         (e.RandomizedResponseDpEvent(1.5, 2), "replace_one", DomainError),
-        (e.RandomizedResponseDpEvent(0.0, 2), "replace_one", DomainError),
         (e.RandomizedResponseDpEvent(0.5, 0), "replace_one", DomainError),
     ],
 )
@@ -256,6 +270,68 @@ def test_a_missing_field_and_a_deep_tree_are_refused():
         event = e.SelfComposedDpEvent(event, 1)
     with limits(depth=9), pytest.raises(LimitError, match="nesting depth"):
         from_dp_event(event)
+
+
+@pytest.mark.parametrize(
+    ("event", "node"),
+    [
+        (e.NonPrivateDpEvent(), NO_PRIVACY),
+        (e.GaussianDpEvent(0.0), NO_PRIVACY),
+        (e.GaussianDpEvent(math.inf), Compose()),
+        (e.LaplaceDpEvent(0), NO_PRIVACY),
+        (e.DiscreteLaplaceDpEvent(math.inf, 1), NO_PRIVACY),
+        (e.DiscreteGaussianDpEvent(0.0, 1.0, 1), NO_PRIVACY),
+        (e.DiscreteGaussianDpEvent(0.0, 1.0, 2), NO_PRIVACY),
+        (e.ZCDpEvent(math.inf, 0.0), NO_PRIVACY),
+        (e.EpsilonDeltaDpEvent(math.inf, 0.25), NO_PRIVACY),
+        (e.EpsilonDeltaDpEvent(0.5, 0), PureDP("1/2")),
+        (e.EpsilonDeltaDpEvent(0.0, 0), Compose()),
+        (e.ExponentialMechanismDpEvent(0.5), ExponentialMechanism("1/2")),
+        (e.ExponentialMechanismDpEvent(0.0), Compose()),
+        (e.PermuteAndFlipDpEvent(0.5), PermuteAndFlip("1/2")),
+        (e.PermuteAndFlipDpEvent(math.inf), NO_PRIVACY),
+        (e.PoissonSampledDpEvent(0, e.NonPrivateDpEvent()), PoissonSubsample(NO_PRIVACY, 0)),
+    ],
+)
+def test_the_ends_of_a_parameter_are_no_privacy_or_nothing_said(event, node):
+    assert from_dp_event(event) is node
+
+
+def test_a_tree_has_a_gaussian_for_each_level_of_its_deepest_one():
+    """Of n leaves ⌈log₂(n+1)⌉ nodes hold a record: 1, 2, 2, 3, …, by hand."""
+    for steps, levels in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), ([2, 7, 8, 3], 4), ([], 0)]:
+        event = e.SingleEpochTreeAggregationDpEvent(2.0, steps)
+        assert from_dp_event(event, "replace_special") is levels * Gaussian(2)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.25), (1.0, 0.125), (3.0, 1e-6)])
+def test_epsilon_delta_dominates_every_such_mechanism(epsilon, delta):
+    """δ′(ε′) = δ + (1−δ)(e^ε − e^ε′)/(1 + e^ε) for ε′ <= ε: Kairouz, Oh and Viswanath 2015."""
+    node = from_dp_event(e.EpsilonDeltaDpEvent(epsilon, delta))
+    for share in (0.0, 0.5, 1.0):
+        at = share * epsilon
+        odds = math.exp(epsilon)
+        expected = delta + (1 - delta) * (odds - math.exp(at)) / (1 + odds)
+        found = float(node.delta(at, conversion="exact", digits=15).delta)
+        assert found >= expected * (1 - 1e-15)
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_class_that_inherits_from_an_event_is_read_as_that_event():
+    class Mine(e.GaussianDpEvent):
+        pass
+
+    assert from_dp_event(Mine(2.0)) is Gaussian(2)
+
+
+@pytest.mark.filterwarnings("ignore::symacct.OrderGridWarning")
+def test_scalars_of_numpy_and_arrays_without_dimensions_are_numbers():
+    event = e.PoissonSampledDpEvent(np.array(0.25), e.GaussianDpEvent(np.float32(1.5)))
+    node = from_dp_event(e.SelfComposedDpEvent(event, np.array(3)))
+    assert node is 3 * PoissonSubsample(Gaussian("3/2"), "1/4")
+    accountant = EventAccountant([np.array(2.0), np.int64(8)]).compose(event, np.array(3))
+    assert accountant.node is node
+    assert accountant.get_epsilon(np.array(1e-5)) == accountant.get_epsilon(1e-5)
 
 
 # --- to events
@@ -357,6 +433,7 @@ def test_histories_there_and_back():
     node = from_opacus_history(history)
     text = "100*PoissonSubsample(Gaussian(3/2), 1/4) + 50*PoissonSubsample(Gaussian(2), 1/4)"
     assert node is parse(text) + PoissonSubsample(Gaussian(3), 1)
+    assert from_opacus_history({"history": history, "mechanism": "rdp"}) is node
     assert to_opacus_history(node) == history
     assert to_opacus_history(2 * Gaussian(4, 2)) == [(2.0, 1.0, 2)]
     assert from_opacus_history([]) is Compose()
@@ -382,7 +459,9 @@ def test_histories_round_to_less_noise_and_more_sampling():
         [1.0],
         ["abc"],
         [(1.0, 0.1, 2.5)],
-        [(0.0, 0.1, 5)],
+        [(-1.0, 0.1, 5)],
+        {"mechanism": "rdp"},
+        {"history": [(1.0, 0.1)]},
         [(1.0, 1.1, 5)],
         [(1.0, 0.1, -5)],
     ],
@@ -432,7 +511,7 @@ def test_accountant_takes_nodes_orders_relations_and_a_conversion():
     # 3·4/(2·4) + log(10^5)/3
     assert grid.get_epsilon(1e-5) == pytest.approx(1.5 + math.log(1e5) / 3, rel=1e-14)
     replaced = EventAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
-    assert replaced.neighboring_relation == "replace_one"
+    assert replaced.neighboring_relation == their_relation("replace_one")
     assert replaced.compose(e.GaussianDpEvent(2.0)).node is Gaussian(2, 2)
 
 
@@ -447,20 +526,133 @@ def test_supports_says_what_compose_would_take():
     accountant = EventAccountant().compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(1.0)))
     before = accountant.node
     assert accountant.supports(e.LaplaceDpEvent(1.0))
-    assert not accountant.supports(e.NonPrivateDpEvent())
+    assert accountant.supports(e.NonPrivateDpEvent())
+    assert not accountant.supports(e.UnsupportedDpEvent())
     assert not accountant.supports(SubsampleWithoutReplacement(Gaussian(1), "1/2"))
     assert accountant.node is before
     with pytest.raises(DomainError):
-        accountant.compose(e.NonPrivateDpEvent())
+        accountant.compose(e.UnsupportedDpEvent())
     with pytest.raises(DomainError, match="compose, count"):
         accountant.compose(Gaussian(1), 1.5)
 
 
-def test_ledger_is_an_event_of_theirs(events):
-    step = events.PoissonSampledDpEvent(0.5, events.GaussianDpEvent(2.0))
-    accountant = EventAccountant()
-    assert type(accountant.ledger) is events.NoOpDpEvent
-    assert accountant.compose(step, 3).ledger == events.SelfComposedDpEvent(step, 3)
+@pytest.mark.parametrize("conversion", ["improved", "exact"])
+@pytest.mark.parametrize("orders", [None, [2.0, 8.0]])
+def test_the_ends_of_delta_and_epsilon_have_answers(conversion, orders):
+    """Nothing said is (0, 0)-DP; what has no privacy is told by ∞ and 1, wherever one asks."""
+    if conversion == "exact" and orders:
+        return  # it reads no orders
+    deltas, epsilons = (0, 1e-12, 0.5, 1), (0, 1, math.inf)
+    nothing = EventAccountant(orders, conversion=conversion)
+    assert {nothing.get_epsilon(delta) for delta in deltas} == {0.0}
+    assert {nothing.get_delta(epsilon) for epsilon in epsilons} == {0.0}
+    for event in (e.NonPrivateDpEvent(), e.ComposedDpEvent([e.GaussianDpEvent(0)])):
+        none = EventAccountant(orders, conversion=conversion).compose(Gaussian(3)).compose(event)
+        assert {none.get_epsilon(delta) for delta in deltas} == {math.inf}
+        assert {none.get_delta(epsilon) for epsilon in epsilons} == {1.0}
+        assert none.get_epsilon_and_optimal_order(0.5) == (math.inf, math.inf)
+    finite = EventAccountant(orders, conversion=conversion).compose(Gaussian(3))
+    assert (finite.get_epsilon(0), finite.get_epsilon(1)) == (math.inf, 0.0)
+    assert finite.get_delta(math.inf) == 0.0
+    pure = EventAccountant(orders, conversion=conversion).compose(Laplace(2))
+    assert pure.get_epsilon(0) == 0.5
+    for bad in (-1e-9, 1.5, math.nan, "x"):
+        with pytest.raises(SymacctError):
+            finite.get_epsilon(bad)
+
+
+def test_what_is_sampled_and_has_no_privacy_is_told_by_the_chance_that_it_is_drawn():
+    event = e.PoissonSampledDpEvent(0.25, e.NonPrivateDpEvent())
+    by_orders, exact = (
+        EventAccountant(conversion=name).compose(event) for name in ("improved", "exact")
+    )
+    assert (by_orders.get_epsilon(0.5), by_orders.get_delta(1)) == (math.inf, 1.0)
+    assert (exact.get_epsilon(0.125), exact.get_epsilon(0.25), exact.get_delta(1)) == (
+        math.inf,
+        0.0,
+        0.25,
+    )
+
+
+def test_an_accountant_lists_its_curve_and_answers_by_a_theorem():
+    listed = EventAccountant([1, 2, math.inf]).compose(Laplace(1))
+    assert listed.orders.tolist() == [1.0, 2.0, math.inf]
+    # e^{−1}, log((2e + e^{−2})/3) and 1, of Mironov 2017
+    expected = [math.exp(-1), math.log((2 * math.e + math.exp(-2)) / 3), 1.0]
+    assert listed.rdp.tolist() == pytest.approx(expected, rel=1e-15)
+    assert len(EventAccountant().rdp) == len(EventAccountant().orders) == 156
+    step = PoissonSubsample(Gaussian(4), "1/100")
+    named = EventAccountant(range(2, 64), by="ZW19-T5").compose(step, 100)
+    assert named.get_epsilon(1e-5) == float(
+        (100 * step).epsilon(1e-5, orders=range(2, 64), by="ZW19-T5", digits=16).epsilon
+    )
+
+
+def test_maybe_compose_says_which_event_is_in_the_way():
+    class Ours(EventAccountant):  # stand-in for what a PrivacyAccountant of theirs brings along
+        CompositionErrorDetails = staticmethod(lambda event, message: (event, message))
+
+    bad = e.UnsupportedDpEvent()
+    accountant = Ours().compose(Gaussian(1))
+    found, message = accountant._maybe_compose(
+        e.ComposedDpEvent([e.SelfComposedDpEvent(bad, 2)]), 1, True
+    )
+    assert found is bad
+    assert "caused by subevent" in message
+    assert accountant.node is Gaussian(1)
+    other = SubsampleWithoutReplacement(Gaussian(1), "1/2")
+    sampled = Ours().compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(1.0)))
+    assert sampled._maybe_compose(other, 1, True)[0] is other
+    assert accountant._maybe_compose(e.GaussianDpEvent(2.0), 2, False) is None
+    assert accountant.node is Gaussian(1)
+    assert accountant._maybe_compose(e.GaussianDpEvent(2.0), 2, True) is None
+    assert accountant.node is Gaussian(1) + 2 * Gaussian(2)
+
+
+class Builder:
+    """Stands in for dp_accounting's DpEventBuilder."""
+
+    def __init__(self):
+        self.runs = []
+
+    def compose(self, event, count):
+        self.runs.append((event, count))
+
+    def build(self):
+        return self.runs
+
+
+def test_the_ledger_is_what_was_composed_and_equal_runs_are_one_entry(monkeypatch):
+    module = types.ModuleType("dp_accounting")
+    monkeypatch.setattr(module, "DpEventBuilder", Builder, raising=False)
+    monkeypatch.setitem(sys.modules, "dp_accounting", module)
+    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", e)
+    step, other = e.GaussianDpEvent(2.0), e.LaplaceDpEvent(0)
+    accountant = EventAccountant().compose(step, 3).compose(step).compose(step, 0).compose(other)
+    assert accountant.compose(Gaussian(5)).ledger == [
+        (step, 4),
+        (other, 1),
+        (e.GaussianDpEvent(5.0), 1),
+    ]
+
+
+def test_without_dp_accounting_there_is_no_ledger(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(MissingPackageError, match="dp-accounting"):
+        _ = EventAccountant().ledger
+    assert EventAccountant().compose(Gaussian(1)).get_epsilon(1e-5) > 0
+
+
+def test_without_opacus_its_names_cannot_be_registered(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opacus.accountants", None)
+    with pytest.raises(MissingPackageError, match="opacus"):
+        register_with_opacus()
+
+
+def test_a_history_without_noise_has_no_privacy():
+    node = from_opacus_history([(0.0, 0.25, 2)])
+    assert node is 2 * PoissonSubsample(NO_PRIVACY, "1/4")
+    assert EventAccountant().compose(node).get_epsilon(0.5) == math.inf
 
 
 def test_real_calibration_takes_the_accountant():

@@ -60,7 +60,7 @@ def words(text):
 #: The commands of a formula; MathJax and amsmath know them all.
 FORMULA_COMMANDS = (
     NAMING_COMMANDS
-    | words("frac binom sum int log Gamma sqrt lfloor rfloor lvert rvert leq geq approx neq")
+    | words("frac binom sum int log exp Gamma sqrt lfloor rfloor lvert rvert leq geq approx neq")
     | words("left right")
     | words("biggl biggr quad qquad dots displaystyle begin end backslash wedge sim prime")
     | set(",;\\{}#$%&_ ")

@@ -1,6 +1,7 @@
 """The best of a random number of runs: bounds against plain mpmath and against all outcomes."""
 
 import copy
+import math
 import pickle
 import random
 from dataclasses import replace
@@ -273,6 +274,19 @@ def test_the_answer_never_falls_with_the_order():
             values = [RepeatAndSelect(m, runs).rdp(a, 12) for a in (1, "5/4", 2, 3, 9, 40, 300)]
             for low, high in pairwise(values):
                 assert low.lower <= high.upper
+
+
+@pytest.mark.parametrize("mean", [10, 1000, 10**10])
+def test_up_to_the_order_where_no_run_can_stand_out_the_number_of_runs_costs_its_logarithm(mean):
+    """Below λ = e^t/(e^t−1), t = ε(∞): δ̂ = 0, and ε(λ) + log(μ + e^{−μ})/(λ−1) is left."""
+    m, lam = RepeatAndSelect(Laplace(1), POISSON(mean)), 1 / math.expm1(1)
+    assert float(m.rdp("1.5")) <= float(Laplace(1).rdp(1 + lam)) + math.log(mean + 1) / lam
+
+
+def test_the_order_at_which_too_much_would_be_lost_is_not_read():
+    """Between them e^{e^…} has no enclosure; every run told, it is at most α/(2σ²) + …, by hand."""
+    m = RepeatAndSelect(Gaussian("1/1000"), POISSON(1000))
+    assert float(m.rdp("1.1")) <= 550_000 + 1000 + math.log(1000) / 0.1
 
 
 def test_no_privacy_is_lost_where_there_is_nothing_to_tell():

@@ -207,6 +207,10 @@ class Reader:
         inside = self.bracket()
         return lambda env: self.mp.log(inside(env))
 
+    def read_exp(self):
+        inside = self.bracket()
+        return lambda env: self.mp.exp(inside(env))
+
     def read_sqrt(self):
         inside = self.group()
         return lambda env: self.mp.sqrt(inside(env))

@@ -272,7 +272,7 @@ def event_calls():
     return {
         "EventAccountant": (interop.EventAccountant, {
             "orders": [2, 8], "neighboring_relation": "add_remove", "conversion": "improved",
-            "accountant": None}),
+            "accountant": None, "by": "ZW19-T5"}),
         "EventAccountant.supports": (a.supports, {"event": M}),
         "EventAccountant.compose": (interop.EventAccountant().compose, {"event": M, "count": 2}),
         "EventAccountant.get_epsilon": (a.get_epsilon, {"target_delta": "1e-5"}),

@@ -1,10 +1,10 @@
 """A Sphinx extension: the page of theorems, written from the register of claims at each build."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import symacct
-from symacct.export.prose import prose
 from symacct.theory import Theorem
 
 HEAD = """# Theorems in use
@@ -16,6 +16,11 @@ bound on a curve.
 """
 
 
+def plain(text: str) -> str:
+    """In one line, its signs no Markdown."""
+    return re.sub(r"([\\*_|<\[\]])", r"\\\1", " ".join(text.split()))
+
+
 def section(theorem: Theorem) -> str:
     """One theorem: its formula, then its claim."""
     status = "" if theorem.status == "proved" else f", **{theorem.status}**"
@@ -23,10 +28,10 @@ def section(theorem: Theorem) -> str:
         "What": f"{theorem.kind}, {theorem.adjacency}, {theorem.orders}{status}",
         "About": theorem.about,
         "Source": str(theorem.source),
-        "Assumes": prose(theorem.assumes or "nothing further"),
+        "Assumes": plain(theorem.assumes or "nothing further"),
     }
     lines = "\n".join(f"- **{name}**: {fact}" for name, fact in facts.items())
-    return f"## {theorem.name}\n\n{prose(' '.join(theorem.statement.split()))}\n\n{lines}\n"
+    return f"## {theorem.name}\n\n{plain(theorem.statement)}\n\n{lines}\n"
 
 
 def write(app: object) -> None:

@@ -11,7 +11,7 @@ from flint import arb
 from symacct import search
 from symacct.amplification.groups import of_pure
 from symacct.arithmetic import BALL, Arithmetic, Number
-from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import SymbolicArithmetic
 from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
 from symacct.errors import OrderError
@@ -28,6 +28,7 @@ _TRIED = tuple(2**k for k in range(1, 9))
 _LAST, _FIRST_GUESS, _SEARCH_BITS = 2**9, 8, 80
 #: No order nearer to 1 is read: what it gives is near what needs no curve at all.
 _NEAREST = Fraction(65, 64)
+_FLATTEST = Fraction(1, 2**20)  # of an ε(∞): every order that is searched lies below 2^20
 _OURS = SYMACCT.at("docs/proofs.md, section 22")
 
 #: (the curve in balls, an order) ↦ what is to be small.
@@ -73,7 +74,7 @@ def _lowest(f: search.Objective) -> Order:
     """The bottom of f's valley among whole orders, and between those where f can be asked."""
     whole = search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
     try:
-        found = search.real_valley(f, search.places(f, whole), Fraction(whole, 2**10), True)
+        found = search.real_valley(f, search.places(f, whole), Fraction(whole, 2**14), True)
     except OrderError:
         return whole
     return max(found, _NEAREST)
@@ -268,6 +269,19 @@ def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
     return (less * -ctx.expm1(-t) - shrunk) / (shrunk + 1)
 
 
+def even_order(eps: RDPCurve) -> Order:
+    """About e^t/(e^t−1), t = ε(∞), from where on c > 0; 2 where that is no order of a search."""
+    known = eps.remember("repeated")
+    if "even" not in known:
+        with precision(_SEARCH_BITS):
+            t = pure(BALL, eps.using(BALL))
+            known["even"] = (
+                2 if t is None or not t > BALL.number(_FLATTEST) else rational(1 + 1 / t.expm1())
+            )
+    order: Order = known["even"]
+    return order
+
+
 def told_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
 ) -> Number:
@@ -276,6 +290,8 @@ def told_at(
     told = lam * eps(order)
     most = ctx.maximum(told, told + mu * pure_excess(ctx, eps, order))
     exponents = [most, *(told + mu * excess for excess in excesses)]
+    if not isinstance(ctx, SymbolicArithmetic):
+        exponents = [ctx.minimum(*exponents)]  # of one that is far too large there is no e^x
     # The smallest of whole bounds, which a page has room for, and not an exponent of them.
     bounds = (ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(x)) / lam for x in exponents)
     return ctx.minimum(*bounds)
@@ -318,7 +334,7 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     status="proved",
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """The same at the best whole λ >= α, or α itself, and the best j"""
+    """The same at the best λ >= α, or where c = 0, and the best j"""
 
     def bound(ctx: Arithmetic, curve: RDPCurve, lam: Order) -> Number:
         j = steered(eps, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
@@ -329,10 +345,9 @@ def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson)
     if runs not in known:
         with precision(_SEARCH_BITS):
             curve = eps.using(BALL)
-            known[runs] = search.whole_valley(
-                lambda lam: bound(BALL, curve, lam), 2, _LAST, _FIRST_GUESS
-            )
-    return bound(ctx, eps, max(alpha, known[runs]))
+            known[runs] = _lowest(lambda lam: bound(BALL, curve, lam))
+    tried = {max(alpha, known[runs]), max(alpha, even_order(eps))}
+    return ctx.minimum(*(bound(ctx, eps, lam) for lam in sorted(tried)))
 
 
 @theorem(

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import UNSTATED, Source, check_stated
-from symacct.errors import DomainError, echo
+from symacct.errors import DomainError, echo, meant
 from symacct.theory import STATUS_REMEDY, check_proved, check_status
 
 #: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
@@ -102,5 +102,6 @@ def named(name: str) -> Conversion | WholeProfile:
     try:
         return _conversions[name]
     except (KeyError, TypeError):
-        known = ", ".join(repr(key) for key in _conversions)
-        raise DomainError(f"conversion: found {echo(name)}, needed one of {known}") from None
+        needed = f"one of {', '.join(map(repr, _conversions))}"
+        found = f"conversion: found {echo(name)}{meant(name, _conversions, needed)}"
+        raise DomainError(found) from None

@@ -240,6 +240,8 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             lines = self._after(self.integral_sign(e), e.function, width - 3, first)
             return [*lines[:-1], rf"{lines[-1]} \, d{self._print(e.limits[0][0])}"]
         base, exponent = as_power(e)
+        if base is sympy.E and exponent != 1:
+            return self._inside(r"\exp", exponent, width, first)
         if base.is_Add and exponent != 1:
             lines = self._inside("", base, width, first)
             return [*lines[:-1], f"{lines[-1]}^{{{self._script(exponent)}}}"]

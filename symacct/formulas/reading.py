@@ -11,7 +11,8 @@ Lists hold numbers, or lists.
 
 from __future__ import annotations
 
-import difflib
+import contextlib
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, TypeGuard
 import sympy
 
 from symacct import bounded, exact, sizes
-from symacct.errors import ParseError, echo
+from symacct.errors import ParseError, echo, meant
 from symacct.exact import Exact
 
 
@@ -30,9 +31,6 @@ def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
     if not is_number(value):
         raise ParseError(f"found {echo(value)}, needed a formula in {symbol}")
     return exact.expression(value)
-
-
-_LONGEST_NAME = 64  # characters that are compared with known names
 
 
 class Token(NamedTuple):
@@ -207,7 +205,8 @@ class Reader:
         try:
             return head(*values, **keywords)
         except TypeError as error:
-            raise self.error(f"{token.text}: {_signature_fault(error)}", token.column) from None
+            fault = _signature_fault(error, head, keywords)
+            raise self.error(f"{token.text}: {fault}", token.column) from None
 
     def bare(self, token: Token) -> Any:
         """What a name without arguments stands for."""
@@ -222,9 +221,8 @@ class Reader:
 
     def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
         """The error about a name that means nothing here, with the nearest that does."""
-        near = nearest(token.text, known)
-        remedy = f"; did you mean {near}?" if near else f", needed {needed}"
-        return self.error(f"found the name {echo(token.text)}{remedy}", token.column)
+        found = f"found the name {echo(token.text)}{meant(token.text, known, needed)}"
+        return self.error(found, token.column)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         values: list[Any] = []
@@ -246,21 +244,20 @@ class Reader:
         return values, keywords
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like one that is not known, if any is."""
-    lowered = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), lowered, n=1)
-    return lowered[found[0]] if found else None
-
-
 def is_number(value: object) -> TypeGuard[Exact]:
     """Is this a number, and neither a node, a law, a list nor quoted text?"""
     # True and False are names for assumptions, and integers to Python.
     return isinstance(value, Fraction | sympy.Expr)
 
 
-def _signature_fault(error: TypeError) -> str:
-    """What Python says of wrong arguments, without the name of our constructor."""
+def _signature_fault(error: TypeError, head: Callable[..., Any], keywords: Iterable[str]) -> str:
+    """What is wrong with the arguments, without the name of our constructor."""
+    with contextlib.suppress(ValueError):  # a function of SymPy's has no signature
+        known = inspect.signature(head).parameters
+        needed = f"one of {', '.join(known)}"
+        for name in keywords:
+            if name not in known:
+                return f"found the argument {echo(name)}{meant(name, known, needed)}"
     return re.sub(r"^[\w.]*\(\) ", "", str(error)).replace("<lambda>() ", "")
 
 

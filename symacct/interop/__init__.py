@@ -2,12 +2,17 @@
 
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.dp_events import from_dp_event, to_dp_event
-from symacct.interop.opacus import from_opacus_history, to_opacus_history
+from symacct.interop.opacus import (
+    from_opacus_history,
+    register_with_opacus,
+    to_opacus_history,
+)
 
 __all__ = [
     "EventAccountant",
     "from_dp_event",
     "from_opacus_history",
+    "register_with_opacus",
     "to_dp_event",
     "to_opacus_history",
 ]

@@ -1,35 +1,49 @@
-"""An accountant with the methods of dp_accounting's, answered by symacct."""
+"""An accountant in the place of dp_accounting's, answered by symacct."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from symacct import doors
+import numpy as np
+
+from symacct import doors, theory
 from symacct.accountant import Accountant
 from symacct.conversion import named as conversion_named
-from symacct.domains import whole
+from symacct.domains import nonnegative, rate, whole
 from symacct.enclosure import Guarantee
-from symacct.errors import DomainError, SymacctError, echo
-from symacct.exact import INFINITY, Numeric
+from symacct.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
+from symacct.exact import INFINITY, Numeric, is_infinite
 from symacct.expr import Node
 from symacct.interop import floats
-from symacct.interop.dp_events import from_dp_event, relation_named, to_dp_event
+from symacct.interop.dp_events import NO_PRIVACY, from_dp_event, to_dp_event
+from symacct.interop.dp_types import (
+    PrivacyAccountant,
+    UnreadRelationError,
+    relation_named,
+    their_relation,
+)
+from symacct.interop.floats import scalar
 from symacct.operations import Compose
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
 _DIGITS = 16
+_LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
+_HALF = Fraction(1, 2)
 
 
-class EventAccountant:
-    """compose, get_epsilon, get_delta, … of dp_accounting's RdpAccountant, with proved answers.
+class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it is not installed
+    """In the place of dp_accounting's RdpAccountant, whose methods it has, with proved answers.
 
-    Events are read by `from_dp_event`; nodes are taken as they are. The floats that come back are
-    rounded up. `orders` restricts the search; without it every real order is searched. What has no
-    privacy at all (noise multiplier 0, NonPrivateDpEvent) is refused with a DomainError.
+    A dp_accounting.PrivacyAccountant where that is installed. Events are read by `from_dp_event`;
+    nodes are taken as they are. The floats that come back are rounded up; ε is ∞ and δ is 1 where
+    there is no privacy. `orders` restricts the search; without it every real order is searched.
+    `conversion` is any of `symacct.conversions()`; "exact" answers without Rényi orders. `by`
+    names a theorem to answer by.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")
@@ -43,23 +57,26 @@ class EventAccountant:
         neighboring_relation: object = "add_remove",
         conversion: str = "improved",
         accountant: Accountant | None = None,
+        by: str | None = None,
     ) -> None:
-        self._orders = (
+        self._searched = (
             orders
             if orders is None or isinstance(orders, str)
-            else tuple(doors.listed(orders, "orders", "[2, 4, 8]"))
+            else tuple(map(scalar, doors.listed(orders, "orders", "[2, 4, 8]")))
         )
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
             raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
         self._accountant = accountant or Accountant(digits=_DIGITS)
+        self._by = None if by is None else theory.named(by).name
         self._composed = Compose()
+        self._runs: list[tuple[object, int]] = []
 
     @property
-    def neighboring_relation(self) -> str:
-        """The relation that events are read under."""
-        return self._relation
+    def neighboring_relation(self) -> Any:
+        """The relation that events are read under: dp_accounting's where installed, else a name."""
+        return their_relation(self._relation)
 
     @property
     def node(self) -> Node:
@@ -69,46 +86,124 @@ class EventAccountant:
     @property
     def ledger(self) -> DpEvent:
         """What was composed, as a DpEvent; MissingPackageError where dp_accounting is missing."""
-        return to_dp_event(self._composed)
+        remedy = "pip install dp-accounting"
+        ledger = doors.package("dp_accounting", "ledger", remedy).DpEventBuilder()
+        for event, count in self._runs:
+            ledger.compose(to_dp_event(event) if isinstance(event, Node) else event, count)
+        return ledger.build()
+
+    # --- composing
 
     def supports(self, event: object) -> bool:
         """Can this event be composed with what is there?"""
         try:
-            self._composed + self._node(event)
+            self._with(event, 1)
         except SymacctError:
             return False
         return True
 
     def compose(self, event: object, count: int = 1) -> Self:
         """Add `count` runs of an event or a node; raises where it cannot be read."""
-        runs = whole(count, "compose, count")
-        self._composed = Compose(self._composed, {self._node(event): runs})
+        runs = whole(scalar(count), "compose, count")
+        self._composed = self._with(event, runs)
+        if runs:
+            self._note(event, runs)
         return self
 
-    def _node(self, event: object) -> Node:
-        return event if isinstance(event, Node) else from_dp_event(event, self._relation)
+    def _maybe_compose(self, event: object, count: int, do_compose: bool) -> Any:
+        """What is in the way of composing, in dp_accounting's terms; None where nothing is."""
+        try:
+            composed = self._with(event, count)
+        except SymacctError as error:
+            return self.CompositionErrorDetails(getattr(error, "event", None) or event, str(error))
+        if do_compose:
+            self._composed = composed
+        return None
+
+    def _with(self, event: object, count: int) -> Node:
+        node = event if isinstance(event, Node) else from_dp_event(event, self._relation)
+        try:
+            return Compose(self._composed, {node: count})
+        except AdjacencyError as error:
+            raise UnreadRelationError(f"{error}; caused by subevent {echo(event)}") from None
+
+    def _note(self, event: object, runs: int) -> None:
+        """One entry for equal events in a row: a training run asks 10⁵ times for one step."""
+        if self._runs and self._runs[-1][0] == event:
+            runs += self._runs.pop()[1]
+        self._runs.append((event, runs))
+
+    # --- asking
 
     def get_epsilon(self, target_delta: Numeric) -> float:
-        """The smallest ε(δ) over the orders, rounded up."""
-        return float(self._ask(self._accountant.epsilon, target_delta).asked)
+        """The smallest ε(δ) over the orders, rounded up; ∞ where there is no privacy."""
+        return self._epsilon(target_delta)[0]
 
     def get_epsilon_and_optimal_order(self, target_delta: Numeric) -> tuple[float, float]:
         """(ε(δ) rounded up, the order that gives it); DomainError for one beyond float64"""
-        return _with_order(self._ask(self._accountant.epsilon, target_delta))
+        epsilon, order = self._epsilon(target_delta)
+        return epsilon, _float_order(order)
 
     def get_delta(self, target_epsilon: Numeric) -> float:
-        """The smallest δ(ε) over the orders, rounded up."""
-        return float(self._ask(self._accountant.delta, target_epsilon).asked)
+        """The smallest δ(ε) over the orders, rounded up; 1 where there is no privacy."""
+        return self._delta(target_epsilon)[0]
 
     def get_delta_and_optimal_order(self, target_epsilon: Numeric) -> tuple[float, float]:
         """(δ(ε) rounded up, the order that gives it); DomainError for one beyond float64"""
-        return _with_order(self._ask(self._accountant.delta, target_epsilon))
+        delta, order = self._delta(target_epsilon)
+        return delta, _float_order(order)
 
-    def _ask(self, question: Callable[..., Guarantee], target: Numeric) -> Guarantee:
-        return question(self._composed, target, self._conversion, self._orders)
+    @property
+    def orders(self) -> np.ndarray:
+        """The orders given, as floats; without any those that `rdp` lists."""
+        return np.array([float(alpha) for alpha in self._listed()])
+
+    @property
+    def rdp(self) -> np.ndarray:
+        """ε(α) at each of `orders`, rounded up."""
+        ask = self._accountant.rdp
+        return np.array([float(ask(self._composed, alpha, self._by)) for alpha in self._listed()])
+
+    def _listed(self) -> tuple[Numeric, ...]:
+        return self._searched if isinstance(self._searched, tuple) else _LISTED
+
+    def _epsilon(self, target_delta: Numeric) -> tuple[float, Numeric]:
+        """Every ε is a true one at δ = 1; ∞ is said there, too, of what has no privacy."""
+        delta = rate(scalar(target_delta), "target_delta")
+        if delta == 1:
+            return (0.0 if self._has_privacy() else math.inf), INFINITY
+        orders = self._searched if delta else None  # ε(0) is the order ∞'s alone
+        return self._ask(self._accountant.epsilon, delta, math.inf, orders)
+
+    def _delta(self, target_epsilon: Numeric) -> tuple[float, Numeric]:
+        """δ = 0 is true at ε = ∞; 1 is said there, too, of what has no privacy."""
+        epsilon = scalar(target_epsilon)
+        if is_infinite(epsilon):
+            return (0.0 if self._has_privacy() else 1.0), INFINITY
+        given = nonnegative(epsilon, "target_epsilon")
+        return self._ask(self._accountant.delta, given, 1.0, self._searched)
+
+    def _has_privacy(self) -> bool:
+        ask = self._accountant.epsilon
+        return self._ask(ask, _HALF, math.inf, self._searched)[0] < math.inf
+
+    def _ask(
+        self,
+        question: Callable[..., Guarantee],
+        target: Numeric,
+        otherwise: float,
+        orders: str | Iterable[Numeric] | None,
+    ) -> tuple[float, Numeric]:
+        """The answer and its order; `otherwise` where nothing smaller is true."""
+        node = self._composed
+        if NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,)):
+            return otherwise, INFINITY
+        try:
+            found = question(node, target, self._conversion, orders, self._by)
+        except InfiniteError:
+            return otherwise, INFINITY
+        return float(found.asked), found.alpha
 
 
-def _with_order(guarantee: Guarantee) -> tuple[float, float]:
-    alpha = guarantee.alpha
-    order = alpha if alpha == INFINITY else floats.nearest(Fraction(alpha), "the optimal order")
-    return float(guarantee.asked), float(order)
+def _float_order(alpha: Any) -> float:
+    return alpha if alpha == INFINITY else floats.nearest(Fraction(alpha), "the optimal order")

@@ -16,20 +16,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symacct import sizes
-from symacct.domains import above_minus_one, positive, whole
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.arithmetic.ball import rational as ball_number
+from symacct.domains import above_minus_one, nonnegative, positive, rate, rational, whole
 from symacct.doors import package
-from symacct.errors import AdjacencyError, DomainError, MissingPackageError, echo
+from symacct.errors import DomainError, MissingPackageError, SymacctError, echo
 from symacct.exact import exact, is_infinite
 from symacct.expr import Node, as_node
 from symacct.interop import floats
+from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
+from symacct.interop.floats import scalar
 from symacct.interop.runs import gamma_of_mean, mean_above
 from symacct.mechanisms import (
     ZCDP,
     DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
+    ExponentialMechanism,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
+    PureDP,
     RandomizedResponse,
 )
 from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
@@ -44,25 +52,9 @@ from symacct.operations.subsample import Sampling
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
-#: dp_accounting's neighbouring relations; in the third a record is replaced with one adding zero.
-RELATIONS = ("add_remove", "replace_one", "replace_special")
-_THEIR_NAMES = {
-    "ADD_OR_REMOVE_ONE": "add_remove",
-    "REPLACE_ONE": "replace_one",
-    "REPLACE_SPECIAL": "replace_special",
-}
-
-
-def relation_named(value: object) -> str:
-    """The relation, given in our words or as dp_accounting's NeighboringRelation."""
-    name = getattr(value, "name", value)
-    known = _THEIR_NAMES.get(name, name) if isinstance(name, str) else None
-    if known not in RELATIONS:
-        raise DomainError(
-            f"neighbouring relation: found {echo(value)}, needed one of {', '.join(RELATIONS)} "
-            "or a dp_accounting.NeighboringRelation"
-        )
-    return known
+_BITS = 128
+#: Nothing is hidden: the outcome tells which of the two datasets it was.
+NO_PRIVACY = DistributionPair([1, 0], [0, 1])
 
 
 # --- from events
@@ -73,8 +65,8 @@ def from_dp_event(event: object, relation: object = "add_remove") -> Node:
 
     `relation` is "add_remove", "replace_one", "replace_special" or a NeighboringRelation: a sum
     of records clipped to norm C has sensitivity C under the first and 2C under the second. Raises
-    DomainError for an event that is not on the whitelist, and AdjacencyError for sampling of a
-    fixed size under "replace_special".
+    DomainError for an event that is not on the whitelist, and AdjacencyError for one that says
+    nothing of this relation; both are dp_accounting's UnsupportedEventError too.
 
     >>> from types import SimpleNamespace
     >>> class GaussianDpEvent(SimpleNamespace): "a stand-in for dp_accounting's"
@@ -97,14 +89,18 @@ class _Reading:
         known = self._read.get(id(event))
         if known is None:
             sizes.check("depth", depth, "DpEvent, nesting depth")
-            reader = _READERS.get(type(event).__name__)
-            if reader is None:
-                raise DomainError(
-                    f"DpEvent: found {type(event).__name__}, needed one of {', '.join(_READERS)}"
-                )
             # The event is kept, so that its id stays its own.
-            known = self._read[id(event)] = (event, reader(self, event, depth))
+            known = self._read[id(event)] = (event, _reader(event)(self, event, depth))
         return known[1]
+
+    def only_under(self, event: object, *relations: str) -> None:
+        """UnreadRelationError where the event says something under other relations alone."""
+        if self.relation not in relations:
+            raise _unread(
+                UnreadRelationError,
+                event,
+                f"found {self.relation}, needed {' or '.join(relations)}",
+            )
 
     def reading(self, relation: str) -> _Reading:
         """One for the relation that samples can differ in."""
@@ -115,36 +111,48 @@ class _Reading:
         """By how much one record moves a sum of records of norm at most 1."""
         return 2 if self.relation == "replace_one" else 1
 
+    def noise(self, event: object, law: Callable[[Any, int], Node]) -> Node:
+        """The law of this scale, and of this sensitivity; without noise there is no privacy."""
+        scale = _field(event, "noise_multiplier")
+        if is_infinite(scale):
+            return Compose()
+        known = nonnegative(scale, f"{type(event).__name__}, non-negative Noise multiplier")
+        return law(known, self.sensitivity) if known else NO_PRIVACY
+
     def discrete_laplace(self, event: object, depth: int) -> Node:
         """Noise of the parameter a = 1/b on whole numbers, records of ℓ1 norm at most C."""
-        rate = positive(_field(event, "noise_parameter"), "noise_parameter")
+        if is_infinite(_field(event, "noise_parameter")):
+            return NO_PRIVACY
+        inverse = positive(_field(event, "noise_parameter"), "noise_parameter")
         what = "DiscreteLaplaceDpEvent, sensitivity"
         size = whole(_field(event, "sensitivity"), what, least=1)
-        return DiscreteLaplace(1 / rate, self.sensitivity * size)
+        return DiscreteLaplace(1 / inverse, self.sensitivity * size)
 
     def discrete_gaussian(self, event: object, depth: int) -> Node:
         """Noise on one whole number; on several each coordinate moves by less, so ρ = Δ²/(2σ²)."""
         name = "DiscreteGaussianDpEvent"
-        sigma = positive(_field(event, "sigma"), f"{name}, sigma")
+        sigma = nonnegative(_field(event, "sigma"), f"{name}, sigma")
         size = self.sensitivity * positive(_field(event, "sensitivity"), f"{name}, sensitivity")
-        if _field(event, "dimension") != 1:
-            return ZCDP((size / sigma) ** 2 / 2)
-        return DiscreteGaussian(sigma, math.floor(size)) if size >= 1 else Compose()
+        one_number = _field(event, "dimension") == 1
+        if one_number and size < 1:
+            return Compose()
+        if not sigma:
+            return NO_PRIVACY
+        return (
+            DiscreteGaussian(sigma, math.floor(size))
+            if one_number
+            else ZCDP((size / sigma) ** 2 / 2)
+        )
 
     def response(self, event: object, depth: int) -> Node:
         """With probability p one of k answers at random, else the true one."""
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
-        if self.relation == "add_remove":
-            raise AdjacencyError(
-                "RandomizedResponseDpEvent: found add_remove, needed replace_one or replace_special"
-            )
+        self.only_under(event, "replace_one", "replace_special")
         if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
             raise DomainError(f"noise_parameter: found {echo(p)}, needed 0 <= noise_parameter <= 1")
         if k == 1 or p == 1:
             return Compose()
-        if p == 0:
-            raise DomainError("RandomizedResponseDpEvent: found noise_parameter 0, no privacy")
         other = Fraction(p) / k
         own = 1 - p + other
         if self.relation == "replace_one":
@@ -152,6 +160,29 @@ class _Reading:
             return DistributionPair([own, other, *rest], [other, own, *rest])
         uniform = Fraction(1, k)
         return DistributionPair([own, 1 - own], [uniform, 1 - uniform])
+
+    def concentrated(self, event: object, depth: int) -> Node:
+        """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
+        rho, xi = _field(event, "rho"), _field(event, "xi")
+        return NO_PRIVACY if is_infinite(rho) or is_infinite(xi) else ZCDP(rho, xi)
+
+    def approximate(self, event: object, depth: int) -> Node:
+        """(ε, δ): with δ it all comes out, else a coin of odds e^ε:1 does; any such is no worse."""
+        delta = rate(_field(event, "delta"), "EpsilonDeltaDpEvent, delta")
+        if not delta or is_infinite(_field(event, "epsilon")):
+            return _pure(event, PureDP)
+        odds = _exp_above(rational(_field(event, "epsilon"), "EpsilonDeltaDpEvent, epsilon"))
+        more, less = ((1 - delta) * x / (1 + odds) for x in (odds, 1))
+        return DistributionPair([delta, more, less, 0], [0, less, more, delta])
+
+    def tree(self, event: object, depth: int) -> Node:
+        """A record moves one node of each level of one tree: as many Gaussians as it has levels."""
+        self.only_under(event, "replace_special")
+        steps = _field(event, "step_counts")
+        trees = steps if isinstance(steps, list | tuple) else [steps]
+        what = "SingleEpochTreeAggregationDpEvent, non-negative step_counts"
+        levels = max((whole(n, what).bit_length() for n in map(scalar, trees)), default=0)
+        return Compose({self.noise(event, Gaussian): levels})
 
     def self_composed(self, event: object, depth: int) -> Node:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
@@ -170,7 +201,8 @@ class _Reading:
 
     def poisson(self, event: object, depth: int) -> Node:
         """A record that adds zero is as good as one not in the sample."""
-        gamma, inner = _field(event, "sampling_probability"), _field(event, "event")
+        gamma = rate(_field(event, "sampling_probability"), "Sampling rate")
+        inner = _field(event, "event")
         if self.relation == "replace_one":  # the samples differ in either record, or in both
             sampled = self.reading("add_remove").node(inner, depth + 1)
             return PoissonSubsample(sampled, gamma, "replace_one")
@@ -195,11 +227,7 @@ class _Reading:
 
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
-        if self.relation == "replace_special":
-            raise AdjacencyError(
-                "SampledWithoutReplacementDpEvent: found replace_special, needed replace_one or "
-                "add_remove"
-            )
+        self.only_under(event, "replace_one", "add_remove")
         name = "SampledWithoutReplacementDpEvent"
         size = whole(_field(event, "source_dataset_size"), f"{name}, source_dataset_size", least=1)
         sample = whole(_field(event, "sample_size"), f"{name}, sample_size")
@@ -209,29 +237,60 @@ class _Reading:
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "NoOpDpEvent": lambda reading, event, depth: Compose(),
-    "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
-    "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
+    "NonPrivateDpEvent": lambda reading, event, depth: NO_PRIVACY,
+    "GaussianDpEvent": lambda reading, event, depth: reading.noise(event, Gaussian),
+    "LaplaceDpEvent": lambda reading, event, depth: reading.noise(event, Laplace),
     "DiscreteGaussianDpEvent": _Reading.discrete_gaussian,
     "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
-    # (ξ, ρ)-zCDP is said of the relation in use, whichever that is.
-    "ZCDpEvent": lambda reading, event, depth: ZCDP(_field(event, "rho"), _field(event, "xi")),
+    "ZCDpEvent": _Reading.concentrated,
+    "EpsilonDeltaDpEvent": _Reading.approximate,
+    "ExponentialMechanismDpEvent": lambda reading, event, depth: _pure(event, ExponentialMechanism),
+    "PermuteAndFlipDpEvent": lambda reading, event, depth: _pure(event, PermuteAndFlip),
     "RandomizedResponseDpEvent": _Reading.response,
     "SelfComposedDpEvent": _Reading.self_composed,
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
     "RepeatAndSelectDpEvent": _Reading.repeated,
+    "SingleEpochTreeAggregationDpEvent": _Reading.tree,
 }
 
 
-def _noise(reading: _Reading, event: object) -> tuple[Any, int]:
-    """Its scale, and by how much one record moves a sum of records of norm at most 1."""
-    return _field(event, "noise_multiplier"), reading.sensitivity
+def _reader(event: object) -> Callable[[_Reading, object, int], Node]:
+    """By the name of its class, or of one that it inherits from."""
+    for kind in type(event).__mro__:
+        if kind.__name__ in _READERS:
+            return _READERS[kind.__name__]
+    found = f"found {type(event).__name__}, needed one of {', '.join(_READERS)}"
+    raise _unread(UnreadEventError, event, found)
+
+
+def _unread(
+    kind: type[UnreadEventError | UnreadRelationError], event: object, found: str
+) -> SymacctError:
+    error = kind(f"DpEvent: {found}; caused by subevent {echo(event)}")
+    error.event = event
+    return error
+
+
+def _pure(event: object, law: Callable[[Any], Node]) -> Node:
+    """The ε-DP law; at ε = ∞ there is no privacy, at ε = 0 nothing is said."""
+    epsilon = _field(event, "epsilon")
+    if is_infinite(epsilon):
+        return NO_PRIVACY
+    what = f"{type(event).__name__}, epsilon"
+    return law(epsilon) if nonnegative(epsilon, what) else Compose()
+
+
+def _exp_above(epsilon: Fraction) -> Fraction:
+    """A rational number a little above e^ε."""
+    with precision(_BITS):
+        return ball_number(BALL.exp(BALL.number(epsilon)).upper())
 
 
 def _field(event: object, name: str) -> Any:
     try:
-        return getattr(event, name)
+        return scalar(getattr(event, name))
     except AttributeError:
         raise DomainError(f"{type(event).__name__}: found no field {echo(name)}") from None
 

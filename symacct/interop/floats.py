@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact
@@ -42,6 +43,11 @@ def nearest(x: Fraction, what: str) -> float:
         return float(x)
     except OverflowError:
         raise DomainError(f"{what}: found {echo(x)}, needed a number within float64") from None
+
+
+def scalar(value: Any) -> Any:
+    """What an array without dimensions holds, NumPy's or JAX's; anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () else value
 
 
 def exactly(x: Exact, what: str) -> float:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from symacct import doors
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
 from symacct.interop import floats
+from symacct.interop.dp_events import NO_PRIVACY
+from symacct.interop.floats import scalar
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, PoissonSubsample
 
 
-def from_opacus_history(history: Iterable[Sequence[Numeric]]) -> Node:
+def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]) -> Node:
     """Poisson-sampled Gaussian noise under add/remove: what Opacus's accountants take it for.
 
-    `history` is an accountant's `history`, or state_dict()["history"]: (σ, q, steps). Floats keep
-    their exact binary value. Raises DomainError.
+    `history` is an accountant's `history`, or its state_dict(): (σ, q, steps), where no noise is
+    no privacy. Floats keep their exact binary value. Raises DomainError.
 
     >>> from_opacus_history([(1.5, 0.25, 100), (2.0, 0.25, 50)])
     100*PoissonSubsample(Gaussian('3/2'), '1/4') + 50*PoissonSubsample(Gaussian(2), '1/4')
     """
+    if isinstance(history, Mapping):
+        if "history" not in history:
+            raise DomainError(f"state_dict: found {echo(list(history))}, needed the key 'history'")
+        history = history["history"]
     rows = doors.listed(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
     return Compose(*map(_step, rows))
 
@@ -30,8 +37,23 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]]) -> Node:
 def _step(row: object) -> Node:
     if not isinstance(row, list | tuple) or len(row) != 3:
         raise DomainError(f"history: found {echo(row)}, needed (sigma, q, steps)")
-    sigma, rate, steps = row
-    return Compose({PoissonSubsample(Gaussian(sigma), rate): steps})
+    sigma, rate, steps = map(scalar, row)
+    noise = NO_PRIVACY if sigma == 0 else Gaussian(sigma)
+    return Compose({PoissonSubsample(noise, rate): steps})
+
+
+def register_with_opacus() -> None:
+    """Make "symacct" and "symacct-exact" names that Opacus's PrivacyEngine knows.
+
+    `PrivacyEngine(accountant="symacct")` and `get_noise_multiplier(..., accountant="symacct")` then
+    answer by every real Rényi order, "symacct-exact" by the exact profile, both rounded up. Raises
+    MissingPackageError where Opacus is not installed.
+    """
+    what, remedy = "register_with_opacus", "pip install opacus"
+    register = doors.package("opacus.accountants", what, remedy).register_accountant
+    ours = doors.package("symacct.interop.opacus_accountant", what, remedy)
+    for accountant in (ours.SymacctAccountant, ours.ExactAccountant):
+        register(accountant.mechanism(), accountant, force=True)
 
 
 def to_opacus_history(node: Node) -> list[tuple[float, float, int]]:

@@ -11,7 +11,7 @@ from flint import arb, ctx
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.errors import DomainError, PrecisionError
+from symacct.errors import InfiniteError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.closed import closed_form
@@ -174,16 +174,16 @@ class Direction:
     # --- ε(δ)
 
     def refuse_lost(self, delta: Fraction) -> None:
-        """DomainError where no finite ε goes with δ."""
+        """InfiniteError where no finite ε goes with δ."""
         if delta == 0 and self.lost == 0 and not self._about_largest.is_finite() and self.runs:
-            raise DomainError(
+            raise InfiniteError(
                 "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
             )
         if self._exactly_lost is None or self._exactly_lost > delta:
             for bits in _precisions(20):
                 with ctx.workprec(bits):
                     if self.lost > ball(delta):
-                        raise DomainError(
+                        raise InfiniteError(
                             f"delta: found {float(delta):.6g}, needed at least "
                             f"{float(self.lost.upper()):.6g}, the probability of what only one of "
                             "two neighbouring datasets can give"

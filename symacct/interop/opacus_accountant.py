@@ -1,0 +1,65 @@
+"""Accountants of Opacus's kind; imported where Opacus is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from opacus.accountants import IAccountant
+
+from symacct.exact import Numeric
+from symacct.interop.accountant import EventAccountant
+from symacct.interop.opacus import from_opacus_history
+
+
+class SymacctAccountant(IAccountant):  # type: ignore[misc]  # Opacus ships no types
+    """Poisson-sampled Gaussian noise under add/remove, at every real Rényi order."""
+
+    conversion = "improved"
+    #: Searched where a question says nothing; None: every real order.
+    alphas: Iterable[Numeric] | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """One more step; equal steps in a row are one entry of the history."""
+        steps = 1
+        if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
+            steps += self.history.pop()[2]
+        self.history.append((noise_multiplier, sample_rate, steps))
+
+    def get_epsilon(
+        self, delta: float, alphas: Iterable[Numeric] | None = None, **kwargs: Any
+    ) -> float:
+        """ε(δ), rounded up; what other accountants are told, such as eps_error, is not needed."""
+        return self._account(alphas).get_epsilon(delta)
+
+    def get_privacy_spent(
+        self, *, delta: float, alphas: Iterable[Numeric] | None = None
+    ) -> tuple[float, float]:
+        """(ε(δ) rounded up, the order that gives it)"""
+        return self._account(alphas).get_epsilon_and_optimal_order(delta)
+
+    def _account(self, alphas: Iterable[Numeric] | None) -> EventAccountant:
+        orders = self.alphas if alphas is None else alphas
+        account = EventAccountant(orders, conversion=self.conversion)
+        return account.compose(from_opacus_history(self.history))
+
+    def __len__(self) -> int:
+        """As in Opacus's own, the entries of the history."""
+        return len(self.history)
+
+    @classmethod
+    def mechanism(cls) -> str:
+        return "symacct"
+
+
+class ExactAccountant(SymacctAccountant):
+    """The same by the exact profile, without Rényi orders."""
+
+    conversion = "exact"
+
+    @classmethod
+    def mechanism(cls) -> str:
+        return "symacct-exact"
