@@ -29,6 +29,7 @@ class Gaussian(Mechanism):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
+    steepest_up_to = INFINITY
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(
