@@ -1,10 +1,13 @@
-"""The documentation site builds without a warning."""
+"""The documentation site builds without a warning, and its tables name what there is."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import symacct
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,3 +26,15 @@ def test_the_site_builds_without_warnings(tmp_path):
     catalogue = (tmp_path / "catalogue.html").read_text(encoding="utf-8")
     assert "ZW19-T8" in catalogue
     assert "WBK19-T27" in catalogue
+
+
+def test_the_table_of_libraries_names_what_symacct_has():
+    """The second column of docs/which.md: names of the package, or of a node."""
+    page = (ROOT / "docs" / "which.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]*\|([^|]*)(?:\|[^|]*){5}\|$", page, re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([A-Za-z_.]+)`", row)}
+    assert len(names) > 25
+    for name in names:
+        owner = symacct
+        for part in name.split("."):
+            owner = getattr(owner, part)
