@@ -61,6 +61,7 @@ from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
     Convexify,
+    Either,
     GroupPrivacy,
     PoissonSubsample,
     PostProcess,
@@ -68,6 +69,7 @@ from symacct.operations import (
     Scale,
     SubsampleWithoutReplacement,
     dp_sgd,
+    truncated_poisson,
 )
 from symacct.sizes import limits
 from symacct.softmax import softmax_bounds
@@ -92,6 +94,7 @@ __all__ = [
     "DiscreteLaplace",
     "DistributionPair",
     "DomainError",
+    "Either",
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
@@ -157,4 +160,5 @@ __all__ = [
     "ternary_bound",
     "theorem",
     "theorems",
+    "truncated_poisson",
 ]

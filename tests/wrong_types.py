@@ -163,7 +163,7 @@ GOOD = {
     "laws": [["1/2", "1/2"], ["1/3", "2/3"]],
     "sigma": 5, "sensitivity": 1, "b": 2, "mu": 3, "p": "1/3", "epsilon": 1, "adjacency": "either",
     "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "size": 2,
-    "max_order": 4,
+    "max_order": 4, "first": M, "second": M, "share": "1/3",
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
     "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
@@ -247,6 +247,9 @@ def exploring_calls():
         "dp_sgd": (
             symacct.dp_sgd,
             {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson"},
+        ),
+        "truncated_poisson": (
+            symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}
         ),
         "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
         "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),

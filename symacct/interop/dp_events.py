@@ -38,6 +38,7 @@ from symacct.operations import (
     PoissonSubsample,
     RepeatAndSelect,
     SubsampleWithoutReplacement,
+    truncated_poisson,
 )
 from symacct.operations.subsample import Sampling
 
@@ -193,6 +194,15 @@ class _Reading:
             return inner  # one run for certain
         return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
 
+    def truncated(self, event: object, depth: int) -> Node:
+        """A batch that is cut, for a record more or less."""
+        name = "TruncatedSubsampledGaussianDpEvent"
+        if self.relation != "add_remove":
+            raise AdjacencyError(f"{name}: found {self.relation}, needed add_remove")
+        noise = Gaussian(_field(event, "noise_multiplier"))
+        numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
+        return truncated_poisson(noise, *(_field(event, one) for one in numbers))
+
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
         if self.relation == "replace_special":
@@ -221,6 +231,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
     "RepeatAndSelectDpEvent": _Reading.repeated,
+    "TruncatedSubsampledGaussianDpEvent": _Reading.truncated,
 }
 
 
