@@ -10,6 +10,8 @@ import sympy
 
 from symacct import (
     AdjacencyError,
+    AssumptionError,
+    DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
     DomainError,
@@ -27,8 +29,9 @@ from symacct import (
     truncated_poisson,
 )
 from tests import independent
+from tests.support import holds
 
-MP = independent.context(50)
+MP = independent.context(20)  # for quadratures
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -57,6 +60,49 @@ def test_text_json_and_claims():
         Either(PoissonSubsample(Gaussian(5), "1/9"), SubsampleWithoutReplacement(Laplace(1), 1), 0)
     with pytest.raises(DomainError, match="0 <= rate <= 1"):
         Either(Gaussian(5), Gaussian(5), 2)
+
+
+FINE = independent.context(60)
+
+
+def gaussian_profile(mu, epsilon):
+    """δ(ε) of N(μ, 1) against N(0, 1)."""
+    x = epsilon / mu
+    return FINE.ncdf(mu / 2 - x) - FINE.exp(epsilon) * FINE.ncdf(-mu / 2 - x)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7])
+@pytest.mark.parametrize("epsilon", ["1/2", "3"])
+def test_the_exact_profile_is_the_mean_over_all_coins(runs, epsilon):
+    """Runs of Gaussian noise of σ = 1 or 2: given the coins, Gaussian noise."""
+    m = runs * Either(Gaussian(1), Gaussian(2), "1/3")
+    total = FINE.fsum(
+        FINE.binomial(runs, j)
+        * FINE.mpf(2) ** (runs - j)
+        / FINE.mpf(3) ** runs
+        * gaussian_profile(
+            FINE.sqrt(j + FINE.mpf(runs - j) / 4), independent.number(FINE, Fraction(epsilon))
+        )
+        for j in range(runs + 1)
+    )
+    shown = m.delta(epsilon, conversion="exact", digits=20)
+    assert holds(shown.delta, total, 20, trusted=50)
+    assert shown.kind is Kind.EXACT
+
+
+def test_the_exact_profile_of_finite_laws_and_of_samples():
+    told = 3 * Either(RandomizedResponse("3/4"), RandomizedResponse("2/3"), "1/4")
+    pair = DistributionPair(["3/16", "1/16", "1/2", "1/4"], ["1/16", "3/16", "1/4", "1/2"])
+    one, other = (m.epsilon("1/100", conversion="exact") for m in (told, 3 * pair))
+    assert abs(one.epsilon.upper - other.epsilon.upper) < 1e-25
+    cut = 20 * truncated_poisson(Gaussian(2), "1/10", 100, 15)
+    by_orders, exact = cut.epsilon("1e-5", digits=6), cut.epsilon("1e-5", 6, "exact")
+    assert exact.epsilon.upper < by_orders.epsilon.lower
+    assert exact.kind is Kind.UPPER
+    with pytest.raises(AssumptionError, match="whole numbers"):
+        Either(DiscreteGaussian(2), Gaussian(2), "1/2").delta(1, conversion="exact")
+    with pytest.raises(AssumptionError, match="inside of Either"):
+        PoissonSubsample(Either(Laplace(2), Gaussian(2), "1/2"), "1/9").delta(1, conversion="exact")
 
 
 def binomial(count, gamma, k):
@@ -120,7 +166,6 @@ def number(x):
     ("others", "gamma", "batch"),
     [
         ((-1, -1, -1), "1/2", 2),
-        ((-1, -1), "1/2", 1),
         ((-1, -1, 1, 0), "1/4", 2),
         ((0, 0), "9/10", 1),
     ],
@@ -130,10 +175,9 @@ def test_no_dataset_exceeds_it(others, gamma, batch):
     g = Fraction(gamma)
     m = truncated_poisson(Gaussian(2), g, len(others) + 1, batch)
     with_one, without = sums((*others, 1), g, batch), sums(others, g, batch)
-    for alpha in (2, 4):
-        bound = number(independent.fraction(m.rdp(alpha, digits=12).upper))
-        for first, second in ((with_one, without), (without, with_one)):
-            assert divergence(first, second, 2, alpha) <= bound
+    bound = number(independent.fraction(m.rdp(4, digits=12).upper))
+    for first, second in ((with_one, without), (without, with_one)):
+        assert divergence(first, second, 2, 4) <= bound
 
 
 def test_it_lies_between_one_sample_and_records_replaced():
