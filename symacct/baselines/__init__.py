@@ -23,6 +23,7 @@ from symacct.baselines.moments import MomentConstant, moment_constant
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
 from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
+from symacct.baselines.shuffled_renyi import shuffled_rdp
 
 __all__ = [
     "Baseline",
@@ -48,6 +49,7 @@ __all__ = [
     "shuffled",
     "shuffled_closed",
     "shuffled_epsilon",
+    "shuffled_rdp",
     "skellam_bound",
     "strong",
     "subsampled_dp",
