@@ -49,7 +49,7 @@ def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeri
     if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
         raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number not next to 1")
     if records > _MOST_RECORDS:
-        raise DomainError(f"n: found {records:,}, needed n <= {_MOST_RECORDS:,}")
+        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
     if most >= records or share == 0:
         return PoissonSubsample(noise, share)
     if share == 1:
