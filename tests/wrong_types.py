@@ -312,7 +312,7 @@ def baseline_calls():
     good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
-            "mu": 3, "l1": 2, "l2": 1,
+            "mu": 3, "l1": 2, "l2": 1, "steps": 7, "epochs": 2,
             "profile": baselines.gaussian_profile(5), "epsilon_0": "1/9"}  # fmt: skip
     calls = {}
     for name in baselines.__all__:
