@@ -67,6 +67,8 @@ def test_the_larger_of_both_directions():
         (lambda: allocation_rdp(2, 1, 0), DomainError),
         (lambda: allocation_rdp(2, 1, 10**10), DomainError),
         (lambda: random_allocation(0, 1, 3), DomainError),
+        (lambda: random_allocation("1e-5", "1e-4", 3), DomainError),
+        (lambda: random_allocation("1e-5", 1, 3, 10**10), DomainError),
         (lambda: random_allocation("1e-5", 1, 3, 0), DomainError),
     ],
 )

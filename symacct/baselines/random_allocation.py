@@ -21,7 +21,8 @@ from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import Exact, Numeric
 from symacct.sources import FS25
 
-_MOST_STEPS, _LAST = 10**9, 256  # of a record's choices; order that is tried
+_MOST, _LAST = 10**9, 256  # of steps and epochs; order that is tried
+_LEAST_NOISE = Fraction(1, 1000)
 
 
 def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30) -> Bound:
@@ -30,7 +31,7 @@ def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int =
     >>> print(allocation_rdp(2, 1, 100, digits=7))
     0.01703687
     """
-    order, noise, count = whole(alpha, "alpha"), positive(sigma, "sigma"), _steps(steps)
+    order, noise, count = whole(alpha, "alpha"), _noise(sigma), _count(steps, "steps")
     if not 2 <= order <= _LAST:
         raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {_LAST}")
 
@@ -50,8 +51,8 @@ def random_allocation(
     >>> print(random_allocation("1e-5", 4, 1000).epsilon.rounded_up(5))
     0.052160
     """
-    d, noise = probability_or_zero(delta, "delta"), positive(sigma, "sigma")
-    count, rounds = _steps(steps), whole(epochs, "epochs", least=1)
+    d, noise = probability_or_zero(delta, "delta"), _noise(sigma)
+    count, rounds = _count(steps, "steps"), _count(epochs, "epochs")
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
 
@@ -62,11 +63,18 @@ def random_allocation(
     return Baseline.of("random allocation", place, digits, Kind.UPPER, value, d)
 
 
-def _steps(steps: Numeric) -> int:
-    count = whole(steps, "steps", least=1)
-    if count > _MOST_STEPS:
-        raise DomainError(f"steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
+def _count(number: Numeric, name: str) -> int:
+    count = whole(number, name, least=1)
+    if count > _MOST:
+        raise DomainError(f"{name}: found {echo(number)}, needed {name} <= {_MOST:,}")
     return count
+
+
+def _noise(sigma: Numeric) -> Exact:
+    noise = positive(sigma, "sigma")
+    if noise < _LEAST_NOISE:
+        raise DomainError(f"sigma: found {echo(sigma)}, needed sigma >= {_LEAST_NOISE}")
+    return noise
 
 
 def _divergences(sigma: Exact, steps: int, last: int) -> list[arb]:
