@@ -85,7 +85,8 @@ def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, K
     if pure.is_finite():
         if not curve(2) > 0:
             return pure.union(arb(0)), Kind.EXACT
-        return _largest(curve, _last(curve, pure), digits), Kind.EXACT
+        # Beyond the last order ε(∞) says ε(2)/2, which chords of a mere bound may be below.
+        return _largest(curve, _last(curve, pure), digits).max(curve(2) / 2), Kind.EXACT
     if isinstance(node, Compose):
         parts = [
             (count, _everywhere(part, accountant, digits)) for part, count in node.terms.items()

@@ -40,7 +40,7 @@ class Point(NamedTuple):
 @np.errstate(all="ignore")
 def second_error(profile: Profile, alpha: Fraction) -> arb:
     """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
-    lost = max((direction.lost for direction in profile.directions), key=lambda x: x.mid())
+    lost = BALL.maximum(arb(0), *(direction.lost for direction in profile.directions))
     if alpha == 0 or ball(alpha) >= 1 - lost:
         return arb(0) if alpha else 1 - lost
     return _Search(profile, alpha).largest()
