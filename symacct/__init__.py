@@ -62,6 +62,7 @@ from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
     Convexify,
+    Either,
     GroupPrivacy,
     PoissonSubsample,
     PostProcess,
@@ -69,6 +70,7 @@ from symacct.operations import (
     Scale,
     SubsampleWithoutReplacement,
     dp_sgd,
+    truncated_poisson,
 )
 from symacct.sizes import limits
 from symacct.softmax import softmax_bounds
@@ -93,6 +95,7 @@ __all__ = [
     "DiscreteLaplace",
     "DistributionPair",
     "DomainError",
+    "Either",
     "Enclosure",
     "ExecutorError",
     "ExponentialFamily",
@@ -159,4 +162,5 @@ __all__ = [
     "ternary_bound",
     "theorem",
     "theorems",
+    "truncated_poisson",
 ]

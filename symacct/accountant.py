@@ -220,7 +220,7 @@ class Accountant:
         factor: Fraction | int = 1,
     ) -> Enclosure:
         """factor · ε(α), at a precision that is doubled until the digits are there."""
-        _refuse_symbols(m, alpha)
+        refuse_symbols(m, alpha)
         digits = self.digits if digits is None else doors.digits(digits)
         ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
         with self._asking():
@@ -271,7 +271,7 @@ class Accountant:
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
     def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: str | None) -> np.ndarray:
-        _refuse_symbols(m, 2)
+        refuse_symbols(m)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
@@ -321,7 +321,7 @@ class Accountant:
 
     def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
         m = as_node(m, "lower_epsilon")
-        _refuse_symbols(m, 2)
+        refuse_symbols(m)
         digits = self.digits if digits is None else doors.digits(digits)
         with self._asking(), precision(first_bits(digits)):
             return lower_bound(m, asks_epsilon, given, digits)
@@ -330,7 +330,7 @@ class Accountant:
         self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int | None
     ) -> Guarantee:
         m = as_node(question.m, "epsilon")
-        _refuse_symbols(m, 2)
+        refuse_symbols(m)
         if goal_of(m, question.by) is Kind.LOWER:
             raise SoundnessError(
                 f"{echo(m)}: found only a lower bound, which guarantees nothing; "
@@ -416,7 +416,8 @@ def _default_accountant(engine: str) -> Accountant:
     return Accountant(engine=engine)
 
 
-def _refuse_symbols(m: Node, alpha: Order) -> None:
+def refuse_symbols(m: Node, alpha: Order = 2) -> None:
+    """DomainError for an expression or an order with a symbol left open."""
     symbols = sorted(map(str, as_node(m, "expression").free_symbols))
     if not isinstance(alpha, int | float | Fraction):
         symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]

@@ -45,8 +45,13 @@ class Enclosure:
         """How many significant decimal digits are proven; ∞ for an exact value."""
         return _shared_digits(self.lower, self.upper)
 
+    @property
+    def _errs(self) -> Kind:
+        """The kind of bound that a rounded value stays."""
+        return self.claim.kind
+
     def __float__(self) -> float:
-        return rounding.safe_float(self.lower, self.upper, self.claim.kind)
+        return rounding.safe_float(self.lower, self.upper, self._errs)
 
     def __str__(self) -> str:
         return rounding.format_shared(self.lower, self.upper, self.digits_asked)
@@ -54,10 +59,10 @@ class Enclosure:
     def __format__(self, spec: str) -> str:
         if not spec:
             return str(self)
-        return rounding.safe_format(self.lower, self.upper, self.claim.kind, spec)
+        return rounding.safe_format(self.lower, self.upper, self._errs, spec)
 
     def __round__(self, places: int | None = None) -> Decimal | int:
-        rounded = rounding.safe_decimal(self.lower, self.upper, self.claim.kind, places or 0)
+        rounded = rounding.safe_decimal(self.lower, self.upper, self._errs, places or 0)
         return int(rounded) if places is None else rounded
 
     def __repr__(self) -> str:
@@ -79,7 +84,7 @@ class Enclosure:
 
     def rounded(self, digits: int | None = None) -> str:
         """To `digits` significant digits: upwards, but a lower bound downwards."""
-        return rounding.safe(self.lower, self.upper, self.claim.kind, digits or self.digits_asked)
+        return rounding.safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
 
     def rounded_up(self, digits: int | None = None) -> str:
         """The upper end, rounded upwards to `digits` significant digits."""
@@ -117,12 +122,28 @@ class Bound(Enclosure):
         return self.rounded()
 
 
+class ErrorBound(Bound):
+    """An error of an attacker's test to be relied on: less of it is said than is proved."""
+
+    @property
+    def _errs(self) -> Kind:
+        return Kind.LOWER
+
+
 def bound(x: Enclosure, kind: Kind) -> Bound:
     """The same number as a Bound of this kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
-    known = {one.name: getattr(x, one.name) for one in fields(x)}
-    return Bound(**{**known, "claim": replace(x.claim, kind=kind)})
+    return Bound(**{**_parts(x), "claim": replace(x.claim, kind=kind)})
+
+
+def error_bound(x: Enclosure) -> ErrorBound:
+    """The same number as an ErrorBound."""
+    return ErrorBound(**_parts(x))
+
+
+def _parts(x: Enclosure) -> dict[str, Any]:
+    return {one.name: getattr(x, one.name) for one in fields(x)}
 
 
 def claim_as_dict(claim: Claim) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import sympy
 from symacct import sizes
 from symacct.bounded import replaced
 from symacct.claims import Claim, Kind
+from symacct.currency import Currencies
 from symacct.errors import DomainError, echo
-from symacct.exact import Exact, Numeric, OrderArray, exact
+from symacct.exact import Exact, Numeric, Order, OrderArray, exact
 from symacct.forking import cached_property
 from symacct.interning import Interned
 from symacct.progress import progress
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # the layers above that the questions of a node go to
     from symacct.export.graph import Graph
 
 
-class Node(Interned):
+class Node(Currencies, Interned):
     """A mechanism or an operation; its fields are the parameters of its constructor.
 
     A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
@@ -44,6 +45,8 @@ class Node(Interned):
     swap_symmetric: bool = False
     #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
     one_pair: bool = False
+    #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
+    steepest_up_to: Order = 1
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""

@@ -11,6 +11,7 @@ from symacct import (
     Convexify,
     Curve,
     DistributionPair,
+    Either,
     ExponentialFamily,
     Gaussian,
     GroupPrivacy,
@@ -68,6 +69,7 @@ OPERATIONS = {
     "itself": lambda m: m,
     "Compose": lambda m: Compose({m: 3, Laplace(2): 1}),
     "Convexify": lambda m: Convexify(m, 8),
+    "Either": lambda m: Either(m, Laplace(2), "1/3"),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 4),
     "PostProcess": PostProcess,
     "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
@@ -82,6 +84,7 @@ EXTREME_OPERATIONS = {
     "RepeatAndSelect, binomial": lambda m, v: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial(0, v)
     ),
+    "Either": lambda m, v: Either(m, Laplace(2), v),
     "Scale": Scale,
     "PoissonSubsample": PoissonSubsample,
     "PoissonSubsample, kept": lambda m, v: PoissonSubsample(m, 1 - exact(v)),

@@ -19,6 +19,7 @@ from symacct import (
     DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
+    Either,
     ExponentialFamily,
     ExponentialMechanism,
     FiniteMechanism,
@@ -175,6 +176,9 @@ _OPERATIONS = {
     "Convexify": lambda base: st.builds(Convexify, base, st.integers(2, 16)),
     "Compose": lambda base: st.builds(
         lambda m, count, b: Compose({m: count, Laplace(b): 1}), base, st.integers(1, 50), parameters
+    ),
+    "Either": lambda base: st.builds(
+        lambda m, b, share: Either(m, Laplace(b), share), base, parameters, rates
     ),
     "Scale": lambda base: st.builds(Scale, base, fractions(Fraction(1, 9), 3, 9).filter(_no_count)),
     "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),

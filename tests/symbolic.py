@@ -17,6 +17,7 @@ from symacct import (
     DiscreteGaussian,
     DiscreteLaplace,
     DistributionPair,
+    Either,
     ExponentialFamily,
     ExponentialMechanism,
     FiniteMechanism,
@@ -79,6 +80,7 @@ LEAVES = {
 #: Every operation on a mechanism, its own parameters as symbols where they may be.
 OPERATIONS = {
     "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
+    "Either": lambda m: Either(m, Curve("alpha/9", "exact", "either", "inf"), Q),
     "Scale": lambda m: Scale(m, Q),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,

@@ -27,6 +27,7 @@ from symacct import (
     Curve,
     DistributionPair,
     DomainError,
+    Either,
     ExponentialFamily,
     Gaussian,
     GroupPrivacy,
@@ -383,6 +384,7 @@ LEAVES = [
 OPERATED = {
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/100"),
+    "Either": lambda m: Either(m, Gaussian(3), "1/3"),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "Scale": lambda m: Scale(m, "1/3"),
     "PostProcess": PostProcess,

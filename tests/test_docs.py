@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning."""
+"""The documentation site builds without a warning, and its tables name what there is."""
 
 import re
 import subprocess
@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import symacct
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,3 +35,15 @@ def test_the_site_builds_without_warnings(tmp_path):
     # An option is typed as it is shown, and a cell knows its column.
     assert "–delta" not in (tmp_path / "command_line.html").read_text(encoding="utf-8")
     assert '<p class="label">assumes</p>' in (tmp_path / "theorems.html").read_text("utf-8")
+
+
+def test_the_table_of_libraries_names_what_symacct_has():
+    """The second column of docs/which.md: names of the package, or of a node."""
+    page = (ROOT / "docs" / "which.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]*\|([^|]*)(?:\|[^|]*){5}\|$", page, re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`([A-Za-z_.]+)`", row)}
+    assert len(names) > 25
+    for name in names:
+        owner = symacct
+        for part in name.split("."):
+            owner = getattr(owner, part)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 #: Who asks the layers below when a question is asked of it.
-FACADES = {"expr", "enclosure"}
+FACADES = {"currency", "expr", "enclosure"}
 
 
 def modules():

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from symacct import AssumptionError, DomainError, Kind
-from symacct.baselines import shuffled, shuffled_closed, shuffled_epsilon
+from symacct import AssumptionError, DomainError, Kind, OrderError, PureDP
+from symacct.baselines import shuffled, shuffled_closed, shuffled_epsilon, shuffled_rdp
 from tests import independent
 from tests.support import holds
 
@@ -107,3 +107,41 @@ def test_the_edges():
 def test_bad_input(asked, needed):
     with pytest.raises(DomainError, match=needed):
         asked()
+
+
+def moment_by_counting(alpha, epsilon_0, n):
+    """Σ_c Σ_a P[C = c] P(a)^α Q(a)^{1−α}, count by count."""
+    kept, order = MP.exp(-number(epsilon_0)), number(alpha)
+    p, total = 1 / (1 + kept), MP.mpf(0)
+    for c in range(n):
+        half = [MP.mpf(0), *(MP.binomial(c, a) / MP.mpf(2) ** c for a in range(c + 1)), MP.mpf(0)]
+        laws = [(p * b + (1 - p) * a, (1 - p) * b + p * a) for b, a in pairwise(half)]
+        given = MP.fsum(one**order * other ** (1 - order) for one, other in laws)
+        total += MP.binomial(n - 1, c) * kept**c * (1 - kept) ** (n - 1 - c) * given
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_divergence_is_that_of_the_two_laws(seed):
+    rng = random.Random(seed)
+    local, alpha = Fraction(rng.randrange(1, 40), 10), Fraction(rng.randrange(11, 120), 10)
+    n = rng.choice([1, 2, 3, 9, 40, 70])
+    value = MP.log(moment_by_counting(alpha, local, n)) / (number(alpha) - 1)
+    assert holds(shuffled_rdp(alpha, local, n, digits=25), value, 25, 35), (alpha, local, n)
+
+
+def test_one_person_has_the_curve_of_the_randomizer_and_more_people_less():
+    alone = shuffled_rdp(3, 2, 1, digits=20)
+    assert abs(alone.upper - PureDP(2).rdp(3, digits=20).upper) < 1e-18
+    values = [shuffled_rdp(3, 2, n).upper for n in (1, 10, 100, 1000)]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [((1, 1, 9), OrderError), (("inf", 1, 9), OrderError), ((2, 0, 9), DomainError),
+     ((2, 1, 0), DomainError), ((2, 1, 10_001), DomainError)],
+)  # fmt: skip
+def test_bad_input_at_an_order_is_one_typed_error(arguments, error):
+    with pytest.raises(error):
+        shuffled_rdp(*arguments)

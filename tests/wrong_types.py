@@ -102,6 +102,10 @@ def node_calls():
         "lower_bound": (M.lower_bound, {"alpha": 2, "digits": 5, "engine": "ball"}),
         "lower_epsilon": (M.lower_epsilon, {"delta": "1e-5", "digits": 5}),
         "lower_delta": (M.lower_delta, {"epsilon": 1, "digits": 5}),
+        "tradeoff": (M.tradeoff, {"alpha": "1/20", "digits": 5}),
+        "gdp": (M.gdp, {"digits": 5}),
+        "zcdp": (M.zcdp, {"digits": 5}),
+        "tcdp": (SAMPLED.tcdp, {"omega": 3, "digits": 5}),
         "epsilon": (M.epsilon, {"delta": "1e-5", **QUESTION}),
         "delta": (M.delta, {"epsilon": 1, **QUESTION}),
         "formula": (M.formula, {"alpha": 2, "by": None}),
@@ -159,7 +163,7 @@ GOOD = {
     "laws": [["1/2", "1/2"], ["1/3", "2/3"]],
     "sigma": 5, "sensitivity": 1, "b": 2, "mu": 3, "p": "1/3", "epsilon": 1, "adjacency": "either",
     "rho": "1/50", "xi": 0, "omega": 5, "gamma": "1/100", "mechanism": M, "c": 1, "size": 2,
-    "max_order": 4,
+    "max_order": 4, "first": M, "second": M, "share": "1/3",
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
     "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
@@ -244,6 +248,9 @@ def exploring_calls():
             symacct.dp_sgd,
             {"n": 100, "batch_size": 10, "noise_multiplier": 1, "epochs": 1, "sampling": "poisson"},
         ),
+        "truncated_poisson": (
+            symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}
+        ),
         "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
         "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),
         "chi_divergence": (symacct.chi_divergence, {"m": M, "l": 2, "digits": 5}),
@@ -305,7 +312,7 @@ def baseline_calls():
     good = {"epsilon": "1/10", "delta": "1e-6", "k": 3, "slack": "1e-6", "digits": 5, "sigma": 5,
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
-            "mu": 3, "l1": 2, "l2": 1,
+            "mu": 3, "l1": 2, "l2": 1, "steps": 7, "epochs": 2,
             "profile": baselines.gaussian_profile(5), "epsilon_0": "1/9"}  # fmt: skip
     calls = {}
     for name in baselines.__all__:

@@ -4,6 +4,7 @@ from symacct.amplification import (  # noqa: F401  # each puts its theorems on t
     acg16,
     bdrs18,
     blog,
+    either,
     elementary,
     finite_pairs,
     groups,

@@ -20,14 +20,17 @@ from symacct.baselines.gaussian import (
     good_data,
 )
 from symacct.baselines.moments import MomentConstant, moment_constant
+from symacct.baselines.random_allocation import allocation_rdp, random_allocation
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
 from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
+from symacct.baselines.shuffled_renyi import shuffled_rdp
 
 __all__ = [
     "Baseline",
     "MomentConstant",
     "advanced",
+    "allocation_rdp",
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
@@ -41,6 +44,7 @@ __all__ = [
     "naive",
     "optimal",
     "poisson_taylor",
+    "random_allocation",
     "reverse_moment_bound",
     "route_one",
     "route_three",
@@ -48,6 +52,7 @@ __all__ = [
     "shuffled",
     "shuffled_closed",
     "shuffled_epsilon",
+    "shuffled_rdp",
     "skellam_bound",
     "strong",
     "subsampled_dp",

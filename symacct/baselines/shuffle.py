@@ -31,7 +31,7 @@ def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10)
     >>> print(shuffled("1/2", 1, 1000).delta.rounded_up(5))
     6.9039e-27
     """
-    eps, local, people = rational(epsilon, "epsilon"), _local(epsilon_0), _people(n)
+    eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd(n)
     source = FMT21.at("deltacomp of the authors' program")
 
     def value() -> arb:
@@ -48,7 +48,7 @@ def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
     >>> print(shuffled_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.18242
     """
-    d, local, people = probability_or_zero(delta, "delta"), _local(epsilon_0), _people(n)
+    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd(n)
     low, high = 0, _STEPS  # at ε₀ it is 0
     with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
         allowed = BALL.number(d)
@@ -69,7 +69,7 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
     >>> print(shuffled_closed("1e-6", 1, 10**6).epsilon.rounded_up(5))
     0.023807
     """
-    d, local, people = probability_or_zero(delta, "delta"), _local(epsilon_0), _people(n)
+    d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd(n)
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
     source = FMT21.at("closedformanalysis of the authors' program")
@@ -88,12 +88,14 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
     return Baseline.of("shuffled, closed form", source, digits, Kind.UPPER, value, d)
 
 
-def _local(epsilon_0: Numeric) -> Fraction:
+def local_epsilon(epsilon_0: Numeric) -> Fraction:
+    """A rational ε₀ > 0."""
     number = positive(epsilon_0, "epsilon_0")
     return rational(number, "epsilon_0")
 
 
-def _people(n: Numeric) -> int:
+def crowd(n: Numeric) -> int:
+    """A number of people whose answers are shuffled."""
     people = whole(n, "n", least=1)
     if people > _MOST_PEOPLE:
         raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_PEOPLE:,}")
@@ -103,7 +105,7 @@ def _people(n: Numeric) -> int:
 def _summed(n: int, local: Fraction, eps: Fraction) -> arb:
     """Σ_c P[C = c] δ_c from the largest count down; for the counts left out, 0 <= δ_c <= 1."""
     kept = (-BALL.number(local)).exp()
-    first, last = _window(n - 1, kept)
+    first, last = window(n - 1, kept)
     weight = arb(fmpz.bin_uiui(n - 1, last)) * kept**last * (1 - kept) ** (n - 1 - last)
     against, total, seen = (1 - kept) / kept, arb(0), arb(0)
     stick = _Clones(last, local, eps)
@@ -113,7 +115,7 @@ def _summed(n: int, local: Fraction, eps: Fraction) -> arb:
     return total.union(total + (1 - seen).max(arb(0)))
 
 
-def _window(count: int, kept: arb) -> tuple[int, int]:
+def window(count: int, kept: arb) -> tuple[int, int]:
     """The counts of Bin(count, kept) outside of which there is about 2^−bits, by Hoeffding."""
     centre = count * float(kept.mid())
     width = math.sqrt(count * (BALL.bits + 2) * math.log(2) / 2)

@@ -70,6 +70,7 @@ _WORDS = {
     "(a share {gamma} of the records, of fixed size)",
     "PostProcess": "a post-processing of {mechanism}",
     "RepeatAndSelect": "the best of a random number of runs ({runs}) of {mechanism}",
+    "Either": "{first} with probability {share}, else {second}",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
     "Convexify": "{mechanism}",

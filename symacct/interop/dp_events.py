@@ -46,6 +46,7 @@ from symacct.operations import (
     PoissonSubsample,
     RepeatAndSelect,
     SubsampleWithoutReplacement,
+    truncated_poisson,
 )
 from symacct.operations.subsample import Sampling
 
@@ -225,6 +226,13 @@ class _Reading:
             return inner  # one run for certain
         return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
 
+    def truncated(self, event: object, depth: int) -> Node:
+        """A batch that is cut, for a record more or less."""
+        self.only_under(event, "add_remove")
+        noise = Gaussian(_field(event, "noise_multiplier"))
+        numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
+        return truncated_poisson(noise, *(_field(event, one) for one in numbers))
+
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
         self.only_under(event, "replace_one", "add_remove")
@@ -253,6 +261,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
     "RepeatAndSelectDpEvent": _Reading.repeated,
     "SingleEpochTreeAggregationDpEvent": _Reading.tree,
+    "TruncatedSubsampledGaussianDpEvent": _Reading.truncated,
 }
 
 

@@ -28,6 +28,7 @@ class ZCDP(Mechanism):
     adjacency: Adjacency
     kind = Kind.UPPER
     convex = True  # K(λ) = λξ + λ(λ+1)ρ
+    steepest_up_to = INFINITY  # ξ/α + ρ
     source = BS16.at("Definition 1.1")
 
     def __new__(cls, rho: Numeric, xi: Numeric = 0, adjacency: str | Adjacency = "either") -> ZCDP:
@@ -62,6 +63,11 @@ class TCDP(Mechanism):
     adjacency: Adjacency
     kind = Kind.UPPER
     convex = True  # K(λ) = λ(λ+1)ρ below ω − 1, ∞ from there on
+
+    @property
+    def steepest_up_to(self) -> Order:  # type: ignore[override]
+        return self.omega
+
     source = BDRS18.at("Definition 1")
 
     def __new__(cls, rho: Numeric, omega: Numeric, adjacency: str | Adjacency = "either") -> TCDP:

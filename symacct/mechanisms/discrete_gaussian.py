@@ -55,6 +55,7 @@ class DiscreteGaussian(LatticeNoise):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    steepest_up_to = INFINITY
     source = CKS20.at("the discrete Gaussian; its curve: docs/proofs.md, section 21")
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:

@@ -12,7 +12,7 @@ from symacct import sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive, whole
-from symacct.exact import Exact, Numeric, Order, expression
+from symacct.exact import INFINITY, Exact, Numeric, Order, expression
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.sources import SYMACCT
 
@@ -35,6 +35,7 @@ class DiscreteLaplace(IntegerNoise):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    steepest_up_to = INFINITY
     source = SYMACCT.at("docs/proofs.md, section 21")
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> DiscreteLaplace:

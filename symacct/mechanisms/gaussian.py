@@ -30,6 +30,7 @@ class Gaussian(Mechanism):
     one_pair = True
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
+    steepest_up_to = INFINITY
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(

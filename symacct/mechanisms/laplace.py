@@ -8,7 +8,7 @@ from typing import Any
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive
-from symacct.exact import Exact, Numeric, Order
+from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import MIR17
 
@@ -34,6 +34,7 @@ class Laplace(Mechanism):
     one_pair = True
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
+    steepest_up_to = INFINITY
 
     def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:
         return cls._intern(

@@ -10,7 +10,7 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import nonnegative, probability
-from symacct.exact import Exact, Numeric, Order
+from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import KOV15, MIR17
 
@@ -22,6 +22,7 @@ class ResponsePair(Mechanism):
     one_pair = True
     is_cheap = True
     swap_symmetric = True  # swapping the two answers swaps the two laws
+    steepest_up_to = INFINITY
 
     def truth_probability(self, ctx: Arithmetic) -> Number:
         """The probability p of the first answer under the first law."""

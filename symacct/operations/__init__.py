@@ -2,16 +2,19 @@
 
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.repeat import RepeatAndSelect
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.operations.training import dp_sgd
+from symacct.operations.truncated import truncated_poisson
 
 __all__ = [
     "Compose",
     "Convexify",
+    "Either",
     "GroupPrivacy",
     "PoissonSubsample",
     "PostProcess",
@@ -19,4 +22,5 @@ __all__ = [
     "Scale",
     "SubsampleWithoutReplacement",
     "dp_sgd",
+    "truncated_poisson",
 ]

@@ -14,7 +14,7 @@ from symacct import doors, sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
-from symacct.exact import Exact, Numeric, exact
+from symacct.exact import INFINITY, Exact, Numeric, Order, exact
 from symacct.expr import Node, as_node
 from symacct.forking import cached_property
 from symacct.operations.operation import Operation
@@ -76,6 +76,11 @@ class Compose(Operation):
     def one_pair(self) -> bool:  # type: ignore[override]
         """The product of the parts' pairs attains the sum of their curves."""
         return all(part.one_pair for part in self.terms)
+
+    @property
+    def steepest_up_to(self) -> Order:  # type: ignore[override]
+        """Where each ε_i(α)/α is at most ε_i(1), so is their sum."""
+        return min((part.steepest_up_to for part in self.terms), default=INFINITY)
 
     @property
     def convex(self) -> bool:

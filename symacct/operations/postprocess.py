@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from symacct.exact import Order
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -23,6 +24,10 @@ class PostProcess(Operation):
     def swap_symmetric(self) -> bool:  # type: ignore[override]
         """The pair that dominates the mechanism dominates its post-processing."""
         return self.mechanism.swap_symmetric
+
+    @property
+    def steepest_up_to(self) -> Order:  # type: ignore[override]
+        return self.mechanism.steepest_up_to
 
     @property
     def convex(self) -> bool:

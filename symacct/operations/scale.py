@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symacct.domains import nonnegative
-from symacct.exact import Exact, Numeric
+from symacct.exact import Exact, Numeric, Order
 from symacct.expr import Node, as_node
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
@@ -29,6 +29,10 @@ class Scale(Operation):
         if getattr(factor, "denominator", None) == 1:
             return Compose({mechanism: factor})
         return cls._intern(mechanism=mechanism, c=factor)
+
+    @property
+    def steepest_up_to(self) -> Order:  # type: ignore[override]
+        return self.mechanism.steepest_up_to
 
     @property
     def convex(self) -> bool:

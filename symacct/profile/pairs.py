@@ -30,6 +30,7 @@ from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
@@ -39,6 +40,7 @@ from symacct.profile.densities import DensityLoss
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.mixed import Mixed
 from symacct.profile.part import Part
 from symacct.profile.whole_numbers import IntegerLoss
 
@@ -200,6 +202,42 @@ def _for_group(node: GroupPrivacy) -> Node:
             "or PureDP, or sums of them; use conversion='improved' for the bound from the curve"
         )
     return noise
+
+
+@products.register
+def _(node: Either) -> list[Product]:
+    """The coin and what it chose: finite laws are one finite law, others are averaged."""
+    if node.share in (0, 1):
+        return products(node.first if node.share == 1 else node.second)
+    return [
+        _told(one, other, node.share)
+        for one in products(node.first)
+        for other in products(node.second)
+    ]
+
+
+def _told(one: Product, other: Product, share: Exact) -> Product:
+    first, second = (_chosen(product) for product in (one, other))
+    kind = combine((one.kind, other.kind), "Either")
+    if isinstance(first, Atoms) and isinstance(second, Atoms):
+        weighed = ((share, first.laws), (1 - share, second.laws))
+        masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
+        return Product(((Atoms(masses), 1),), kind)
+    told = Mixed(first, second, share)
+    return Product(((told, 1),), kind, one.one_way or other.one_way)
+
+
+def _chosen(product: Product) -> Part:
+    """One run of one mechanism, or none."""
+    if not product.runs:
+        return Atoms(((Fraction(1), Fraction(1)),))
+    part = _one_part(product)
+    if isinstance(part, IntegerLoss):
+        raise AssumptionError(
+            "conversion='exact': found noise on whole numbers in Either, needed continuous noise "
+            "or finite laws; use conversion='improved'"
+        )
+    return part
 
 
 @products.register

@@ -93,6 +93,44 @@ class Product(Adaptive):
         return super().result(whole)
 
 
+@dataclass(frozen=True)
+class Coin(Worded):
+    """One of two mechanisms by a coin that is told; attained where both point the same way."""
+
+    words = "a coin told, {self.share} to {self.other}{attained}"
+    share: Fraction = Fraction(1, 3)
+    side: Kind = Kind.UPPER
+    about: str = "Either"
+    drawn = 4
+
+    @property
+    def other(self) -> Fraction:
+        return 1 - self.share
+
+    def bases(self, c: Candidates) -> list[list[Pair]]:
+        """The pairs of each of the two mechanisms."""
+        p, q, p1, q1 = c.laws
+        return [both((p, q)), both((p1, q1))] if self.side is Kind.UPPER else [[(p, q)], [(p1, q1)]]
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q, p1, q1 = c.laws
+        s = self.share if c.exact else float(self.share)
+
+        def told(first: Law, second: Law) -> Law:
+            return np.concatenate([s * first, (1 - s) * second], axis=1)
+
+        return both((told(p, p1), told(q, q1)))
+
+    def array_curves(self, c: Candidates) -> tuple[ArrayCurve, ...]:
+        return tuple(ArrayCurve.of_pairs(pairs) for pairs in self.bases(c))
+
+    def premise(self, c: Candidates) -> tuple[Node, ...]:
+        return tuple(FiniteLaws.of(pairs) for pairs in self.bases(c))
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        return {"share": self.share}
+
+
 class Channel(Scheme):
     """P and Q sent through a random function of the outcome."""
 
@@ -235,6 +273,7 @@ class Averages(Scheme):
 SCHEMES: tuple[Scheme, ...] = (
     Adaptive(),
     Product(),
+    *(Coin(share, side) for share in (Fraction(1, 3), Fraction(1, 100)) for side in BOTH_SIDES),
     Channel(),
     *(Chain(size) for size in (2, 3, 4)),
     ConcentratedChain(3),

@@ -1,0 +1,115 @@
+"""Feldman, Shenfeld 2025: each record in one of T steps, drawn at random once an epoch.
+
+P is the mean over t of N(e_t, σ²I), Q = N(0, σ²I). For whole orders E_Q[(P/Q)^α] is
+α! T^{−α} times the coefficient of z^α in (Σ_k e^{(k²−k)/(2σ²)} z^k/k!)^T; the other way round
+log(Q/P) is at most its mean over the steps, a normal loss moved by (1 − 1/T)/(2σ²).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.baselines.gaussian import hockey_stick_inverse
+from symacct.baselines.result import Baseline, enclose, probability_or_zero
+from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.domains import positive, whole
+from symacct.enclosure import Bound
+from symacct.errors import DomainError, OrderError, echo
+from symacct.exact import Exact, Numeric
+from symacct.sources import FS25
+
+_MOST, _LAST = 10**9, 256  # of steps and epochs; order that is tried
+_LEAST_NOISE = Fraction(1, 1000)
+
+
+def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30) -> Bound:
+    """D_α(P‖Q) of one epoch: of the law with the record from that without; α whole, 2 to 256.
+
+    >>> print(allocation_rdp(2, 1, 100, digits=7))
+    0.01703687
+    """
+    order, noise, count = whole(alpha, "alpha"), _noise(sigma), _count(steps, "steps")
+    if not 2 <= order <= _LAST:
+        raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {_LAST}")
+
+    def value() -> arb:
+        return _divergences(noise, count, order)[order - 2]
+
+    place = FS25.at("the direct bound of the authors' program, removing a record")
+    what = "random allocation"
+    return enclose(value, place, digits, what, Kind.EXACT, ADD_REMOVE, INTEGER_ORDERS)
+
+
+def random_allocation(
+    delta: Numeric, sigma: Numeric, steps: Numeric, epochs: Numeric = 1, digits: int = 10
+) -> Baseline:
+    """ε(δ) of so many epochs, a record more or less: the larger of both directions' bounds.
+
+    >>> print(random_allocation("1e-5", 4, 1000).epsilon.rounded_up(5))
+    0.052160
+    """
+    d, noise = probability_or_zero(delta, "delta"), _noise(sigma)
+    count, rounds = _count(steps, "steps"), _count(epochs, "epochs")
+    if d == 0:
+        raise DomainError("delta: found 0, needed delta > 0")
+
+    def value() -> arb:
+        return _removing(d, noise, count, rounds).max(_adding(d, noise, count, rounds))
+
+    place = FS25.at("the direct bounds of the authors' program")
+    return Baseline.of("random allocation", place, digits, Kind.UPPER, value, d)
+
+
+def _count(number: Numeric, name: str) -> int:
+    count = whole(number, name, least=1)
+    if count > _MOST:
+        raise DomainError(f"{name}: found {echo(number)}, needed {name} <= {_MOST:,}")
+    return count
+
+
+def _noise(sigma: Numeric) -> Exact:
+    noise = positive(sigma, "sigma")
+    if noise < _LEAST_NOISE:
+        raise DomainError(f"sigma: found {echo(sigma)}, needed sigma >= {_LEAST_NOISE}")
+    return noise
+
+
+def _divergences(sigma: Exact, steps: int, last: int) -> list[arb]:
+    """D_2 … D_last."""
+    ratio = 1 / BALL.number(sigma) ** 2
+    factorials, terms = [arb(1)], [arb(1)]
+    for k in range(1, last + 1):
+        factorials.append(factorials[-1] * k)
+        terms.append((ratio * (k * (k - 1)) / 2).exp() / factorials[k])
+    power = _raised(terms, steps)
+    moments = [power[a] * factorials[a] / arb(steps) ** a for a in range(2, last + 1)]
+    return [moment.log() / (a - 1) for a, moment in enumerate(moments, start=2)]
+
+
+def _raised(terms: list[arb], exponent: int) -> list[arb]:
+    """The coefficients of f^T from those of f, f(0) = 1: f·h′ = T·f′·h for h = f^T."""
+    found = [arb(1)]
+    for n in range(1, len(terms)):
+        parts = ((k * (exponent + 1) - n) * terms[k] * found[n - k] for k in range(1, n + 1))
+        found.append(sum(parts, arb(0)) / n)
+    return found
+
+
+def _removing(delta: Fraction, sigma: Exact, steps: int, epochs: int) -> arb:
+    """The least ε by the improved conversion at a whole order."""
+    log_delta, found = BALL.number(delta).log(), arb("inf")
+    for a, divergence in enumerate(_divergences(sigma, steps, _LAST), start=2):
+        order = arb(a)
+        spent = (order - 1).log() - order.log() - (log_delta + order.log()) / (order - 1)
+        found = found.min(epochs * divergence + spent)
+    return found.max(arb(0))
+
+
+def _adding(delta: Fraction, sigma: Exact, steps: int, epochs: int) -> arb:
+    """ε of normal noise of σ√(T/epochs), and epochs·(1 − 1/T)/(2σ²)."""
+    noise = BALL.number(sigma)
+    wide = hockey_stick_inverse(BALL.number(delta), (arb(epochs) / steps).sqrt() / noise)
+    return wide + epochs * (1 - arb(1) / steps) / (2 * noise**2)

@@ -1,0 +1,46 @@
+"""One of two mechanisms, by a coin."""
+
+from __future__ import annotations
+
+from symacct.domains import rate
+from symacct.exact import Exact, Numeric
+from symacct.expr import Node, as_node
+from symacct.operations.operation import Operation
+
+
+class Either(Operation):
+    """The first mechanism with probability `share`, else the second; the coin knows no data.
+
+    Which of the two was run may be told: what is told less costs no more. `share` lies in [0, 1];
+    DomainError otherwise, and AdjacencyError where the two are about different neighbours.
+
+    >>> from symacct import Gaussian
+    >>> print(Either(Gaussian(1), Gaussian(5), "1/100").rdp(2, digits=6))
+    0.0559884
+    """
+
+    first: Node
+    second: Node
+    share: Exact
+
+    def __new__(cls, first: Node, second: Node, share: Numeric) -> Either:
+        return cls._intern(
+            first=as_node(first, "Either, first"),
+            second=as_node(second, "Either, second"),
+            share=rate(share, "Either, share"),
+        )
+
+    @property
+    def swap_symmetric(self) -> bool:  # type: ignore[override]
+        """Both involutions act, and leave the coin alone."""
+        return self.first.swap_symmetric and self.second.swap_symmetric
+
+    @property
+    def one_pair(self) -> bool:  # type: ignore[override]
+        """The coin with the pair of the mechanism that it chose."""
+        return self.first.one_pair and self.second.one_pair
+
+    @property
+    def convex(self) -> bool:
+        """log(s e^{K₁} + (1−s) e^{K₂}) is convex if K₁ and K₂ are."""
+        return self.first.convex and self.second.convex

@@ -1,0 +1,117 @@
+"""Poisson batches that are cut to a largest size, as an expression; proofs.md, section 27."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
+from symacct.domains import rate, whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
+from symacct.expr import Node, as_node
+from symacct.operations.either import Either
+from symacct.operations.group import noise_for_group
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import PoissonSubsample
+
+_BITS, _DIGITS = 256, 20  # of the sums, and of the numbers that are written
+_MOST_RECORDS = 10**7
+
+
+def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeric) -> Node:
+    """A Poisson sample of n records, cut to a random `batch` of them where it has more.
+
+    A bound for add/remove neighbours, n being the size of the larger: by a coin that falls as often
+    as a batch is cut, the sampled noise, or that for a record in another's place. `mechanism` is
+    noise of the sensitivity of one record. Raises DomainError.
+
+    >>> from symacct import Gaussian
+    >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
+    PoissonSubsample(Gaussian(1), '1/2')
+    >>> print(truncated_poisson(Gaussian(4), "1/100", 1000, 30).rdp(8, digits=4))
+    0.00002589
+    """
+    noise = as_node(mechanism, "truncated_poisson, mechanism")
+    replaced = noise_for_group(noise, 2)
+    if replaced is None:
+        raise DomainError(
+            f"truncated_poisson, mechanism: found {echo(mechanism)}, needed noise such as "
+            "Gaussian(5), of which is known what another record in one's place costs"
+        )
+    share = rate(gamma, "truncated_poisson, gamma")
+    records = whole(n, "truncated_poisson, n", least=1)
+    most = whole(batch, "truncated_poisson, batch", least=1)
+    if not isinstance(share, Fraction) or 1 - Fraction(1, 10**_DIGITS) < share < 1:
+        raise DomainError(f"gamma: found {echo(gamma)}, needed a rational number not next to 1")
+    if records > _MOST_RECORDS:
+        raise DomainError(f"n: found {echo(n)}, needed n <= {_MOST_RECORDS:,}")
+    if most >= records or share == 0:
+        return PoissonSubsample(noise, share)
+    if share == 1:
+        return PostProcess(PoissonSubsample(replaced, Fraction(most, records)))
+    cut, rate_of_cut, grown = _rounded_up(share, records, most)
+    coin = Either(PoissonSubsample(replaced, rate_of_cut), PoissonSubsample(noise, grown), cut)
+    return PostProcess(coin)
+
+
+def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:
+    """P[J >= B], γ̄ = B P[Bin(n, γ) > B]/(n P[J >= B]), J ~ Bin(n−1, γ), and γ, to so many digits.
+
+    What rounding the first adds to one part, what is added to γ gives the other one more.
+    """
+    with precision(_BITS):
+        cut, kept = _tails(n - 1, gamma, batch)
+        more, _ = _tails(n, gamma, batch + 1)
+        rate_of_cut = (batch * more / (n * cut)).min(arb(1))
+        step = _unit(rational(cut.min(kept).lower()))
+        share = _up(cut, step)
+        grown = gamma * (1 + Fraction(4, 10**_DIGITS))
+        return min(share, Fraction(1)), _up(rate_of_cut, _unit(rational(rate_of_cut))), grown
+
+
+def _unit(x: Fraction) -> Fraction:
+    """10^k, not above x/10^digits."""
+    return Fraction(10) ** (math.floor(_log10(x) - 1e-6) - _DIGITS)
+
+
+def _log10(x: Fraction) -> float:
+    return math.log10(x.numerator) - math.log10(x.denominator)
+
+
+def _up(x: arb, unit: Fraction) -> Fraction:
+    return math.ceil(rational(x.upper()) / unit) * unit
+
+
+def _tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
+    """P[Bin(count, γ) >= first] and the rest, the smaller one summed: its quotients fall."""
+    odds = BALL.number(gamma / (1 - gamma))
+    if first > count * gamma:
+        mass, steps = _mass(count, gamma, first), range(first, count + 1)
+        above = _summed(mass, (odds * (count - k) / (k + 1) for k in steps))
+        return above, 1 - above
+    mass, steps = _mass(count, gamma, first - 1), range(first - 1, -1, -1)
+    below = _summed(mass, (arb(k) / ((count - k + 1) * odds) for k in steps))
+    return 1 - below, below
+
+
+def _mass(count: int, gamma: Fraction, k: int) -> arb:
+    """C(count, k) γ^k (1−γ)^{count−k}"""
+    ways = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
+    rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()
+    return (ways + k * rate_log + (count - k) * kept_log).exp()
+
+
+def _summed(mass: arb, quotients: Iterable[arb]) -> arb:
+    """The sum of terms whose quotients fall, the first being `mass`; a geometric rest."""
+    total, least = arb(0), arb(2) ** -_BITS
+    for quotient in quotients:
+        total += mass
+        if quotient < 1 and mass < total * least:
+            return total.union(total + mass * quotient / (1 - quotient))
+        mass *= quotient
+    return total

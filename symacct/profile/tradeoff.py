@@ -1,0 +1,131 @@
+"""The trade-off curve of two laws from their profile: f(α) = sup_{x>0} 1 − H(x) − αx.
+
+H(x) = ∫(p − xq)₊ is convex in x and falls by at most 1 for 1, so what is asked is the largest
+value of a concave function. Lines through its values bound it between them and beyond.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from fractions import Fraction
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import rational
+from symacct.errors import PrecisionError
+from symacct.profile.answer import Profile
+from symacct.sums.refine import ball, within_floats
+
+_SPARE_BITS = 24
+_MOST_POINTS = 400
+
+_BEYOND = (
+    "tradeoff: found numbers beyond the range of float64, in which a contour is chosen; needed "
+    "smaller ones"
+)
+
+
+class Point(NamedTuple):
+    """The line 1 − H(x) − αx of a slope x, at the level asked."""
+
+    x: Fraction
+    value: arb
+
+
+@within_floats(_BEYOND)
+@np.errstate(all="ignore")
+def second_error(profile: Profile, alpha: Fraction) -> arb:
+    """The least error of the second kind at the level α, 0 <= α <= 1, at flint's precision."""
+    lost = BALL.maximum(arb(0), *(direction.lost for direction in profile.directions))
+    if alpha == 0 or ball(alpha) >= 1 - lost:
+        return arb(0) if alpha else 1 - lost
+    return _Search(profile, alpha).largest()
+
+
+class _Search:
+    """The largest of the lines: points around it, and what lines through them leave open."""
+
+    def __init__(self, profile: Profile, alpha: Fraction) -> None:
+        self.profile, self.alpha = profile, alpha
+        self.digits = (ctx.prec - _SPARE_BITS) / 3.33
+        self.points = [Point(Fraction(0), arb(0))]
+
+    def largest(self) -> arb:
+        """An enclosure of it, as narrow as the precision allows."""
+        self._surround()
+        while len(self.points) < _MOST_POINTS:
+            best = self._best()
+            cells = [self._above(best - 1), self._above(best)]
+            above, top = BALL.maximum(*(most for most, _ in cells)), self.points[best].value
+            if above - top < above * arb(2) ** (_SPARE_BITS - ctx.prec):
+                return top.union(above.max(self._outside(best)))
+            where = max(cells, key=lambda cell: cell[0].mid())[1]
+            self._add(where)
+        raise PrecisionError("tradeoff: no end of the search")
+
+    def _add(self, x: Fraction) -> None:
+        insort(self.points, Point(x, self._line(x)), key=attrgetter("x"))
+
+    def _best(self) -> int:
+        return max(range(len(self.points)), key=lambda i: self.points[i].value.mid())
+
+    def _line(self, x: Fraction) -> arb:
+        """1 − H(x) − αx; x(1 − H(1/x) − α) below 1, both directions being one profile."""
+        level = ball(self.alpha)
+        if x >= 1:
+            return 1 - self._profile(x) - level * ball(x)
+        return ball(x) * (1 - self._profile(1 / x) - level)
+
+    def _profile(self, x: Fraction) -> arb:
+        """H(x) for x >= 1; from a little above where balls cannot tell which outcomes count."""
+        try:
+            return self._at(x)
+        except PrecisionError:
+            step = x / 2**ctx.prec
+            found = self._at(x + step)
+            return found.union(found + ball(step))
+
+    def _at(self, x: Fraction) -> arb:
+        found = [one.delta(lambda: ball(x).log(), self.digits) for one in self.profile.directions]
+        return BALL.maximum(arb(0), *found)
+
+    def _surround(self) -> None:
+        """Points at growing ratios, until there are two on either side of the best."""
+        self._add(Fraction(1))
+        for side in (1, -1):
+            power, step, beyond = 0, 1, 0
+            while beyond < 2:
+                power, step = power + side * step, 2 * step
+                self._add(Fraction(2) ** power)
+                beyond = len(self.points) - 1 - self._best() if side > 0 else self._best() - 1
+
+    def _above(self, left: int) -> tuple[arb, Fraction]:
+        """What the function is at most between two points, and where the lines beyond them meet."""
+        before, u, v, after = self.points[left - 1 : left + 3]
+        rise, fall = _slope(before, u), _slope(v, after)
+        meet = u.x + rational(
+            _clipped((v.value - u.value - fall * ball(v.x - u.x)) / (rise - fall))
+        )
+        if not u.x < meet < v.x:
+            meet = (u.x + v.x) / 2
+        by_left, by_right = u.value + rise * ball(meet - u.x), v.value - fall * ball(v.x - meet)
+        return BALL.maximum(u.value, v.value, by_left, by_right), meet
+
+    def _outside(self, best: int) -> arb:
+        """What the function is at most beyond the neighbours of a point; past 1/α it is below 0."""
+        u, top, v = self.points[best - 1 : best + 2]
+        at_zero = u.value - _slope(u, top) * ball(u.x)
+        at_last = v.value + _slope(top, v) * (1 / ball(self.alpha) - ball(v.x))
+        return at_zero.max(at_last)
+
+
+def _slope(u: Point, v: Point) -> arb:
+    return (v.value - u.value) / ball(v.x - u.x)
+
+
+def _clipped(x: arb) -> arb:
+    return x if x.is_finite() else arb(0)

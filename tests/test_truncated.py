@@ -1,0 +1,223 @@
+"""One of two mechanisms by a coin, and Poisson batches that are cut to a size."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from symacct import (
+    AdjacencyError,
+    AssumptionError,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    DistributionPair,
+    DomainError,
+    Either,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    PostProcess,
+    PureDP,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    from_json,
+    parse,
+    truncated_poisson,
+)
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(20)  # for quadratures
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_coin_that_is_told_is_one_pair_of_laws(seed):
+    """Of two pairs that an involution swaps, all outcomes with the coin's side."""
+    draw = random.Random(seed)
+    p, q = (Fraction(draw.randint(1, 99), 100) for _ in range(2))
+    s = Fraction(draw.randint(1, 99), 100)
+    m = Either(RandomizedResponse(p), RandomizedResponse(q), s)
+    told = [s * p, s * (1 - p), (1 - s) * q, (1 - s) * (1 - q)]
+    pair = DistributionPair(told, [told[1], told[0], told[3], told[2]])
+    for alpha in (1, 2, Fraction(draw.randint(11, 90), 10), math.inf):
+        one, other = m.rdp(alpha, digits=25), pair.rdp(alpha, digits=25)
+        assert one.lower <= other.upper
+        assert other.lower <= one.upper
+        assert one.claim.kind is Kind.EXACT
+
+
+def test_text_json_and_claims():
+    m = Either(Gaussian(5), PureDP(1), "1/3")
+    assert repr(m) == "Either(Gaussian(5), PureDP(1), '1/3')"
+    assert parse(repr(m)) is m
+    assert from_json(m.to_json()) is m
+    assert Either(Gaussian(5), PureDP(1), 1).rdp(3).upper == Gaussian(5).rdp(3).upper
+    with pytest.raises(AdjacencyError):
+        Either(PoissonSubsample(Gaussian(5), "1/9"), SubsampleWithoutReplacement(Laplace(1), 1), 0)
+    with pytest.raises(DomainError, match="0 <= rate <= 1"):
+        Either(Gaussian(5), Gaussian(5), 2)
+
+
+FINE = independent.context(60)
+
+
+def gaussian_profile(mu, epsilon):
+    """δ(ε) of N(μ, 1) against N(0, 1)."""
+    x = epsilon / mu
+    return FINE.ncdf(mu / 2 - x) - FINE.exp(epsilon) * FINE.ncdf(-mu / 2 - x)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7])
+@pytest.mark.parametrize("epsilon", ["1/2", "3"])
+def test_the_exact_profile_is_the_mean_over_all_coins(runs, epsilon):
+    """Runs of Gaussian noise of σ = 1 or 2: given the coins, Gaussian noise."""
+    m = runs * Either(Gaussian(1), Gaussian(2), "1/3")
+    total = FINE.fsum(
+        FINE.binomial(runs, j)
+        * FINE.mpf(2) ** (runs - j)
+        / FINE.mpf(3) ** runs
+        * gaussian_profile(
+            FINE.sqrt(j + FINE.mpf(runs - j) / 4), independent.number(FINE, Fraction(epsilon))
+        )
+        for j in range(runs + 1)
+    )
+    shown = m.delta(epsilon, conversion="exact", digits=20)
+    assert holds(shown.delta, total, 20, trusted=50)
+    assert shown.kind is Kind.EXACT
+
+
+def test_the_exact_profile_of_finite_laws_and_of_samples():
+    told = 3 * Either(RandomizedResponse("3/4"), RandomizedResponse("2/3"), "1/4")
+    pair = DistributionPair(["3/16", "1/16", "1/2", "1/4"], ["1/16", "3/16", "1/4", "1/2"])
+    one, other = (m.epsilon("1/100", conversion="exact") for m in (told, 3 * pair))
+    assert abs(one.epsilon.upper - other.epsilon.upper) < 1e-25
+    cut = 20 * truncated_poisson(Gaussian(2), "1/10", 100, 15)
+    by_orders, exact = cut.epsilon("1e-5", digits=6), cut.epsilon("1e-5", 6, "exact")
+    assert exact.epsilon.upper < by_orders.epsilon.lower
+    assert exact.kind is Kind.UPPER
+    with pytest.raises(AssumptionError, match="whole numbers"):
+        Either(DiscreteGaussian(2), Gaussian(2), "1/2").delta(1, conversion="exact")
+    with pytest.raises(AssumptionError, match="inside of Either"):
+        PoissonSubsample(Either(Laplace(2), Gaussian(2), "1/2"), "1/9").delta(1, conversion="exact")
+
+
+def binomial(count, gamma, k):
+    return math.comb(count, k) * gamma**k * (1 - gamma) ** (count - k)
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma", "batch"),
+    [(5, "1/2", 2), (30, "1/3", 10), (30, "1/3", 20), (200, "1/100", 4), (40, "9/10", 3)],
+)
+def test_its_numbers_are_the_chances_of_a_cut_rounded_upwards(n, gamma, batch):
+    g = Fraction(gamma)
+    cut = sum(binomial(n - 1, g, j) for j in range(batch, n))
+    share = sum(binomial(n - 1, g, j) * g * batch / (j + 1) for j in range(batch, n)) / cut
+    coin = truncated_poisson(Gaussian(3), g, n, batch).mechanism
+    slack = 1 + Fraction(1, 10**19)
+    assert cut <= coin.share <= cut * slack
+    assert 1 - cut <= (1 - coin.share) * (1 + Fraction(4, 10**20))
+    assert share <= coin.first.gamma <= share * slack
+    assert coin.second.gamma == g * (1 + Fraction(4, 10**20))
+    assert coin.first.mechanism == Gaussian(3, 2)
+
+
+def batches(n, gamma, batch):
+    """Every batch of the first n records with its chance."""
+    for taken in itertools.product((False, True), repeat=n):
+        chosen = [i for i in range(n) if taken[i]]
+        chance = gamma ** len(chosen) * (1 - gamma) ** (n - len(chosen))
+        kept = list(itertools.combinations(chosen, min(batch, len(chosen))))
+        for one in kept:
+            yield one, chance / len(kept)
+
+
+def sums(values, gamma, batch):
+    """The law of the sum of the values in the batch."""
+    found = {}
+    for chosen, chance in batches(len(values), gamma, batch):
+        total = sum(values[i] for i in chosen)
+        found[total] = found.get(total, 0) + chance
+    return found
+
+
+def divergence(first, second, sigma, alpha):
+    """D_α of two mixtures of normal laws, by quadrature."""
+
+    def density(law, z):
+        return MP.fsum(number(c) * MP.npdf(z, number(x), sigma) for x, c in law.items())
+
+    places = range(-30, 31, 5)
+    moment = MP.quad(
+        lambda z: density(first, z) ** alpha * density(second, z) ** (1 - alpha), places
+    )
+    return MP.log(moment) / (alpha - 1)
+
+
+def number(x):
+    return independent.number(MP, x)
+
+
+@pytest.mark.parametrize(
+    ("others", "gamma", "batch"),
+    [
+        ((-1, -1, -1), "1/2", 2),
+        ((-1, -1, 1, 0), "1/4", 2),
+        ((0, 0), "9/10", 1),
+    ],
+)
+def test_no_dataset_exceeds_it(others, gamma, batch):
+    """Every batch of few records enumerated, a record of 1 more or less, noise of σ = 2."""
+    g = Fraction(gamma)
+    m = truncated_poisson(Gaussian(2), g, len(others) + 1, batch)
+    with_one, without = sums((*others, 1), g, batch), sums(others, g, batch)
+    bound = number(independent.fraction(m.rdp(4, digits=12).upper))
+    for first, second in ((with_one, without), (without, with_one)):
+        assert divergence(first, second, 2, 4) <= bound
+
+
+def test_it_lies_between_one_sample_and_records_replaced():
+    for batch in (1, 8, 10, 12, 60):
+        m = truncated_poisson(Gaussian(2), "1/10", 100, batch)
+        assert m.claim.kind is Kind.UPPER
+        value = m.rdp(4).lower
+        assert value <= PoissonSubsample(Gaussian(2, 2), "1/10").rdp(4).upper
+        assert value >= PoissonSubsample(Gaussian(2), "1/10").rdp(4).lower or batch < 8
+    plain = PoissonSubsample(Gaussian(2), "1/10")
+    assert truncated_poisson(Gaussian(2), "1/10", 100, 100) is plain
+    assert truncated_poisson(Gaussian(2), 1, 10, 4) is PostProcess(
+        PoissonSubsample(Gaussian(2, 2), "2/5")
+    )
+    assert truncated_poisson(DiscreteLaplace(2), "1/10", 9, 3).rdp(2).digits >= 30
+
+
+def test_the_event_of_dp_accounting():
+    dp_event = pytest.importorskip("dp_accounting.dp_event")
+    from symacct.interop import from_dp_event
+
+    event = dp_event.TruncatedSubsampledGaussianDpEvent(100, 0.125, 20, 2.0)
+    node = from_dp_event(event, "add_remove")
+    assert node is truncated_poisson(Gaussian(2), "1/8", 100, 20)
+    with pytest.raises(AdjacencyError, match="needed add_remove"):
+        from_dp_event(event, "replace_one")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((PureDP(1), "1/2", 9, 3), "needed noise"),
+        ((Gaussian(1), sympy.sqrt(2) / 2, 9, 3), "rational"),
+        ((Gaussian(1), 1 - Fraction(1, 10**30), 9, 3), "next to 1"),
+        ((Gaussian(1), "1/2", 0, 3), "n: found 0"),
+        ((Gaussian(1), "1/2", 9, 0), "batch: found 0"),
+        ((Gaussian(1), "1/2", 10**8, 3), "n <= 10,000,000"),
+        ((Gaussian(1), "3/2", 9, 3), "rate"),
+    ],
+)
+def test_bad_input_is_one_typed_error(arguments, said):
+    with pytest.raises(DomainError, match=said):
+        truncated_poisson(*arguments)
