@@ -51,11 +51,13 @@ from symacct.mechanisms import (
     FiniteMechanism,
     Gaussian,
     Laplace,
+    MatrixMechanism,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
     ScalarGaussian,
     Skellam,
+    TreeAggregation,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -105,6 +107,7 @@ __all__ = [
     "Kind",
     "Laplace",
     "LimitError",
+    "MatrixMechanism",
     "MissingPackageError",
     "Node",
     "OddChiReport",
@@ -131,6 +134,7 @@ __all__ = [
     "Sweep",
     "SymacctError",
     "Theorem",
+    "TreeAggregation",
     "amplification",
     "baselines",
     "calibrate",

@@ -7,6 +7,7 @@ that cancellation, which these forms do not avoid, costs nothing.
 import functools
 import itertools
 import math
+import operator
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
@@ -41,6 +42,44 @@ def fraction(x):
 
 def gaussian(mp, alpha, sigma, sensitivity):
     return number(mp, alpha) * (number(mp, sensitivity) / number(mp, sigma)) ** 2 / 2
+
+
+def matrix(mp, alpha, strategy, sigma, participations, separation):
+    square = largest_move(strategy, participations, separation) / sigma**2
+    return number(mp, alpha * square / 2)
+
+
+def largest_move(strategy, participations, separation):
+    """The largest squared norm of a sum of columns with signs, over all sets of steps and signs."""
+    largest = Fraction(0)
+    for signs in itertools.product((-1, 0, 1), repeat=len(strategy[0])):
+        taken = [t for t, sign in enumerate(signs) if sign]
+        apart = all(t - s >= separation for s, t in itertools.pairwise(taken))
+        if taken and len(taken) <= participations and apart:
+            moved = [sum(map(operator.mul, signs, row)) for row in strategy]
+            largest = max(largest, sum(x * x for x in moved))
+    return largest
+
+
+def tree(mp, alpha, sigma, steps):
+    return number(mp, alpha * nodes_of_first(steps) / sigma**2 / 2)
+
+
+def nodes_of_first(steps):
+    """How many nodes the first step is in: one for each 2^k, k >= 0, that is not above `steps`."""
+    return sum(2**k <= steps for k in range(steps))
+
+
+def squared_ratio(mechanism):
+    """(Δ/σ)² of Gaussian noise."""
+    fields = mechanism.fields()
+    if "strategy" in fields:
+        square = largest_move(*(v for name, v in fields.items() if name != "sigma"))
+    elif "steps" in fields:
+        square = nodes_of_first(fields["steps"])
+    else:
+        square = fields["sensitivity"] ** 2
+    return square / fields["sigma"] ** 2
 
 
 def laplace(mp, alpha, b, sensitivity):
@@ -214,6 +253,7 @@ LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
     "ExponentialMechanism": exponential_mechanism,
+    "MatrixMechanism": matrix,
     "PermuteAndFlip": pure,
     "FiniteMechanism": finite_laws,
     "ScalarGaussian": gaussian,
@@ -224,6 +264,7 @@ LEAVES = {
     "RandomizedResponse": response,
     "PureDP": pure,
     "Skellam": skellam,
+    "TreeAggregation": tree,
     "ZCDP": zcdp,
     "TCDP": tcdp,
     "Curve": straight_line,
@@ -433,8 +474,10 @@ def sampled_pair(mp, eps, alpha, node):
         return divergence(mp, alpha, [((1 - g) * q + g * p, q) for p, q in masses], mp.mpf)
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
-    noise, sensitivity = fields.values()
-    scale = number(mp, Fraction(noise) / Fraction(sensitivity))
+    if name == "Laplace":
+        scale = number(mp, Fraction(fields["b"]) / fields["sensitivity"])
+    else:
+        scale = 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
     a = None if alpha == 1 else number(mp, alpha)
 
     def moment(log_ratio):
@@ -473,14 +516,12 @@ def _sampled_answers(mp, alpha, p, g):
 
 
 def mironov_11(mp, eps, alpha, node):
-    fields = node.mechanism.fields()
-    sigma = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
-    return 2 * number(mp, node.gamma) ** 2 * number(mp, alpha) / sigma**2
+    square = number(mp, squared_ratio(node.mechanism))
+    return 2 * number(mp, node.gamma) ** 2 * number(mp, alpha) * square
 
 
 def abadi_3(mp, eps, alpha, node):
-    fields = node.mechanism.fields()
-    s = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
+    s = noise_ratio(mp, node)
     q, lam = number(mp, node.gamma), alpha - 1
     total = q**2 * lam * (lam + 1) / ((1 - q) * s**2)
     for t in range(3, lam + 2):
@@ -542,13 +583,12 @@ def truncation(mechanism):
     if "rho" in fields and fields["xi"] == 0:
         return fields["rho"], INFINITY
     if "sigma" in fields:
-        return (fields["sensitivity"] / fields["sigma"]) ** 2 / 2, INFINITY
+        return squared_ratio(mechanism) / 2, INFINITY
     return None
 
 
 def noise_ratio(mp, node):
-    fields = node.mechanism.fields()
-    return number(mp, Fraction(fields["sigma"]) / Fraction(fields["sensitivity"]))
+    return 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
 
 
 def abadi_regime(mp, alpha, node):

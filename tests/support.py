@@ -25,6 +25,7 @@ from symacct import (
     Gaussian,
     GroupPrivacy,
     Laplace,
+    MatrixMechanism,
     PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
@@ -36,6 +37,7 @@ from symacct import (
     Skellam,
     SubsampleWithoutReplacement,
     SymacctError,
+    TreeAggregation,
     laws,
     symbols,
     theorems,
@@ -136,6 +138,15 @@ def finite_mechanisms(draw):
     return FiniteMechanism(laws)
 
 
+@st.composite
+def matrix_mechanisms(draw):
+    """Lower triangular strategies of up to four steps, a record in one or two of them."""
+    steps = draw(st.integers(1, 4))
+    entries = fractions(-1, 1, 6)
+    rows = [[draw(entries) if j < i else int(i == j) for j in range(steps)] for i in range(steps)]
+    return MatrixMechanism(rows, draw(parameters), draw(st.integers(1, 2)), draw(st.integers(1, 2)))
+
+
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
@@ -150,6 +161,7 @@ LEAVES = {
         fractions(Fraction(1, 20), Fraction(19, 20), 20).filter(lambda p: p != Fraction(1, 2)),
     ),
     "ExponentialMechanism": st.builds(ExponentialMechanism, fractions(Fraction(1, 20), 3, 20)),
+    "MatrixMechanism": matrix_mechanisms(),
     "PermuteAndFlip": st.builds(PermuteAndFlip, fractions(Fraction(1, 20), 3, 20)),
     "PureDP": st.builds(PureDP, fractions(Fraction(1, 20), 3, 20)),
     "ZCDP": st.builds(ZCDP, slopes, st.sampled_from([0, Fraction(1, 10)])),
@@ -158,6 +170,7 @@ LEAVES = {
     "DistributionPair": finite_pairs(),
     "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 8, 20), st.integers(1, 2)),
+    "TreeAggregation": st.builds(TreeAggregation, parameters, st.integers(1, 40)),
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)

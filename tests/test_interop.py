@@ -60,6 +60,7 @@ FIELDS = {
     "PoissonSampledDpEvent": ["sampling_probability", "event"],
     "SampledWithoutReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
     "RepeatAndSelectDpEvent": ["event", "mean", "shape"],
+    "SingleEpochTreeAggregationDpEvent": ["noise_multiplier", "step_counts"],
     "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
 }
 
@@ -271,6 +272,7 @@ def test_a_missing_field_and_a_deep_tree_are_refused():
         ("DiscreteGaussian(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
+        ("TreeAggregation(5/2, 7)", "replace_special"),
         ("Compose()", "add_remove"),
     ],
 )

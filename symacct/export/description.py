@@ -78,10 +78,13 @@ _WORDS = {
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "
+    "{participations} participations at least {separation} steps apart)",
     "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
     "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",
+    "TreeAggregation": "binary tree aggregation of {steps} steps (σ = {sigma}), each record in one",
     "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
     "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
 }

@@ -31,6 +31,7 @@ from symacct.mechanisms import (
     Gaussian,
     Laplace,
     RandomizedResponse,
+    TreeAggregation,
 )
 from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
 from symacct.operations import (
@@ -193,6 +194,23 @@ class _Reading:
             return inner  # one run for certain
         return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
 
+    def tree(self, event: object, depth: int) -> Node:
+        """A record in one step of one tree: of several, the deepest counts."""
+        what = "SingleEpochTreeAggregationDpEvent"
+        if self.relation == "add_remove":
+            raise AdjacencyError(
+                f"{what}: found add_remove, needed replace_special or replace_one: a record more "
+                "moves all that come after it to other steps"
+            )
+        counts = _field(event, "step_counts")
+        listed = counts if isinstance(counts, list | tuple) else [counts]
+        steps = [whole(count, f"{what}, step_counts", least=1) for count in listed]
+        if not steps:
+            raise DomainError(f"{what}, step_counts: found {echo(counts)}, needed one or more")
+        noise, size = _noise(self, event)
+        sigma = positive(noise, f"{what}, noise_multiplier")
+        return TreeAggregation(sigma / size, max(steps))
+
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
         if self.relation == "replace_special":
@@ -221,6 +239,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
     "RepeatAndSelectDpEvent": _Reading.repeated,
+    "SingleEpochTreeAggregationDpEvent": _Reading.tree,
 }
 
 
@@ -250,6 +269,9 @@ def to_dp_event(node: Node) -> DpEvent:
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
     what = f"{type(node).__name__} to a DpEvent"
+    if isinstance(node, TreeAggregation):
+        noise = floats.down(node.sigma, what)
+        return events.SingleEpochTreeAggregationDpEvent(noise, node.steps)
     if isinstance(node, Gaussian):
         noise = floats.noise_multiplier(node.sigma, node.sensitivity, what)
         return events.GaussianDpEvent(noise)

@@ -8,6 +8,7 @@ from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
 from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
@@ -26,10 +27,12 @@ __all__ = [
     "FiniteMechanism",
     "Gaussian",
     "Laplace",
+    "MatrixMechanism",
     "Mechanism",
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
     "ScalarGaussian",
     "Skellam",
+    "TreeAggregation",
 ]

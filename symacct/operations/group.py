@@ -64,7 +64,7 @@ def noise_for_group(mechanism: Node, size: int) -> Mechanism | None:
 
 @noise_for_group.register
 def _(mechanism: Gaussian, size: int) -> Mechanism:
-    return type(mechanism)(mechanism.sigma, size * mechanism.sensitivity)
+    return Gaussian(mechanism.sigma, size * mechanism.sensitivity)
 
 
 @noise_for_group.register

@@ -72,7 +72,8 @@ def products(node: Node) -> list[Product]:
 
 @products.register
 def _(node: Gaussian) -> list[Product]:
-    return _one(GaussianLoss(_square(node.sensitivity) / _square(node.sigma)))
+    part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
+    return [Product(((part, 1),), node.kind)]
 
 
 @products.register
