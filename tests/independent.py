@@ -82,6 +82,37 @@ def squared_ratio(mechanism):
     return square / fields["sigma"] ** 2
 
 
+def sparse_vector(mp, alpha, b_threshold, b_query, count, sensitivity):
+    told = 2 * count * sensitivity / b_query
+    every = pure(mp, alpha, told + sensitivity / b_threshold)
+    return min(every, laplace(mp, alpha, b_threshold, sensitivity) + number(mp, told))
+
+
+def gaussian_vector(mp, alpha, sigma_threshold, sigma_query, queries, count, sensitivity):
+    """With outcomes of j queries above in C(n, j) ways; at the order β₀ at the least."""
+    if alpha == INFINITY:
+        return mp.inf
+    t = number(mp, (sensitivity / sigma_threshold) ** 2) / 2
+    s = number(mp, (sensitivity / sigma_query) ** 2)
+    ways = [math.comb(queries, j) for j in range(count + 1)]
+    mean = mp.mpf(sum(j * n for j, n in enumerate(ways))) / sum(ways)
+    b = max(number(mp, alpha), 1 + mp.sqrt(mp.log(sum(ways)) / (t + 2 * mean * s)))
+    total = mp.fsum(n * mp.exp(2 * j * b * (b - 1) * s) for j, n in enumerate(ways))
+    return min(queries * number(mp, alpha) * s / 2, b * t + mp.log(total) / (b - 1))
+
+
+def noisy_max(mp, alpha, b, sensitivity):
+    return pure(mp, alpha, 2 * sensitivity / b)
+
+
+def gaussian_max(mp, alpha, sigma, candidates, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    s, k = number(mp, (sensitivity / sigma) ** 2), mp.log(candidates)
+    b = max(number(mp, alpha), 1 + mp.sqrt(k / (2 * s)))
+    return min(candidates * number(mp, alpha) * s / 2, 2 * b * s + k / (b - 1))
+
+
 def laplace(mp, alpha, b, sensitivity):
     s = number(mp, sensitivity) / number(mp, b)
     if alpha == 1:
@@ -247,7 +278,7 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
 
 
 #: Leaves that are accounted as two answers.
-ANSWERS = {"PermuteAndFlip", "PureDP", "RandomizedResponse"}
+ANSWERS = {"NoisyMax", "PermuteAndFlip", "PureDP", "RandomizedResponse"}
 INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
@@ -256,6 +287,9 @@ LEAVES = {
     "MatrixMechanism": matrix,
     "PermuteAndFlip": pure,
     "FiniteMechanism": finite_laws,
+    "GaussianNoisyMax": gaussian_max,
+    "GaussianSparseVector": gaussian_vector,
+    "NoisyMax": noisy_max,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
     "DiscreteGaussian": discrete_gaussian,
@@ -264,6 +298,7 @@ LEAVES = {
     "RandomizedResponse": response,
     "PureDP": pure,
     "Skellam": skellam,
+    "SparseVector": sparse_vector,
     "TreeAggregation": tree,
     "ZCDP": zcdp,
     "TCDP": tcdp,
@@ -503,7 +538,8 @@ def sampled_pair(mp, eps, alpha, node):
 def _truth(mp, fields):
     if "p" in fields:
         return number(mp, fields["p"])
-    e = mp.exp(number(mp, fields["epsilon"]))
+    stated = fields["epsilon"] if "epsilon" in fields else 2 * fields["sensitivity"] / fields["b"]
+    e = mp.exp(number(mp, stated))
     return e / (1 + e)
 
 

@@ -301,7 +301,7 @@ def _symmetric(node):
         return len({tuple(sorted(zip(p, q, strict=True))) for p, q in pairs}) == 1
     if name == "Compose":
         return all(_symmetric(part) for part in node.terms)
-    if name == "PermuteAndFlip":  # as every post-processing of pure DP's pair
+    if name in ("NoisyMax", "PermuteAndFlip"):  # as every post-processing of pure DP's pair
         return True
     return _symmetric(node.mechanism) if name == "PostProcess" else name in SYMMETRIC
 
