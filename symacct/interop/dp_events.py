@@ -22,6 +22,7 @@ from symacct.errors import AdjacencyError, DomainError, MissingPackageError, ech
 from symacct.exact import exact, is_infinite
 from symacct.expr import Node, as_node
 from symacct.interop import floats
+from symacct.interop.mixtures import mixture_of, mixture_parts
 from symacct.interop.runs import gamma_of_mean, mean_above
 from symacct.mechanisms import (
     ZCDP,
@@ -194,6 +195,19 @@ class _Reading:
             return inner  # one run for certain
         return RepeatAndSelect(inner, TruncatedNegativeBinomial(eta, gamma_of_mean(eta, mean)))
 
+    def mixture(self, event: object, depth: int) -> Node:
+        """N(0, σ²) without the record, a mixture of N(c, σ²) with it, in whichever order."""
+        if self.relation == "replace_one":
+            raise AdjacencyError(
+                "MixtureOfGaussiansDpEvent: found replace_one, needed add_remove or replace_special"
+            )
+        return mixture_of(
+            _field(event, "standard_deviation"),
+            _field(event, "sensitivities"),
+            _field(event, "sampling_probs"),
+            "add_remove" if self.relation == "add_remove" else "either",
+        )
+
     def tree(self, event: object, depth: int) -> Node:
         """A record in one step of one tree: of several, the deepest counts."""
         what = "SingleEpochTreeAggregationDpEvent"
@@ -226,6 +240,7 @@ class _Reading:
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
+    "MixtureOfGaussiansDpEvent": _Reading.mixture,
     "NoOpDpEvent": lambda reading, event, depth: Compose(),
     "GaussianDpEvent": lambda reading, event, depth: Gaussian(*_noise(reading, event)),
     "LaplaceDpEvent": lambda reading, event, depth: Laplace(*_noise(reading, event)),
@@ -269,6 +284,9 @@ def to_dp_event(node: Node) -> DpEvent:
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
     what = f"{type(node).__name__} to a DpEvent"
+    mixed = mixture_parts(node)
+    if mixed is not None:
+        return events.MixtureOfGaussiansDpEvent(*mixed)
     if isinstance(node, TreeAggregation):
         noise = floats.down(node.sigma, what)
         return events.SingleEpochTreeAggregationDpEvent(noise, node.steps)
