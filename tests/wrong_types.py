@@ -173,6 +173,8 @@ LAW_GOOD = {"gamma": "1/10"} | {
     "cuts": [0, "inf"],
     "mass": 1,
     "rate": 3,
+    "means": [0, 1],
+    "weights": ["1/2", "1/2"],
     "p": "1/3",
 }
 OWN = {

@@ -66,8 +66,8 @@ class GaussianNoisyMax(Mechanism):
     `sensitivity` are positive, in the scores' units, `candidates` a whole number from 2 on;
     DomainError otherwise.
 
-    >>> print(GaussianNoisyMax(10, 1000).rdp(16, digits=5))
-    0.78052
+    >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
+    1.3896
     """
 
     sigma: Exact

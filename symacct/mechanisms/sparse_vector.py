@@ -85,8 +85,8 @@ class GaussianSparseVector(Mechanism):
     j from 0 to `count`, for at most n = `queries` queries, β = α or larger, from where on that
     rises. Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
 
-    >>> print(GaussianSparseVector(10, 20, 1000).rdp(8, digits=5))
-    1.1868
+    >>> print(GaussianSparseVector(10, 20, 1000).rdp(64, digits=5))
+    0.74964
     """
 
     sigma_threshold: Exact
