@@ -137,6 +137,31 @@ def spread(steps, count, apart):
         yield [t + i * (apart - 1) for i, t in enumerate(s)]
 
 
+def toeplitz(coefficients):
+    """Lower triangular, with these on its diagonals."""
+    n = range(len(coefficients))
+    return tuple(tuple(coefficients[i - j] if j <= i else Fraction(0) for j in n) for i in n)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_of_one_response_to_each_step_the_worst_need_not_be_the_first(seed):
+    """Toeplitz of any coefficients >= 0: later pairs count for less, farther ones may count more."""
+    draw = random.Random(seed)
+    column = [Fraction(draw.choice((0, 0, 1, 2, 3)), 3) for _ in range(6)]
+    column[0] = Fraction(1)
+    most, apart = 2 + seed % 2, 1 + seed % 3
+    found = squared_sensitivity(toeplitz(column), most, apart)
+    assert found == (by_signs(toeplitz(column), most, apart), True)
+
+
+def test_by_rows_one_direction_for_all_steps_is_exact(monkeypatch):
+    """C of one row: any set of k steps moves it by its sum, here k − 1 ones and the last, a two."""
+    monkeypatch.setattr(participation, "_PATTERNS", 0)
+    for most in (1, 2, 3, 5):
+        rows = ((*[Fraction(1)] * 11, Fraction(2)),)
+        assert squared_sensitivity(rows, most, 2) == ((most + 1) ** 2, True)
+
+
 def test_falling_coefficients_have_their_worst_steps_first():
     """Roots of the matrix of all ones: C(2k, k)/4^k; the set 0, b, 2b, … is the worst."""
     root = [Fraction(math.comb(2 * k, k), 4**k) for k in range(60)]

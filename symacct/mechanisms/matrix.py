@@ -24,8 +24,9 @@ class MatrixMechanism(Gaussian):
     A record adds a vector of norm at most 1 in each of up to `participations` steps that are at
     least `separation` from each other. It is the Gaussian mechanism of the sensitivity that these
     steps can have together, an upper bound of it where that is all that is known (`claim.kind`).
-    Where C is lower triangular x_t may depend on all that was told before. The strategy is a list
-    of rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError.
+    Where C is lower triangular x_t may depend on all that was told before. A sampling of it is one
+    sample for all steps: fresh ones do not make the steps independent. The strategy is a list of
+    rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError.
 
     >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
     >>> MatrixMechanism(rows, 5).sensitivity
@@ -77,7 +78,8 @@ class TreeAggregation(Gaussian):
 
     the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps. Of several trees
     for one record in all, `steps` is that of the largest. `sigma` is positive, in units of what a
-    record adds, `steps` a whole number from 1 on; DomainError otherwise.
+    record adds, `steps` a whole number from 1 on; DomainError otherwise. A sampling of it is one
+    sample for all steps.
 
     >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
     0.400
