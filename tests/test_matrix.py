@@ -145,7 +145,7 @@ def toeplitz(coefficients):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_of_one_response_to_each_step_the_worst_need_not_be_the_first(seed):
-    """Toeplitz of any coefficients >= 0: later pairs count for less, farther ones may count more."""
+    """Toeplitz, coefficients >= 0: later pairs count for less, farther ones may count for more."""
     draw = random.Random(seed)
     column = [Fraction(draw.choice((0, 0, 1, 2, 3)), 3) for _ in range(6)]
     column[0] = Fraction(1)

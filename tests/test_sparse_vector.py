@@ -113,6 +113,8 @@ def test_the_curves_are_their_formulas(seed):
         (GaussianSparseVector(a, b, n, 1 + seed % 3), independent.gaussian_vector),
         (NoisyMax(a), independent.noisy_max),
         (GaussianNoisyMax(4 * a, n), independent.gaussian_max),
+        (GaussianNoisyMax(a / 12, 10**3), independent.gaussian_max),  # smallest near the order 1
+        (GaussianSparseVector(a / 12, b / 6, 10**6), independent.gaussian_vector),
     ):
         for order in (1, alpha):
             assert holds(m.rdp(order), formula(WIDE, order, **m.fields()), 30, trusted=50)
