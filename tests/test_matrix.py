@@ -70,10 +70,10 @@ def by_vectors(rows, s):
     gram = np.array(rows, dtype=float).T @ np.array(rows, dtype=float)
     gram = gram[np.ix_(s, s)]
     best = 0.0
-    for seed in range(20):
+    for seed in range(5):
         x = np.random.default_rng(seed).normal(size=(len(s), len(s)))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
-        for _ in range(200):
+        for _ in range(60):
             for i in range(len(s)):
                 pull = gram[i] @ x - gram[i, i] * x[i]
                 x[i] = pull / np.linalg.norm(pull) if np.linalg.norm(pull) > 1e-12 else x[i]
@@ -81,7 +81,7 @@ def by_vectors(rows, s):
     return best
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_sensitivity_is_the_largest_move_of_any_set_of_steps(seed):
     """With entries >= 0 signs change nothing; with others a bound, exact where so stated."""
     most, apart = 1 + seed % 4, 1 + seed % 3

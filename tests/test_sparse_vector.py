@@ -29,7 +29,7 @@ from symacct import (
 from tests import independent
 from tests.support import holds
 
-MP = independent.context(25)
+MP = independent.context(15)
 WIDE = independent.context(60)
 LEAVES = [
     SparseVector(2, 4, 2),
