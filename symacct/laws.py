@@ -17,7 +17,13 @@ from symacct.mechanisms.families import (
     Weibull,
 )
 from symacct.mechanisms.law import Law
-from symacct.mechanisms.normal import HalfNormal, LogNormal, MultivariateNormal, Normal
+from symacct.mechanisms.normal import (
+    HalfNormal,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    NormalMixture,
+)
 
 __all__ = [
     "Bernoulli",
@@ -33,6 +39,7 @@ __all__ = [
     "LogNormal",
     "MultivariateNormal",
     "Normal",
+    "NormalMixture",
     "Pareto",
     "Poisson",
     "Rayleigh",

@@ -7,6 +7,7 @@ that cancellation, which these forms do not avoid, costs nothing.
 import functools
 import itertools
 import math
+import operator
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
@@ -41,6 +42,75 @@ def fraction(x):
 
 def gaussian(mp, alpha, sigma, sensitivity):
     return number(mp, alpha) * (number(mp, sensitivity) / number(mp, sigma)) ** 2 / 2
+
+
+def matrix(mp, alpha, strategy, sigma, participations, separation):
+    square = largest_move(strategy, participations, separation) / sigma**2
+    return number(mp, alpha * square / 2)
+
+
+def largest_move(strategy, participations, separation):
+    """The largest squared norm of a sum of columns with signs, over all sets of steps and signs."""
+    largest = Fraction(0)
+    for signs in itertools.product((-1, 0, 1), repeat=len(strategy[0])):
+        taken = [t for t, sign in enumerate(signs) if sign]
+        apart = all(t - s >= separation for s, t in itertools.pairwise(taken))
+        if taken and len(taken) <= participations and apart:
+            moved = [sum(map(operator.mul, signs, row)) for row in strategy]
+            largest = max(largest, sum(x * x for x in moved))
+    return largest
+
+
+def tree(mp, alpha, sigma, steps):
+    return number(mp, alpha * nodes_of_first(steps) / sigma**2 / 2)
+
+
+def nodes_of_first(steps):
+    """How many nodes the first step is in: one for each 2^k, k >= 0, that is not above `steps`."""
+    return sum(2**k <= steps for k in range(steps))
+
+
+def squared_ratio(mechanism):
+    """(Δ/σ)² of Gaussian noise."""
+    fields = mechanism.fields()
+    if "strategy" in fields:
+        square = largest_move(*(v for name, v in fields.items() if name != "sigma"))
+    elif "steps" in fields:
+        square = nodes_of_first(fields["steps"])
+    else:
+        square = fields["sensitivity"] ** 2
+    return square / fields["sigma"] ** 2
+
+
+def sparse_vector(mp, alpha, b_threshold, b_query, count, sensitivity):
+    told = 2 * count * sensitivity / b_query
+    every = pure(mp, alpha, told + sensitivity / b_threshold)
+    return min(every, laplace(mp, alpha, b_threshold, sensitivity) + number(mp, told))
+
+
+def gaussian_vector(mp, alpha, sigma_threshold, sigma_query, queries, count, sensitivity):
+    """With outcomes of j queries above in C(n, j) ways; at the order β₀ at the least."""
+    if alpha == INFINITY:
+        return mp.inf
+    t = number(mp, (sensitivity / sigma_threshold) ** 2) / 2
+    s = number(mp, (sensitivity / sigma_query) ** 2)
+    ways = [math.comb(queries, j) for j in range(count + 1)]
+    mean = mp.mpf(sum(j * n for j, n in enumerate(ways))) / sum(ways)
+    b = max(number(mp, alpha), 1 + mp.sqrt(mp.log(sum(ways)) / (t + 2 * mean * s)))
+    total = mp.fsum(n * mp.exp(2 * j * b * (b - 1) * s) for j, n in enumerate(ways))
+    return min(queries * number(mp, alpha) * s / 2, b * t + mp.log(total) / (b - 1))
+
+
+def noisy_max(mp, alpha, b, sensitivity):
+    return pure(mp, alpha, 2 * sensitivity / b)
+
+
+def gaussian_max(mp, alpha, sigma, candidates, sensitivity):
+    if alpha == INFINITY:
+        return mp.inf
+    s, k = number(mp, (sensitivity / sigma) ** 2), mp.log(candidates)
+    b = max(number(mp, alpha), 1 + mp.sqrt(k / (2 * s)))
+    return min(candidates * number(mp, alpha) * s / 2, 2 * b * s + k / (b - 1))
 
 
 def laplace(mp, alpha, b, sensitivity):
@@ -208,14 +278,18 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
 
 
 #: Leaves that are accounted as two answers.
-ANSWERS = {"PermuteAndFlip", "PureDP", "RandomizedResponse"}
+ANSWERS = {"NoisyMax", "PermuteAndFlip", "PureDP", "RandomizedResponse"}
 INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
     "ExponentialFamily": exponential_family,
     "ExponentialMechanism": exponential_mechanism,
+    "MatrixMechanism": matrix,
     "PermuteAndFlip": pure,
     "FiniteMechanism": finite_laws,
+    "GaussianNoisyMax": gaussian_max,
+    "GaussianSparseVector": gaussian_vector,
+    "NoisyMax": noisy_max,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
     "DiscreteGaussian": discrete_gaussian,
@@ -224,6 +298,8 @@ LEAVES = {
     "RandomizedResponse": response,
     "PureDP": pure,
     "Skellam": skellam,
+    "SparseVector": sparse_vector,
+    "TreeAggregation": tree,
     "ZCDP": zcdp,
     "TCDP": tcdp,
     "Curve": straight_line,
@@ -446,8 +522,10 @@ def sampled_pair(mp, eps, alpha, node):
         return divergence(mp, alpha, [((1 - g) * q + g * p, q) for p, q in masses], mp.mpf)
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
-    noise, sensitivity = fields.values()
-    scale = number(mp, Fraction(noise) / Fraction(sensitivity))
+    if name == "Laplace":
+        scale = number(mp, Fraction(fields["b"]) / fields["sensitivity"])
+    else:
+        scale = 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
     a = None if alpha == 1 else number(mp, alpha)
 
     def moment(log_ratio):
@@ -473,7 +551,8 @@ def sampled_pair(mp, eps, alpha, node):
 def _truth(mp, fields):
     if "p" in fields:
         return number(mp, fields["p"])
-    e = mp.exp(number(mp, fields["epsilon"]))
+    stated = fields["epsilon"] if "epsilon" in fields else 2 * fields["sensitivity"] / fields["b"]
+    e = mp.exp(number(mp, stated))
     return e / (1 + e)
 
 
@@ -486,14 +565,12 @@ def _sampled_answers(mp, alpha, p, g):
 
 
 def mironov_11(mp, eps, alpha, node):
-    fields = node.mechanism.fields()
-    sigma = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
-    return 2 * number(mp, node.gamma) ** 2 * number(mp, alpha) / sigma**2
+    square = number(mp, squared_ratio(node.mechanism))
+    return 2 * number(mp, node.gamma) ** 2 * number(mp, alpha) * square
 
 
 def abadi_3(mp, eps, alpha, node):
-    fields = node.mechanism.fields()
-    s = number(mp, fields["sigma"]) / number(mp, fields["sensitivity"])
+    s = noise_ratio(mp, node)
     q, lam = number(mp, node.gamma), alpha - 1
     total = q**2 * lam * (lam + 1) / ((1 - q) * s**2)
     for t in range(3, lam + 2):
@@ -555,13 +632,12 @@ def truncation(mechanism):
     if "rho" in fields and fields["xi"] == 0:
         return fields["rho"], INFINITY
     if "sigma" in fields:
-        return (fields["sensitivity"] / fields["sigma"]) ** 2 / 2, INFINITY
+        return squared_ratio(mechanism) / 2, INFINITY
     return None
 
 
 def noise_ratio(mp, node):
-    fields = node.mechanism.fields()
-    return number(mp, Fraction(fields["sigma"]) / Fraction(fields["sensitivity"]))
+    return 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
 
 
 def abadi_regime(mp, alpha, node):

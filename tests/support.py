@@ -24,8 +24,12 @@ from symacct import (
     ExponentialMechanism,
     FiniteMechanism,
     Gaussian,
+    GaussianNoisyMax,
+    GaussianSparseVector,
     GroupPrivacy,
     Laplace,
+    MatrixMechanism,
+    NoisyMax,
     PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
@@ -35,8 +39,10 @@ from symacct import (
     ScalarGaussian,
     Scale,
     Skellam,
+    SparseVector,
     SubsampleWithoutReplacement,
     SymacctError,
+    TreeAggregation,
     laws,
     symbols,
     theorems,
@@ -137,6 +143,23 @@ def finite_mechanisms(draw):
     return FiniteMechanism(laws)
 
 
+@st.composite
+def gaussian_vectors(draw):
+    """Sparse vectors of up to 40 queries."""
+    queries = draw(st.integers(1, 40))
+    count = draw(st.integers(1, min(queries, 3)))
+    return GaussianSparseVector(draw(parameters), draw(parameters), queries, count)
+
+
+@st.composite
+def matrix_mechanisms(draw):
+    """Lower triangular strategies of up to four steps, a record in one or two of them."""
+    steps = draw(st.integers(1, 4))
+    entries = fractions(-1, 1, 6)
+    rows = [[draw(entries) if j < i else int(i == j) for j in range(steps)] for i in range(steps)]
+    return MatrixMechanism(rows, draw(parameters), draw(st.integers(1, 2)), draw(st.integers(1, 2)))
+
+
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
@@ -151,6 +174,8 @@ LEAVES = {
         fractions(Fraction(1, 20), Fraction(19, 20), 20).filter(lambda p: p != Fraction(1, 2)),
     ),
     "ExponentialMechanism": st.builds(ExponentialMechanism, fractions(Fraction(1, 20), 3, 20)),
+    "MatrixMechanism": matrix_mechanisms(),
+    "NoisyMax": st.builds(NoisyMax, parameters),
     "PermuteAndFlip": st.builds(PermuteAndFlip, fractions(Fraction(1, 20), 3, 20)),
     "PureDP": st.builds(PureDP, fractions(Fraction(1, 20), 3, 20)),
     "ZCDP": st.builds(ZCDP, slopes, st.sampled_from([0, Fraction(1, 10)])),
@@ -159,6 +184,10 @@ LEAVES = {
     "DistributionPair": finite_pairs(),
     "ScalarGaussian": st.builds(ScalarGaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Skellam": st.builds(Skellam, fractions(Fraction(1, 5), 8, 20), st.integers(1, 2)),
+    "SparseVector": st.builds(SparseVector, parameters, parameters, st.integers(1, 3)),
+    "GaussianSparseVector": gaussian_vectors(),
+    "GaussianNoisyMax": st.builds(GaussianNoisyMax, parameters, st.integers(2, 40)),
+    "TreeAggregation": st.builds(TreeAggregation, parameters, st.integers(1, 40)),
     "FiniteMechanism": finite_mechanisms(),
     "ExponentialFamily": st.builds(
         ExponentialFamily, slopes, st.sampled_from(["inf", "3/2"]), st.integers(100, 200)

@@ -66,8 +66,8 @@ FIELDS = {
     "PoissonSampledDpEvent": ["sampling_probability", "event"],
     "SampledWithoutReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
     "RepeatAndSelectDpEvent": ["event", "mean", "shape"],
-    "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
     "SingleEpochTreeAggregationDpEvent": ["noise_multiplier", "step_counts"],
+    "SampledWithReplacementDpEvent": ["source_dataset_size", "sample_size", "event"],
     "EpsilonDeltaDpEvent": ["epsilon", "delta"],
     "ExponentialMechanismDpEvent": ["epsilon"],
     "PermuteAndFlipDpEvent": ["epsilon"],
@@ -347,6 +347,7 @@ def test_scalars_of_numpy_and_arrays_without_dimensions_are_numbers():
         ("DiscreteGaussian(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
+        ("TreeAggregation(5/2, 7)", "replace_special"),
         ("Compose()", "add_remove"),
     ],
 )

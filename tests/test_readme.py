@@ -23,7 +23,7 @@ MODULES = [
 
 PAGES = {
     "README.md": 5, "docs/tour.md": 20, "docs/quick_start.md": 10, "docs/explore.md": 5,
-    "docs/papers.md": 5, "docs/questions.md": 5,
+    "docs/papers.md": 5, "docs/questions.md": 5, "docs/beyond.md": 10,
 }  # fmt: skip
 
 

@@ -167,7 +167,9 @@ GOOD = {
     "f": "alpha/50", "kind": "upper", "at_infinity": 3, "P": ["1/2", "1/2"], "Q": ["1/4", "3/4"],
     "L": "1/50", "B": "inf", "kappa": "inf", "a": 2, "degrees": 3, "shape": 2, "rate": 3,
     "mean": 0, "scale": 1, "runs": laws.Poisson(3), "eta": 0, "variance": 1,
-    "start": 1, "low": 0, "high": 1,
+    "start": 1, "low": 0, "high": 1, "strategy": [[1]], "participations": 1, "separation": 1,
+    "steps": 3, "candidates": 3, "queries": 3, "count": 1, "b_threshold": 2, "b_query": 4,
+    "sigma_threshold": 2, "sigma_query": 4,
 }  # fmt: skip
 LAW_GOOD = {"gamma": "1/10"} | {
     "b": 3,
@@ -175,6 +177,8 @@ LAW_GOOD = {"gamma": "1/10"} | {
     "cuts": [0, "inf"],
     "mass": 1,
     "rate": 3,
+    "means": [0, 1],
+    "weights": ["1/2", "1/2"],
     "p": "1/3",
 }
 OWN = {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from symacct.exact import Exact
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
 
 
-def noise_ratio(mechanism: Node) -> Exact:
+def noise_ratio(mechanism: Any) -> Exact:
     """σ/Δ, the only thing that a bound on the Gaussian mechanism depends on."""
-    sigma, sensitivity = mechanism.fields().values()
-    return sigma / sensitivity
+    ratio: Exact = mechanism.sigma / mechanism.sensitivity
+    return ratio
 
 
 def not_gaussian(node: Node) -> str | None:

@@ -28,7 +28,6 @@ from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import Integral
 from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
-from symacct.expr import Node
 from symacct.integrals.gaussian import Known, sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
@@ -119,10 +118,11 @@ def _over_answers(
     return (1 - p) * value(first) + p * value(second)
 
 
-def shape_ratio(mechanism: Node) -> Exact:
+def shape_ratio(mechanism: Any) -> Exact:
     """σ/Δ of Gaussian noise, b/Δ of Laplace noise: the pair depends on nothing else."""
-    noise, sensitivity = mechanism.fields().values()
-    return noise / sensitivity
+    noise = mechanism.sigma if isinstance(mechanism, Gaussian) else mechanism.b
+    ratio: Exact = noise / mechanism.sensitivity
+    return ratio
 
 
 @singledispatch

@@ -75,14 +75,27 @@ _WORDS = {
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
     "Convexify": "{mechanism}",
     "Gaussian": "the Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
+    "GaussianNoisyMax": "the largest of {candidates} scores with Gaussian noise (σ = {sigma}, "
+    "sensitivity {sensitivity})",
+    "GaussianSparseVector": "the sparse vector technique (Gaussian noise of σ = {sigma_threshold} "
+    "on the threshold and {sigma_query} on each of up to {queries} queries of sensitivity "
+    "{sensitivity}, up to {count} of them above)",
     "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "
+    "{participations} participations at least {separation} steps apart)",
+    "NoisyMax": "the largest of several scores with Laplace noise (b = {b}, sensitivity "
+    "{sensitivity})",
     "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",
     "Skellam": "the Skellam mechanism (variance μ = {mu}, sensitivity {sensitivity})",
+    "SparseVector": "the sparse vector technique (Laplace noise of b = {b_threshold} on the "
+    "threshold and {b_query} on each query of sensitivity {sensitivity}, up to {count} of them "
+    "above)",
+    "TreeAggregation": "binary tree aggregation of {steps} steps (σ = {sigma}), each record in one",
     "ZCDP": "a zero-concentrated differentially private mechanism (ρ = {rho}, ξ = {xi})",
     "TCDP": "a truncated concentrated differentially private mechanism (ρ = {rho}, ω = {omega})",
 }

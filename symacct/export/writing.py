@@ -28,6 +28,7 @@ from symacct.expr import Node
 from symacct.forking import cached_property
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.mixtures import Overlap
 from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
@@ -236,6 +237,8 @@ def _edge(node: Node, ctx: WritingArithmetic, alpha: Order) -> Number:
 def _require_finite(node: Node, alpha: sympy.Expr, reach: int | None) -> None:
     """OrderError where two laws' divergence is infinite from some order on that α may pass."""
     if not isinstance(node, DistributionPair) or node.masses is not None:
+        return
+    if Overlap(node.P, node.Q).normal_parts is not None:
         return
     last = reach or sizes.current().order
     with precision(_BITS):

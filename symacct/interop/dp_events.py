@@ -27,6 +27,7 @@ from symacct.expr import Node, as_node
 from symacct.interop import floats
 from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
 from symacct.interop.floats import scalar
+from symacct.interop.mixtures import mixture_of, mixture_parts
 from symacct.interop.runs import gamma_of_mean, mean_above
 from symacct.mechanisms import (
     ZCDP,
@@ -39,6 +40,7 @@ from symacct.mechanisms import (
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
+    TreeAggregation,
 )
 from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
 from symacct.operations import (
@@ -177,13 +179,15 @@ class _Reading:
         return DistributionPair([delta, more, less, 0], [0, less, more, delta])
 
     def tree(self, event: object, depth: int) -> Node:
-        """A record moves one node of each level of one tree: as many Gaussians as it has levels."""
-        self.only_under(event, "replace_special")
-        steps = _field(event, "step_counts")
-        trees = steps if isinstance(steps, list | tuple) else [steps]
+        """A record in one step of one tree: of several, the deepest counts."""
+        self.only_under(event, "replace_special", "replace_one")
+        counts = _field(event, "step_counts")
+        listed = counts if isinstance(counts, list | tuple) else [counts]
         what = "SingleEpochTreeAggregationDpEvent, non-negative step_counts"
-        levels = max((whole(n, what).bit_length() for n in map(scalar, trees)), default=0)
-        return Compose({self.noise(event, Gaussian): levels})
+        steps = max((whole(count, what) for count in map(scalar, listed)), default=0)
+        if not steps:
+            return Compose()  # nothing is told
+        return self.noise(event, lambda sigma, size: TreeAggregation(sigma / size, steps))
 
     def self_composed(self, event: object, depth: int) -> Node:
         return Compose({self.node(_field(event, "event"), depth + 1): _field(event, "count")})
@@ -233,6 +237,16 @@ class _Reading:
         numbers = ("sampling_probability", "dataset_size", "truncated_batch_size")
         return truncated_poisson(noise, *(_field(event, one) for one in numbers))
 
+    def mixture(self, event: object, depth: int) -> Node:
+        """N(0, σ²) without the record, a mixture of N(c, σ²) with it, in whichever order."""
+        self.only_under(event, "add_remove", "replace_special")
+        return mixture_of(
+            _field(event, "standard_deviation"),
+            _field(event, "sensitivities"),
+            _field(event, "sampling_probs"),
+            "add_remove" if self.relation == "add_remove" else "either",
+        )
+
     def without_replacement(self, event: object, depth: int) -> Node:
         """Of n records or of n − 1: at the rate of n, the larger one for n + 1 too."""
         self.only_under(event, "replace_one", "add_remove")
@@ -244,6 +258,7 @@ class _Reading:
 
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
+    "MixtureOfGaussiansDpEvent": _Reading.mixture,
     "NoOpDpEvent": lambda reading, event, depth: Compose(),
     "NonPrivateDpEvent": lambda reading, event, depth: NO_PRIVACY,
     "GaussianDpEvent": lambda reading, event, depth: reading.noise(event, Gaussian),
@@ -318,6 +333,12 @@ def to_dp_event(node: Node) -> DpEvent:
 
 def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent:
     what = f"{type(node).__name__} to a DpEvent"
+    mixed = mixture_parts(node)
+    if mixed is not None:
+        return events.MixtureOfGaussiansDpEvent(*mixed)
+    if isinstance(node, TreeAggregation):
+        noise = floats.down(node.sigma, what)
+        return events.SingleEpochTreeAggregationDpEvent(noise, node.steps)
     if isinstance(node, Gaussian):
         noise = floats.noise_multiplier(node.sigma, node.sensitivity, what)
         return events.GaussianDpEvent(noise)

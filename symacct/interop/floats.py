@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import sympy
+
 from symacct.errors import DomainError, echo
-from symacct.exact import Exact
+from symacct.exact import Exact, exact
 from symacct.rounding import rational_float
 
 
@@ -23,8 +26,18 @@ def up(x: Exact, what: str) -> float:
 
 
 def noise_multiplier(noise: Exact, sensitivity: Exact, what: str) -> float:
-    """The noise scale over the sensitivity, rounded down."""
-    return down(rational(noise, what) / rational(sensitivity, what), what)
+    """The noise scale over the sensitivity, which may be a root, rounded down."""
+    scale = rational(noise, what)
+    if isinstance(sensitivity, sympy.Expr) and not sensitivity.free_symbols:
+        return root_down(scale**2 / rational(exact(sensitivity**2, what), what), what)
+    return down(scale / rational(sensitivity, what), what)
+
+
+def root_down(square: Fraction, what: str) -> float:
+    """The largest float64 <= √square."""
+    # So many binary places that no float64 lies between what is kept of the root and the root.
+    places = max(0, 64 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2)
+    return down(Fraction(math.isqrt(math.floor(square * 4**places)), 2**places), what)
 
 
 def rational(x: Exact, what: str) -> Fraction:

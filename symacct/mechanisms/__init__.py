@@ -8,11 +8,14 @@ from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
 from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.noisy_max import GaussianNoisyMax, NoisyMax
 from symacct.mechanisms.pair import DistributionPair
 from symacct.mechanisms.response import PureDP, RandomizedResponse
 from symacct.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from symacct.mechanisms.skellam import Skellam
+from symacct.mechanisms.sparse_vector import GaussianSparseVector, SparseVector
 
 __all__ = [
     "TCDP",
@@ -25,11 +28,17 @@ __all__ = [
     "ExponentialMechanism",
     "FiniteMechanism",
     "Gaussian",
+    "GaussianNoisyMax",
+    "GaussianSparseVector",
     "Laplace",
+    "MatrixMechanism",
     "Mechanism",
+    "NoisyMax",
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
     "ScalarGaussian",
     "Skellam",
+    "SparseVector",
+    "TreeAggregation",
 ]

@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+from flint import fmpq, fmpq_poly
+
 from symacct import doors, sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
@@ -71,13 +73,25 @@ class FiniteMechanism(Mechanism):
 
         each answer has a probability in proportion to base^score, base = e^{ε₀/(2Δ)} rational.
         """
-        ratio = exact(base, "exponential, base")
-        if not isinstance(ratio, Fraction) or ratio <= 0:
-            raise DomainError(f"exponential, base: found {base}, needed a rational number > 0")
-        weights = [
-            [ratio ** int(exact(score, "exponential, score")) for score in row] for row in scores
-        ]
+        weights = _weights(scores, base, "exponential")
         return cls([[w / sum(row) for w in row] for row in weights], adjacency)
+
+    @classmethod
+    def permute_and_flip(
+        cls,
+        scores: Iterable[Iterable[Numeric]],
+        base: Numeric,
+        adjacency: str | Adjacency = "either",
+    ) -> FiniteMechanism:
+        """Permute-and-flip, with a list of the answers' whole scores for each dataset:
+
+        each answer in a random order is taken by a coin of base^(score − largest), base rational,
+        so an answer of the coin p_i with probability p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt (MS20).
+
+        >>> FiniteMechanism.permute_and_flip([[0, 0], [1, 0]], 2)
+        FiniteMechanism([['1/2', '1/2'], ['3/4', '1/4']])
+        """
+        return cls([_flipped(row) for row in _weights(scores, base, "permute_and_flip")], adjacency)
 
     @cached_property
     def pairs(self) -> tuple[Masses, ...]:
@@ -112,6 +126,32 @@ def alike_once(lists: Iterable[tuple[tuple[Any, ...], ...]]) -> tuple[Any, ...]:
 def _place(entry: tuple[Any, ...]) -> list[tuple[bool, Any]]:
     """Where an entry is sorted: rationals by size (Python writes no long ones), others as text."""
     return [(False, x) if isinstance(x, int | Fraction) else (True, str(x)) for x in entry]
+
+
+def _weights(scores: Iterable[Iterable[Numeric]], base: Numeric, what: str) -> list[list[Fraction]]:
+    """base^score for every answer of every dataset."""
+    ratio = exact(base, f"{what}, base")
+    if not isinstance(ratio, Fraction) or ratio <= 0:
+        raise DomainError(f"{what}, base: found {base}, needed a rational number > 0")
+    return [[ratio ** int(exact(score, f"{what}, score")) for score in row] for row in scores]
+
+
+def _flipped(weights: list[Fraction]) -> list[Fraction]:
+    """p_i ∫₀¹ Π_{j≠i} (1 − p_j t) dt, p the weights over the largest."""
+    coins = [weight / max(weights) for weight in weights]
+    return [
+        p * _integral([other for j, other in enumerate(coins) if j != i])
+        for i, p in enumerate(coins)
+    ]
+
+
+def _integral(coins: list[Fraction]) -> Fraction:
+    """∫₀¹ Π (1 − p t) dt"""
+    product = fmpq_poly([1])
+    for p in coins:
+        product *= fmpq_poly([1, -fmpq(p.numerator, p.denominator)])
+    value = product.integral()(1)
+    return Fraction(int(value.p), int(value.q))
 
 
 def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:

@@ -15,6 +15,7 @@ from symacct.exact import INFINITY, Exact, expression
 from symacct.formulas import value_text
 from symacct.integrals.discrete import Progression
 from symacct.integrals.jets import X
+from symacct.integrals.normal_mixtures import NormalParts
 from symacct.integrals.sides import Kernel
 from symacct.mechanisms.direction import Direction
 
@@ -74,6 +75,11 @@ class Law:
     def log_total(self, ctx: Arithmetic) -> Number:
         """The logarithm of the integral of e^kernel."""
         raise NotImplementedError
+
+    @property
+    def normal_parts(self) -> NormalParts | None:
+        """The weights and means of the normal laws of one variance that it is a mixture of."""
+        return None
 
     @property
     def log_progression(self) -> Progression | None:

@@ -26,8 +26,17 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
 from symacct.integrals.discrete import Series
-from symacct.integrals.expectations import Chi, Entropy, Excess, ReverseEntropy, expectation, mass
+from symacct.integrals.expectations import (
+    Chi,
+    Entropy,
+    Excess,
+    Mixed,
+    ReverseEntropy,
+    expectation,
+    mass,
+)
 from symacct.integrals.jets import X
+from symacct.integrals.normal_mixtures import NormalParts, power_integral, relative_entropy
 from symacct.integrals.plain import plain_expectation, plain_mass
 from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Integrand
@@ -75,6 +84,14 @@ class Overlap:
         first, second = self.P.log_progression, self.Q.log_progression
         return None if first is None or second is None else Series((first, second))
 
+    @cached_property
+    def normal_parts(self) -> tuple[NormalParts, NormalParts] | None:
+        """Both laws where they are mixtures of normal laws of one variance."""
+        first, second = self.P.normal_parts, self.Q.normal_parts
+        if first is None or second is None or first.variance != second.variance:
+            return None
+        return first, second
+
     def log_totals(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """The logarithms of the integrals of both kernels."""
         return self.P.log_total(ctx), self.Q.log_total(ctx)
@@ -83,7 +100,18 @@ class Overlap:
         """The answer in balls at the current precision."""
         if self.series is not None:
             return self.series.expectation(question, BALL.bits)
+        if self.normal_parts is not None and isinstance(question, Mixed):
+            return _over_normal_parts(*self.normal_parts, question)
         return expectation(self.sides, question, lambda: self.log_totals(BALL), BALL.bits)
+
+
+def _over_normal_parts(p: NormalParts, q: NormalParts, question: Mixed) -> Any:
+    """E_Q of what is asked of m = (1−γ)q + γp."""
+    mixed = p.mixed(q, question.gamma)
+    if isinstance(question, Excess):
+        return power_integral(mixed, q, question.power, BALL.bits) - 1
+    pair = (mixed, q) if isinstance(question, Entropy) else (q, mixed)
+    return relative_entropy(*pair, BALL.bits)
 
 
 @dataclass(frozen=True)
@@ -113,6 +141,9 @@ class MixtureDirection(Direction):
             raise NotImplementedError("order ∞ is answered by the pair itself")
         if self.overlap.is_equal:
             return ctx.number(0)
+        parts = self.overlap.normal_parts
+        if parts is not None and parts[0].reaches_beyond(parts[1]):
+            return ctx.number(INFINITY)
         return _largest(ctx, self.overlap)
 
     def chi(self, l: int) -> Any:

@@ -14,8 +14,9 @@ from symacct import doors, sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.domains import positive
 from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, Order, exact
+from symacct.exact import INFINITY, Exact, Order, exact, expression
 from symacct.integrals.jets import X
+from symacct.integrals.normal_mixtures import NormalParts
 from symacct.integrals.sides import Kernel
 from symacct.mechanisms.direction import Direction, FamilyDirection
 from symacct.mechanisms.law import LOG_X, Law, kernel_of
@@ -33,6 +34,10 @@ class Normal(Law, mean=exact, variance=positive):
         mean, variance = self.expressions
         return kernel_of(-((X - mean) ** 2) / (2 * variance))
 
+    @property
+    def normal_parts(self) -> NormalParts | None:
+        return NormalParts((Fraction(1),), (self.mean,), self.variance)
+
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
 
@@ -44,8 +49,56 @@ class Normal(Law, mean=exact, variance=positive):
 
 
 @dataclass(frozen=True, repr=False)
+class NormalMixture(Law, variance=positive):
+    """N(mean, variance) with a mean drawn by the weights, which are positive and sum to 1."""
+
+    means: Any
+    weights: Any
+    variance: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        means = _row(self.means, "NormalMixture, means")
+        weights = _row(self.weights, "NormalMixture, weights")
+        self._settle(means=means, weights=weights)
+        sizes.check("terms", len(means), "NormalMixture, means")
+        if len(set(means)) != len(weights) or min(weights, default=0) <= 0 or sum(weights) != 1:
+            raise DomainError(
+                f"NormalMixture: found {len(means)} means and the weights {echo(list(weights))}, "
+                "needed as many different means as positive weights that sum to 1"
+            )
+
+    @property
+    def kernel(self) -> Kernel:
+        """Σ w e^{−(x−m)²/(2v)}"""
+        (variance,) = self.expressions
+        pairs = zip(map(expression, self.means), map(expression, self.weights), strict=True)
+        total = sum(w * sympy.exp(-((X - m) ** 2) / (2 * variance)) for m, w in pairs)
+        return kernel_of(sympy.log(total))
+
+    @property
+    def normal_parts(self) -> NormalParts | None:
+        return NormalParts(self.weights, self.means, self.variance)
+
+    def log_total(self, ctx: Arithmetic) -> Number:
+        return ctx.log(2 * ctx.pi() * ctx.number(self.variance)) / 2
+
+    def why_no_closed_form(self, other: Self) -> str | None:
+        return "no mixtures"
+
+    def is_swapped_with(self, other: Self) -> bool:
+        """By x ↦ c − x, c the sum of the least mean and the other's largest."""
+        centre = min(self.means) + max(other.means)
+        mirrored = {centre - m: w for m, w in zip(other.means, other.weights, strict=True)}
+        own = dict(zip(self.means, self.weights, strict=True))
+        return self.variance == other.variance and own == mirrored
+
+
+@dataclass(frozen=True, repr=False)
 class LogNormal(Normal, mean=exact, variance=positive):
     """log X is N(mean, variance)."""
+
+    normal_parts = None
 
     @property
     def kernel(self) -> Kernel:

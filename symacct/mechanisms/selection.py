@@ -42,6 +42,17 @@ class ExponentialMechanism(Mechanism):
             adjacency=named_adjacency(adjacency),
         )
 
+    @classmethod
+    def of_noise(
+        cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
+    ) -> ExponentialMechanism:
+        """Report-noisy-max with Gumbel noise of this scale: ε = 2Δ/scale.
+
+        >>> ExponentialMechanism.of_noise(4)
+        ExponentialMechanism('1/2')
+        """
+        return cls(_epsilon_of(scale, sensitivity, "ExponentialMechanism.of_noise"), adjacency)
+
     @property
     def pure(self) -> Exact:
         """ε, whose name is that of a question."""
@@ -112,3 +123,19 @@ class PermuteAndFlip(PureDP):
             epsilon=nonnegative(epsilon, "PermuteAndFlip, epsilon"),
             adjacency=named_adjacency(adjacency),
         )
+
+    @classmethod
+    def of_noise(
+        cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
+    ) -> PermuteAndFlip:
+        """Report-noisy-max with exponential noise of this mean: ε = 2Δ/scale.
+
+        >>> PermuteAndFlip.of_noise(4)
+        PermuteAndFlip('1/2')
+        """
+        return cls(_epsilon_of(scale, sensitivity, "PermuteAndFlip.of_noise"), adjacency)
+
+
+def _epsilon_of(scale: Numeric, sensitivity: Numeric, what: str) -> Exact:
+    """2Δ/scale"""
+    return 2 * positive(sensitivity, f"{what}, sensitivity") / positive(scale, f"{what}, scale")

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from symacct.claims import Adjacency, Claim
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.expr import Node, as_node
-from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Skellam
+from symacct.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    ScalarGaussian,
+    Skellam,
+)
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 
-#: Noise whose curve for a group is that of as many times its sensitivity.
-NOISE = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam)
+#: Noise whose curve for a group is that of as many times its sensitivity, and what its scale is.
+NOISE: dict[Any, str] = {
+    ScalarGaussian: "sigma",
+    Gaussian: "sigma",
+    Laplace: "b",
+    DiscreteGaussian: "sigma",
+    DiscreteLaplace: "b",
+    Skellam: "mu",
+}
 _MOST_RECORDS = 2**30
 
 
@@ -58,6 +72,9 @@ class GroupPrivacy(Operation):
 
 def noise_for_group(mechanism: Node, size: int) -> Node | None:
     """The noise at `size` times its sensitivity; None where the mechanism is no such noise."""
-    if not isinstance(mechanism, NOISE):
-        return None
-    return type(mechanism)(**{**mechanism.fields(), "sensitivity": size * mechanism.sensitivity})
+    for noise, scale in NOISE.items():
+        if isinstance(mechanism, noise):
+            known: Any = mechanism
+            grown: Node = noise(getattr(known, scale), size * known.sensitivity)
+            return grown
+    return None

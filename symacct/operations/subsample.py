@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import sympy
 
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
 from symacct.errors import AdjacencyError, SymacctError
@@ -145,7 +145,7 @@ def one_query(mechanism: Node) -> Node:
         return mechanism
     square: Any = 0
     for part, count in mechanism.terms.items():
-        if not isinstance(part, Gaussian):
+        if not isinstance(part, Gaussian) or part.kind is not Kind.EXACT:
             return mechanism
         square += count * (part.sensitivity / part.sigma) ** 2
     return Gaussian(1 / sympy.sqrt(square))

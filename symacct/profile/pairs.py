@@ -22,9 +22,11 @@ from symacct.mechanisms import (
     DistributionPair,
     Gaussian,
     Laplace,
+    NoisyMax,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
+    SparseVector,
 )
 from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
@@ -74,7 +76,8 @@ def products(node: Node) -> list[Product]:
 
 @products.register
 def _(node: Gaussian) -> list[Product]:
-    return _one(GaussianLoss(_square(node.sensitivity) / _square(node.sigma)))
+    part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
+    return [Product(((part, 1),), node.kind)]
 
 
 @products.register
@@ -99,16 +102,23 @@ def _(node: RandomizedResponse) -> list[Product]:
 
 @products.register
 def _(node: PureDP) -> list[Product]:
-    pure = node.parameters()["epsilon"]
-    p = 1 / (1 + sympy.exp(-expression(pure)))
-    return _one(Atoms(_binary(p).masses, pure=pure))
+    return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
 
 
 @products.register
 def _(node: PermuteAndFlip) -> list[Product]:
-    """By the pair that dominates every ε-DP mechanism."""
-    (found,) = products(PureDP(node.parameters()["epsilon"]))
-    return [replace(found, kind=Kind.UPPER)]
+    return _of_pure(node.parameters()["epsilon"], Kind.UPPER)
+
+
+@products.register
+def _(node: NoisyMax | SparseVector) -> list[Product]:
+    return _of_pure(node.pure, Kind.UPPER)
+
+
+def _of_pure(pure: Exact, kind: Kind) -> list[Product]:
+    """The pair that dominates every ε-DP mechanism."""
+    p = 1 / (1 + sympy.exp(-expression(pure)))
+    return [Product(((Atoms(_binary(p).masses, pure=pure), 1),), kind)]
 
 
 @products.register

@@ -64,7 +64,7 @@ PRODUCT = [
 ]
 #: The dominating pair is known and swapped by an involution (theory.md, section 3).
 SYMMETRIC = {"Gaussian", "ScalarGaussian", "Laplace", "RandomizedResponse", "PureDP"}
-SYMMETRIC |= independent.INTEGER_NOISE
+SYMMETRIC |= {"MatrixMechanism", "TreeAggregation", *independent.INTEGER_NOISE}
 #: What the second formula is a quadrature of: at orders that are not whole, and at all.
 PAIRS = {"MTZ19-EXACT", "PAIR-EXACT", "TRIPLE-LINE"}
 INTEGRALS = {"TRIPLE-GAUSSIAN-POISSON", "TRIPLE-DOMINATED"}
@@ -303,7 +303,7 @@ def _symmetric(node):
         return len({tuple(sorted(zip(p, q, strict=True))) for p, q in pairs}) == 1
     if name == "Compose":
         return all(_symmetric(part) for part in node.terms)
-    if name == "PermuteAndFlip":  # as every post-processing of pure DP's pair
+    if name in ("NoisyMax", "PermuteAndFlip"):  # as every post-processing of pure DP's pair
         return True
     return _symmetric(node.mechanism) if name == "PostProcess" else name in SYMMETRIC
 

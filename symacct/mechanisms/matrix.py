@@ -1,0 +1,132 @@
+"""The matrix mechanism: sums of what many steps bring in, with Gaussian noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import sympy
+
+from symacct import doors, sizes
+from symacct.claims import Kind
+from symacct.domains import positive, whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Exact, Numeric, exact, expression
+from symacct.forking import cached_property
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.participation import Rows, squared_sensitivity
+from symacct.sources import SYMACCT
+
+
+class MatrixMechanism(Gaussian):
+    """CX + N(0, σ²) in every entry, C the strategy: what DP-FTRL tells of the steps X = (x_t).
+
+    A record adds a vector of norm at most 1 in each of up to `participations` steps that are at
+    least `separation` from each other. It is the Gaussian mechanism of the sensitivity that these
+    steps can have together, an upper bound of it where that is all that is known (`claim.kind`).
+    Where C is lower triangular x_t may depend on all that was told before. A sampling of it is one
+    sample for all steps: fresh ones do not make the steps independent. The strategy is a list of
+    rows of rational numbers, `sigma` positive; DomainError otherwise, LimitError.
+
+    >>> rows = [[1, 0, 0], ["1/2", 1, 0], ["3/8", "1/2", 1]]
+    >>> MatrixMechanism(rows, 5).sensitivity
+    sqrt(89)/8
+    >>> print(MatrixMechanism(rows, 5, participations=2, separation=2).rdp(2, digits=5))
+    0.12562
+    """
+
+    strategy: Rows
+    participations: int
+    separation: int
+    source = SYMACCT.at("docs/proofs.md, section 25")
+    one_pair = True
+    swap_symmetric = True  # as of any Gaussian
+
+    def __new__(
+        cls,
+        strategy: Iterable[Iterable[Numeric]],
+        sigma: Numeric,
+        participations: Numeric = 1,
+        separation: Numeric = 1,
+    ) -> MatrixMechanism:
+        return cls._intern(
+            strategy=_rows(strategy),
+            sigma=positive(sigma, "MatrixMechanism, sigma"),
+            participations=whole(participations, "MatrixMechanism, participations", least=1),
+            separation=whole(separation, "MatrixMechanism, separation", least=1),
+        )
+
+    @cached_property
+    def _squared(self) -> tuple[Fraction, bool]:
+        return squared_sensitivity(self.strategy, self.participations, self.separation)
+
+    @property
+    def sensitivity(self) -> Exact:  # type: ignore[override]
+        """How far one record moves CX."""
+        return root(self._squared[0])
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return _irrational(self)
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        return Kind.EXACT if self._squared[1] else Kind.UPPER
+
+
+class TreeAggregation(Gaussian):
+    """Sums of steps by the nodes of a binary tree, each with noise N(0, σ²), a record in one step:
+
+    the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps. Of several trees
+    for one record in all, `steps` is that of the largest. `sigma` is positive, in units of what a
+    record adds, `steps` a whole number from 1 on; DomainError otherwise. A sampling of it is one
+    sample for all steps.
+
+    >>> print(TreeAggregation(5, 1000).rdp(2, digits=3))
+    0.400
+    """
+
+    steps: int
+    kind = Kind.EXACT
+    one_pair = True
+    swap_symmetric = True  # as of any Gaussian
+    source = SYMACCT.at("docs/proofs.md, section 25")
+
+    def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:
+        return cls._intern(
+            sigma=positive(sigma, "TreeAggregation, sigma"),
+            steps=whole(steps, "TreeAggregation, steps", least=1),
+        )
+
+    @property
+    def sensitivity(self) -> Exact:  # type: ignore[override]
+        """The root of how many nodes the first step is in."""
+        return root(Fraction(self.steps.bit_length()))
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return _irrational(self)
+
+
+def _irrational(mechanism: Gaussian) -> list[sympy.Expr]:
+    """The numbers of the pair that are no fractions; what is computed is one of them."""
+    numbers = (mechanism.sigma, mechanism.sensitivity)
+    return [x for x in numbers if isinstance(x, sympy.Expr)]
+
+
+def root(square: Fraction) -> Exact:
+    """√x, a fraction wherever it is one."""
+    found = sympy.sqrt(expression(square))
+    return Fraction(int(found.p), int(found.q)) if isinstance(found, sympy.Rational) else found
+
+
+def _rows(strategy: object) -> Rows:
+    """Rows of one length, of rational numbers that are not all 0."""
+    what, example = "MatrixMechanism, strategy", "[[1, 0], ['1/2', 1]]"
+    rows = [doors.ordered(row, what, example) for row in doors.ordered(strategy, what, example)]
+    sizes.check("outcomes", sum(map(len, rows)), f"{what}, entries")
+    entries = tuple(tuple(exact(x, what) for x in row) for row in rows)
+    if len({len(row) for row in rows}) != 1 or not any(map(any, entries)):
+        raise DomainError(f"{what}: found {echo(strategy)}, needed rows of one length, not all 0")
+    for x in (x for row in entries for x in row):
+        if not isinstance(x, Fraction):
+            raise DomainError(f"{what}: found {echo(x)}, needed rational numbers")
+    return entries

@@ -1,0 +1,244 @@
+"""Comparisons with noise: the sparse vector technique and the noisy maximum, by their own laws."""
+
+import functools
+import itertools
+import operator
+import random
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    AssumptionError,
+    DomainError,
+    ExponentialMechanism,
+    FiniteMechanism,
+    GaussianNoisyMax,
+    GaussianSparseVector,
+    Kind,
+    LimitError,
+    NoisyMax,
+    PermuteAndFlip,
+    PoissonSubsample,
+    PureDP,
+    SparseVector,
+    SubsampleWithoutReplacement,
+    from_json,
+    parse,
+)
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(15)
+WIDE = independent.context(60)
+LEAVES = [
+    SparseVector(2, 4, 2),
+    GaussianSparseVector(3, 6, 20, 2),
+    NoisyMax(4),
+    GaussianNoisyMax(3, 20),
+]
+
+
+def laplace_above(x):
+    """P(noise of scale 1 > x)."""
+    return MP.exp(-x) / 2 if x > 0 else 1 - MP.exp(x) / 2
+
+
+def gaussian_above(x):
+    return MP.erfc(x / MP.sqrt(2)) / 2
+
+
+def patterns(queries, count):
+    """The answers that can be given: as many as there are queries, or up to the last one above."""
+    for told in itertools.product((False, True), repeat=queries):
+        if sum(told) <= count:
+            last = max((i for i, t in enumerate(told) if t), default=-1)
+            if sum(told) < count:
+                yield told
+            elif not any(told[last + 1 :]):
+                yield told[: last + 1]
+
+
+def vector_law(queries, noise, threshold, query, count):
+    """The chances of all patterns, integrated over the noise on the threshold 0."""
+    above = {"Laplace": laplace_above, "Gaussian": gaussian_above}[noise]
+    density = {"Laplace": lambda z: MP.exp(-abs(z)) / 2, "Gaussian": MP.npdf}[noise]
+
+    def chance(told, z):
+        chances = (above((threshold * z - q) / query) for q in queries[: len(told)])
+        parts = [p if t else 1 - p for p, t in zip(chances, told, strict=True)]
+        return density(z) * functools.reduce(operator.mul, parts)
+
+    corners = [-30, -8, 0, 8, 30] + [q / threshold for q in queries]
+    places = sorted({MP.mpf(x) for x in corners})
+    return [
+        MP.quad(functools.partial(chance, told), places) for told in patterns(len(queries), count)
+    ]
+
+
+def divergence(alpha, P, Q):  # noqa: N803
+    return MP.log(MP.fsum(p**alpha * q ** (1 - alpha) for p, q in zip(P, Q, strict=True))) / (
+        alpha - 1
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_sparse_vector_exceeds_its_bound(seed):
+    """Three queries, each moved by at most 1, the chances of all answers by quadrature."""
+    draw = random.Random(seed)
+    count = 1 + seed % 2
+    threshold, query = Fraction(draw.randint(2, 12), 4), Fraction(draw.randint(2, 16), 4)
+    queries = [draw.uniform(-3, 3) for _ in range(3)]
+    moved = [q + draw.choice((-1, 1)) for q in queries]
+    for noise, m in (
+        ("Laplace", SparseVector(threshold, query, count)),
+        ("Gaussian", GaussianSparseVector(threshold, query, 3, count)),
+    ):
+        scales = [independent.number(MP, x) for x in (threshold, query)]
+        laws = [vector_law(q, noise, *scales, count) for q in (queries, moved)]
+        assert all(abs(MP.fsum(law) - 1) < 1e-8 for law in laws)
+        for alpha in (Fraction(11, 10), 3, 12):
+            bound = m.rdp(alpha).upper
+            for P, Q in (laws, laws[::-1]):
+                assert divergence(independent.number(MP, alpha), P, Q) <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_curves_are_their_formulas(seed):
+    draw = random.Random(seed)
+    a, b = (Fraction(draw.randint(3, 60), 12) for _ in range(2))
+    n, alpha = draw.randint(3, 500), Fraction(draw.randint(11, 200), 10)
+    for m, formula in (
+        (SparseVector(a, b, 1 + seed % 5), independent.sparse_vector),
+        (GaussianSparseVector(a, b, n, 1 + seed % 3), independent.gaussian_vector),
+        (NoisyMax(a), independent.noisy_max),
+        (GaussianNoisyMax(4 * a, n), independent.gaussian_max),
+        (GaussianNoisyMax(a / 12, 10**3), independent.gaussian_max),  # smallest near the order 1
+        (GaussianSparseVector(a / 12, b / 6, 10**6), independent.gaussian_vector),
+    ):
+        for order in (1, alpha):
+            assert holds(m.rdp(order), formula(WIDE, order, **m.fields()), 30, trusted=50)
+
+
+def max_law(scores, noise, scale):
+    """The chance of each score to be the largest."""
+    above = {"Laplace": laplace_above, "Gaussian": gaussian_above}[noise]
+    density = {"Laplace": lambda z: MP.exp(-abs(z)) / 2, "Gaussian": MP.npdf}[noise]
+
+    def chance(i, z):
+        others = [1 - above(z + (scores[i] - s) / scale) for j, s in enumerate(scores) if j != i]
+        return density(z) * functools.reduce(operator.mul, others)
+
+    places = sorted(
+        {*map(MP.mpf, (-30, -8, 0, 8, 30)), *((s - t) / scale for s in scores for t in scores)}
+    )
+    return [MP.quad(functools.partial(chance, i), places) for i in range(len(scores))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_noisy_maximum_exceeds_its_bound(seed):
+    draw = random.Random(seed)
+    scale = Fraction(draw.randint(2, 20), 4)
+    scores = [draw.uniform(-2, 2) for _ in range(2 + seed % 3)]
+    moved = [s + draw.choice((-1, 1)) for s in scores]
+    size = independent.number(MP, scale)
+    gaussian = GaussianNoisyMax(scale, len(scores))
+    for noise, m in (("Laplace", NoisyMax(scale)), ("Gaussian", gaussian)):
+        laws = [max_law(s, noise, size) for s in (scores, moved)]
+        assert all(abs(MP.fsum(law) - 1) < 1e-8 for law in laws)
+        for alpha in (Fraction(11, 10), 3, 12):
+            at = independent.number(MP, alpha)
+            most = max(divergence(at, P, Q) for P, Q in (laws, laws[::-1]))
+            assert most <= m.rdp(alpha).upper * (1 + 1e-9)
+
+
+def test_exponential_and_gumbel_noise_are_what_is_known():
+    assert ExponentialMechanism.of_noise(4, 2) is ExponentialMechanism(1)
+    assert PermuteAndFlip.of_noise("1/2", adjacency="add_remove") is PermuteAndFlip(4, "add_remove")
+    for kind in (ExponentialMechanism, PermuteAndFlip):
+        with pytest.raises(DomainError, match=r"of_noise, scale: found 0"):
+            kind.of_noise(0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_permute_and_flip_of_few_candidates(seed):
+    """By all orders of the candidates; below the class that it is in, and exponential noise's."""
+    draw = random.Random(seed)
+    rows = [[draw.randint(-2, 2) for _ in range(3)] for _ in range(2)]
+    rows[1] = [s + draw.choice((-1, 1)) for s in rows[0]]
+    base = Fraction(draw.randint(11, 30), 10)
+    laws = []
+    for row in rows:
+        coins, law = [base ** (s - max(row)) for s in row], [Fraction(0)] * 3
+        for order in itertools.permutations(range(3)):
+            left = Fraction(1, 6)
+            for i in order:
+                law[i] += left * coins[i]
+                left *= 1 - coins[i]
+        laws.append(law)
+    assert [sum(law) for law in laws] == [1, 1]
+    if laws[0] == laws[1]:
+        return
+    m = FiniteMechanism.permute_and_flip(rows, base)
+    assert m is FiniteMechanism(laws)
+    epsilon = independent.fraction(2 * WIDE.log(independent.number(WIDE, base)))
+    for alpha in (1, 3, "inf"):
+        found, bound = m.rdp(alpha).lower, PermuteAndFlip(epsilon).rdp(alpha).upper
+        assert independent.fraction(found) <= independent.fraction(bound) * (
+            1 + Fraction(1, 10**20)
+        )
+
+
+@pytest.mark.parametrize("m", LEAVES, ids=repr)
+def test_text_json_words_code_and_sampling(m):
+    node = 10 * PoissonSubsample(m, "1/100")
+    assert parse(repr(node)) is node
+    assert from_json(node.to_json()) is node
+    assert "sensitivity 1" in node.epsilon("1e-6").statement()
+    assert r"\epsilon" in m.latex()
+    assert "docs/proofs.md, section 28" in m.cite()
+    assert "double rdp" in m.code("c", points=20, max_order=64)
+    assert SubsampleWithoutReplacement(m, "1/9").rdp(3).upper < m.rdp(3).lower
+    assert m.claim.kind is Kind.UPPER
+
+
+def test_no_curve_falls():
+    orders = [1, "101/100", 2, "7/2", 8, 20, 64, 1000, "inf"]
+    for m in [*LEAVES, GaussianSparseVector(10, 20, 1000, 3), GaussianNoisyMax(10, 10**6)]:
+        values = [m.rdp(alpha) for alpha in orders]
+        assert all(a.lower <= b.upper for a, b in itertools.pairwise(values))
+
+
+def test_the_exact_profile_of_the_class():
+    for m in (SparseVector(2, 4), NoisyMax(2)):
+        found, same = m.delta("1/2", conversion="exact"), PureDP(1).delta("1/2", conversion="exact")
+        assert (found.delta.lower, found.delta.upper) == (same.delta.lower, same.delta.upper)
+        assert found.kind is Kind.UPPER
+    for m in (GaussianSparseVector(3, 6, 20), GaussianNoisyMax(3, 20)):
+        with pytest.raises(AssumptionError, match="only a Rényi curve"):
+            m.delta(1, conversion="exact")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SparseVector(0, 1), "b_threshold: found 0"),
+        (lambda: SparseVector(1, -1), "b_query: found -1"),
+        (lambda: SparseVector(1, 1, 0), "count: found 0"),
+        (lambda: SparseVector(1, 1, 1, 0), "sensitivity: found 0"),
+        (lambda: GaussianSparseVector(1, 1, 3, 4), "count 4 of 3 queries"),
+        (lambda: GaussianSparseVector(1, 1, "1/2"), "queries: found '1/2'"),
+        (lambda: NoisyMax("inf"), "NoisyMax, b"),
+        (lambda: GaussianNoisyMax(1, 1), "candidates: found 1"),
+        (lambda: GaussianNoisyMax(-1, 2), "sigma: found -1"),
+        (lambda: FiniteMechanism.permute_and_flip([[0, 1], [1, 0]], -1), "base: found -1"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(DomainError, match=message):
+        make()
+
+
+def test_too_many_ways_to_count():
+    with pytest.raises(LimitError, match="count"):
+        GaussianSparseVector(1, 1, 10**6, 65)
