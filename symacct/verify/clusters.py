@@ -61,7 +61,7 @@ class Clusters:
         self._of = {key: c for key, c in self._of.items() if c is not cluster}
 
     def complete(self, finish: Callable[[Finding], Finding], late: Callable[[], bool]) -> None:
-        """Replace what is shown of each by its completed form, the worst first, while there is time."""
+        """Replace what is shown of each by its completed form, while there is time."""
         for cluster in self.ranked():
             if late():
                 break

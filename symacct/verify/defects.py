@@ -16,6 +16,7 @@ _SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
 _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
+_TYPED = ("numbers", "alpha")
 _HISTORY: Cause = ("depends on what was asked before",)
 
 
@@ -116,7 +117,9 @@ class _Causes:
                 if cause in self.wrong:
                     return cause
         if another:
-            return "written another way", *(f"{key} = {way}" for key, way in how.items())
+            # A type is handled as it is, wherever it is met.
+            ways = (way if key in _TYPED else f"{key} = {way}" for key, way in how.items())
+            return "written another way", *ways
         return _by_itself(found, whole)
 
     def _curves(self, found: Finding) -> Iterator[Cause]:
@@ -129,7 +132,7 @@ class _Causes:
                 yield from ((side, *self._without_relation(what)) for side in _SIDES)
 
     def _whats(self, found: Finding) -> list[Cause]:
-        """What it is about; where a curve is right inside, the end of the orders that it lies at."""
+        """What it is about; an end of the orders, where the curve is right between the ends."""
         region = region_of_orders(found.ask)
         whats = _whats(found.ask)
         if region in _ENDS and whats[0] not in self.inside:

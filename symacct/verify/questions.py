@@ -188,7 +188,7 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         most = extent.ends if "rdp" in row.asks else _ONLY_ENDS * extent.ends
         special = list(_in_turn([list(_over_grids(hello, asks)), list(_below_zero(hello, row))]))
         usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
-        chosen.append([*special, *_mixed_evenly(usual, asks[: most // 2])])
+        chosen.append([*special[: extent.ends // 3], *_mixed_evenly(usual, asks[: most // 2])])
     return _in_turn(chosen)
 
 

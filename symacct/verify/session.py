@@ -33,11 +33,11 @@ _CULPRITS, _ALL_CULPRITS = 12, 40
 _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "points": 0.28,
-    "ends": 0.4,
-    "structure": 0.5,
-    "searching": 0.7,
-    "refining": 0.76,
+    "points": 0.25,
+    "ends": 0.45,
+    "structure": 0.58,
+    "searching": 0.72,
+    "refining": 0.78,
     "simplifying": 0.9,
     "confirming": 1.0,
 }
@@ -247,7 +247,7 @@ class Session:
             if cheap and (cluster in first or cluster is rest[0]):
                 self.peer.fresh()
             change = self._otherwise(cluster.worst)
-            cluster.alone = change is None
+            cluster.alone = change is None and (not cheap or cluster in first)
             if change is not None:
                 found[id(cluster)] = change
         return found

@@ -125,8 +125,10 @@ DEFECTS = {
         "    if len(memo) > 200:\n        return memo[next(iter(memo))]\n    if key not in memo:\n",
     ),
     "computed in float32": (
-        "    return x if isinstance(x, int) else float(x)",
-        "    return float(x) if isinstance(x, Decimal) else x",
+        'value = rdp(parts, alpha, number, how.get("count"))',
+        'value = rdp(parts, alpha, number, how.get("count"))\n'
+        '        if how.get("numbers") == "numpy.float32":\n'
+        '            value = float(typed(value, "numpy.float32"))',
     ),
     "Decimal orders taken for fractional ones": (
         '        alpha = plain(typed(ask["alpha"], how.get("alpha")))\n',
