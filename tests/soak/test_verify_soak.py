@@ -4,10 +4,13 @@ import sys
 
 import pytest
 
-from symacct.verify import verify
+from symacct.verify import FULL, QUICK, verify
 from symacct.verify.questions import Extent
-from tests.verify.defects import CORRECT
+from tests.verify.defects import CORRECT, DEFECTS
+from tests.verify.test_planted import planted_report
 from tests.verify.test_session import assert_random_answers_are_judged
+
+NARROW = ("a region narrow in every parameter", "a region of two parameters")
 
 
 def test_no_alarm_on_ten_thousand_points():
@@ -16,6 +19,16 @@ def test_no_alarm_on_ten_thousand_points():
     assert report.asked >= 10_000
     assert report.counts == {}
     assert not report.cut
+
+
+@pytest.mark.parametrize("name", sorted(set(DEFECTS) - set(NARROW)))
+def test_a_planted_defect_is_one_defect_in_a_quick_run(name, tmp_path):
+    assert len(planted_report(name, QUICK, tmp_path).defects) == 1
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_narrow_region_is_found_in_a_full_run(name, tmp_path):
+    assert len(planted_report(name, FULL, tmp_path).defects) == 1
 
 
 @pytest.mark.parametrize("seed", range(2, 12))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 CORRECT = Path(__file__).with_name("accountant.py")
 
-DEFECTS = {
+FORMULAS = {
     "a dropped factor": (
         "log_binomial(alpha, l) + l * log_rate + (alpha - l) * log_rest",
         "l * log_rate + (alpha - l) * log_rest",
@@ -90,6 +90,14 @@ DEFECTS = {
         "- alpha * math.log1p(1 / lam)",
         "- 2 * alpha * math.log1p(1 / lam)",
     ),
+    "a grid too narrow": (
+        "    if i in (0, len(values) - 1):\n        return None\n",
+        "    return objective(min(4.0, 2.0 ** powers[i]))\n",
+    ),
+}
+
+#: Narrow regions, switches, memories, types, and what is asked in few ways.
+CORNERS = {
     "a region narrow in every parameter": (
         "    if float(alpha).is_integer():\n",
         "    if 2 < size < 3 and 0.01 < gamma < 0.02 and 20 < alpha < 30:\n"
@@ -182,11 +190,8 @@ DEFECTS = {
         "    return min(values[i], objective(2 ** ((low + high) / 2)))",
         "    return values[i]",
     ),
-    "a grid too narrow": (
-        "    if i in (0, len(values) - 1):\n        return None\n",
-        "    return objective(min(4.0, 2.0 ** powers[i]))\n",
-    ),
 }
+DEFECTS = FORMULAS | CORNERS
 
 CAUGHT = {
     "a dropped factor": "unsound",
