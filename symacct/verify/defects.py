@@ -88,11 +88,12 @@ class _Causes:
         self.remembers = any(map(_changes, found))
         self.both = _on_both_sides(found)
         curves = [one for one in found if _is_a_curve(one) and one.beyond_rounding]
-        self.relations = _relations(curves)
+        self.relations = _relations([one for one in found if _is_plain(one)])
         self.inside = {
             _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
         }
         self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
+        self.same_answer = _ways_of_the_same_answer(found)
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
@@ -104,22 +105,20 @@ class _Causes:
 
     def _of_itself(self, cluster: Cluster) -> Cause:
         found, how = cluster.shown, dict(cluster.shown.ask.how)
-        whole, *_ = _whats(found.ask)
+        whole = self._without_relation(_whats(found.ask)[0])
         if "after" in how or _changes(found):
             return _HISTORY
         if found.verdict == "exception":
             return "exception", found.note.split(":")[0]
         if found.verdict in ("nan", "inf", "slow"):
-            return found.verdict, *whole
+            return found.verdict, *whole[:1]
         another = how and found.verdict == "inconsistent"
         if not another or _usual_may_be_wrong(found):
             for cause in self._curves(found):
                 if cause in self.wrong:
                     return cause
         if another:
-            # A type is handled as it is, wherever it is met.
-            ways = (way if key in _TYPED else f"{key} = {way}" for key, way in how.items())
-            return "written another way", *ways
+            return "written another way", ", ".join(self.same_answer[_answered(found)])
         return _by_itself(found, whole)
 
     def _curves(self, found: Finding) -> Iterator[Cause]:
@@ -147,6 +146,23 @@ class _Causes:
         return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
 
 
+def _ways_of_the_same_answer(found: Iterable[Finding]) -> dict[object, list[str]]:
+    """Ways of writing one question that are answered by one number: one cause."""
+    ways: dict[object, list[str]] = {}
+    for one in found:
+        for key, way in one.ask.how:
+            # A type is handled as it is, wherever it is met.
+            named = way if key in _TYPED else f"{key} = {way}"
+            known = ways.setdefault(_answered(one), [])
+            known += [named] if named not in known else []
+    return ways
+
+
+def _answered(found: Finding) -> object:
+    """The question, however it is written, and its answer."""
+    return found.ask.built(), found.answer.value
+
+
 def _by_itself(found: Finding, what: Cause) -> Cause:
     """The cause of a finding on curves that are right."""
     if not found.beyond_rounding:
@@ -155,15 +171,16 @@ def _by_itself(found: Finding, what: Cause) -> Cause:
         return found.law or found.verdict, *what
     if found.split:
         return _side(found), found.note.split(":")[0]
-    return _side(found), *((_CONVERSION,) if found.converted else (found.ask.kind, *what))
+    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
 
 
-def _relations(curves: Iterable[Finding]) -> dict[str, set[tuple[str, ...]]]:
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for one in curves:
+def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
+    """Under which relations each sampling is wrong."""
+    under: dict[str, set[Cause]] = {}
+    for one in found:
         sampling, *relation = _whats(one.ask)[0]
-        found.setdefault(sampling, set()).add(tuple(relation))
-    return found
+        under.setdefault(sampling, set()).add(tuple(relation))
+    return under
 
 
 def _on_both_sides(found: Iterable[Finding]) -> set[Cause]:
@@ -196,8 +213,13 @@ def _usual_may_be_wrong(found: Finding) -> bool:
 
 def _is_a_curve(found: Finding) -> bool:
     """Is it a wrong value of a curve itself?"""
-    plain = found.before is None and not found.ask.how and found.ask.kind == "rdp"
-    return plain and found.verdict in (*_BELOW, "loose", "wrong-formula")
+    return _is_plain(found) and found.ask.kind == "rdp"
+
+
+def _is_plain(found: Finding) -> bool:
+    """Is it a wrong number, asked for in the usual way, that does not come from another?"""
+    usual = found.before is None and not found.ask.how and not found.converted
+    return usual and found.verdict in (*_BELOW, "loose", "wrong-formula")
 
 
 def _side(found: Finding) -> str:
@@ -208,5 +230,7 @@ def _whats(ask: Ask) -> list[Cause]:
     """How the parts are sampled, and the relation: of all together, and of each kind alone."""
     relation = ask.adjacency.replace("_", "/")
     single = [(s.replace("_", " "), relation) for s in sorted({p.sampling for p in ask.parts})]
-    several = [("several runs",)] if any(part.count > 1 for part in ask.parts) else []
+    # ε and δ are hardly ever asked of a single run.
+    more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
+    several = [("several runs",)] if more else []
     return [*([("in a composition",)] if len(ask.parts) > 1 else []), *several, *single]

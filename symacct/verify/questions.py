@@ -23,6 +23,13 @@ PARAMETERS = {
     "PureDP": ["1", "0.1", "20", "1e-6", "5"],
     "ZCDP": ["0.1", "1", "1e-8", "100"],
 }
+_HARMLESS = {
+    "Gaussian": "10000",
+    "Laplace": "10000",
+    "RandomizedResponse": "0.5001",
+    "PureDP": "1e-6",
+    "ZCDP": "1e-8",
+}
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
@@ -186,14 +193,24 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
         chance.shuffle(asks)
         most = extent.ends if "rdp" in row.asks else _ONLY_ENDS * extent.ends
-        special = list(_in_turn([list(_over_grids(hello, asks)), list(_below_zero(hello, row))]))
+        special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
         usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
-        chosen.append([*special[: extent.ends // 3], *_mixed_evenly(usual, asks[: most // 2])])
+        first = list(_in_turn([*map(list, special)]))[: extent.ends // 3]
+        chosen.append([*first, *_mixed_evenly(usual, asks[: most // 2])])
     return _in_turn(chosen)
 
 
 #: So much more is asked of what has no RDP to be asked of.
 _ONLY_ENDS = 8
+
+
+def _harmless(row: Support) -> Iterator[Ask]:
+    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
+    rate = None if row.sampling == "none" else "1e-9"
+    part = part_of(row, _values(row, _HARMLESS[row.mechanism]), rate)
+    for kind, at in (("delta", "0.1"), ("epsilon", "1e-5")):
+        if kind in row.asks:
+            yield Ask(kind, (part,), at, row.adjacency)
 
 
 def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:

@@ -162,7 +162,7 @@ def divergence_laplace(s):
     """s − 1 + e^{−s}"""
     return (
         s + math.expm1(-s)
-        if s > 0.1
+        if s > 0.01
         else s * s / 2 - s**3 / 6 + s**4 / 24 - s**5 / 120 + s**6 / 720
     )
 

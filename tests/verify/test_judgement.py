@@ -173,7 +173,7 @@ def test_no_finding_is_lost_and_every_cause_is_told_apart():
 
 def test_a_wrong_conversion_is_a_defect_of_its_own():
     (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
-    assert defect.cause == "too small: epsilon: poisson: add/remove"
+    assert defect.cause == "too small: ε and δ: poisson: add/remove"
 
 
 @pytest.mark.parametrize(

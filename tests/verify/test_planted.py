@@ -9,6 +9,7 @@ from symacct.verify import session, truth, verify
 from symacct.verify.questions import Extent
 from symacct.verify.truth import Oracle
 from tests.verify.defects import CAUGHT, CORRECT, FORMULAS, SAFE, planted
+from tests.verify.exact_accountant import exact
 
 SMALL = Extent(
     parameters=3,
@@ -69,6 +70,21 @@ def test_a_planted_defect_is_caught(name, tmp_path):
 def test_a_planted_defect_is_one_defect(name, tmp_path):
     (defect,) = planted_report(name, SHORT, tmp_path).defects
     assert len(defect.shown.ask.parts) <= 2
+
+
+@pytest.mark.parametrize("noise", ["0", "1e-15"])
+def test_mpmath_raises_no_alarm(noise, tmp_path):
+    assert_no_alarm(exact(noise), SHORT, tmp_path)
+
+
+def assert_no_alarm(text, extent, folder):
+    program = folder / "accountant.py"
+    program.write_text(text, encoding="utf-8")
+    report = verify([sys.executable, str(program)], extent, seed=1)
+    assert report.counts == {}
+    assert report.judged >= 0.98 * report.answered
+    assert not report.cut
+    return report
 
 
 def test_the_correct_accountant_raises_no_alarm():
