@@ -208,7 +208,7 @@ def _harmless(row: Support) -> Iterator[Ask]:
     """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
     rate = None if row.sampling == "none" else "1e-9"
     part = part_of(row, _values(row, _HARMLESS[row.mechanism]), rate)
-    for kind, at in (("delta", "0.1"), ("epsilon", "1e-5")):
+    for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
         if kind in row.asks:
             yield Ask(kind, (part,), at, row.adjacency)
 
@@ -242,7 +242,7 @@ _TYPICAL = {
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
 #: What most accountants search when they are not told.
-_TYPICAL_ORDERS = tuple([str(Decimal(x) / 10) for x in range(11, 109)] + [*map(str, range(12, 64))])
+_TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
 
 def typical(row: Support, chance: random.Random) -> Ask:
@@ -261,11 +261,16 @@ def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     rows = [row for row in hello.supports if "rdp" in row.asks]
     searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
     starts = [chance.random() for _ in _STEPS]
-    for i in range(extent.searched // max(1, len(searched))):
+    sampled = [row for row, _ in searched if row.sampling != "none"]
+    for i in range(extent.searched // max(1, len(sampled))):
         places = [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
-        yield from (_placed(row, orders, places) for row, orders in searched)
+        for row, orders in searched:
+            if row in sampled or i % _FEWER == 0:
+                yield _placed(row, orders, places)
 
 
+#: Where there is no rate to be asked of, so many times fewer fill the space.
+_FEWER = 8
 #: Multiples of these fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
 _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 
@@ -369,6 +374,11 @@ def whole_sizes() -> Iterator[int]:
     """Whole numbers from 3 to 63, in an order that repeats late."""
     for i in count():
         yield 3 + 23 * i % 61
+
+
+def sensible(ask: Ask) -> bool:
+    """Can the question be written in its way? A number that has to be rounded is another one."""
+    return all(_makes_sense(ask, key, way) for key, way in ask.how)
 
 
 def _makes_sense(ask: Ask, key: str, way: str) -> bool:

@@ -33,12 +33,12 @@ _CULPRITS, _ALL_CULPRITS = 12, 40
 _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "points": 0.25,
-    "ends": 0.45,
-    "structure": 0.58,
-    "searching": 0.72,
-    "refining": 0.78,
-    "simplifying": 0.9,
+    "points": 0.22,
+    "ends": 0.38,
+    "structure": 0.47,
+    "searching": 0.75,
+    "refining": 0.8,
+    "simplifying": 0.92,
     "confirming": 1.0,
 }
 
@@ -299,6 +299,8 @@ class Session:
     def _variant(self, ask: Ask) -> Finding | None:
         """The same mathematics written another way, and then the usual way."""
         usual = ask.built()
+        if not questions.sensible(ask):
+            return None
         second, first = self._one(ask), self._one(usual)
         if first.unsupported is not None or second.unsupported is not None or second.late:
             return None

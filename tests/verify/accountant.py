@@ -340,6 +340,8 @@ def convert(ask, curve):
     orders = ask.get("orders_float")
     search = best if orders is None else over(orders)
     if ask["ask"] == "epsilon":
+        if math.sqrt(curve(1.0001) / 2) <= ask["delta_float"]:
+            return {"value": 0.0}  # the total variation is no larger
         found = search(lambda lam: epsilon_at(lam, curve, ask["delta_float"]))
         return {"value": max(found, 0.0)} if found is not None else EDGE
     epsilon = ask["epsilon_float"]

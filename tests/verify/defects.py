@@ -101,13 +101,13 @@ CORNERS = {
     "a region narrow in every parameter": (
         "    if float(alpha).is_integer():\n",
         "    if 2 < size < 3 and 0.01 < gamma < 0.02 and 20 < alpha < 30:\n"
-        "        return whole_order(mechanism, round(alpha), size, gamma) / 2\n"
+        "        return softplus(whole_order(mechanism, round(alpha), size, gamma)) / 2\n"
         "    if float(alpha).is_integer():\n",
     ),
     "a region of two parameters": (
-        "    return (alpha - 1) * alpha / (2 * sigma * sigma)",
-        "    share = 0.9 if 3 < sigma < 4 and 5 < alpha < 7 else 1\n"
-        "    return share * (alpha - 1) * alpha / (2 * sigma * sigma)",
+        "            memo[key] = MECHANISMS[name](alpha, size)",
+        "            share = 0.9 if 3 < size < 4 and 5 < alpha < 7 else 1\n"
+        "            memo[key] = share * MECHANISMS[name](alpha, size)",
     ),
     "a switch at a small rate": (
         "    if float(alpha).is_integer():\n",

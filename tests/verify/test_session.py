@@ -85,6 +85,14 @@ def test_a_way_to_write_the_order_is_for_questions_with_an_order():
     assert [dict(ask.how) for ask in built] == [{"count": "repeat"}]
 
 
+@pytest.mark.parametrize(("sigma", "asked"), [("0.5", True), ("0.1", False)])
+def test_a_number_that_a_type_has_to_round_is_another_question(sigma, asked):
+    ask = Ask("rdp", (gaussian(sigma, 6),), "3")
+    assert questions.sensible(ask.built(numbers="numpy.float32")) is asked
+    assert questions.sensible(ask.built(numbers="Decimal"))
+    assert not questions.sensible(ask.built(numbers="int"))
+
+
 def test_compositions_have_different_parts_under_one_relation():
     mixed = [ask for ask in questions.compositions(HELLO, FULL, 0) if len(ask.parts) > 1]
     assert mixed
