@@ -27,6 +27,8 @@ def chord_at(
     """The hull's value at `place`, an exact number; `number` brings one into the arithmetic."""
     index = min(max(bisect_left([x for x, _ in hull], place), 1), len(hull) - 1)
     (left, low), (right, high) = hull[index - 1], hull[index]
+    if place == right:  # no digit is lost to a share that is 1
+        return high
     share = number(place - left) / (right - left)
     return low * (1 - share) + high * share
 

@@ -34,8 +34,47 @@ class _Task:
         return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s"
 
 
-_tasks: list[_Task] = []
-_lock = new_lock()
+class _Screen:
+    """What is under way, shown by one thread that ends when it finds nothing to show.
+
+    A thread for each task would cost more than most questions do. In a forked child `_watching`
+    stays as it was: a parent shows what its children do.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: list[_Task] = []
+        self._lock = new_lock()
+        self._watching = self._written = False
+
+    def begin(self, task: _Task) -> None:
+        with self._lock:
+            self.tasks.append(task)
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="progress", daemon=True).start()
+
+    def end(self, task: _Task) -> None:
+        with self._lock:
+            self.tasks.remove(task)
+            if self._written and not self.tasks:
+                self._write("")
+
+    def _watch(self) -> None:
+        while self._watching:
+            time.sleep(_PACE)
+            with self._lock:
+                self._watching = bool(self.tasks)
+                if self.tasks and time.monotonic() - self.tasks[0].started >= _QUIET:
+                    self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(_ERASE + line)
+            sys.stderr.flush()
+        self._written = bool(line)
+
+
+_screen = _Screen()
 
 
 @contextmanager
@@ -47,21 +86,11 @@ def progress(
     if not (wanted and _is_watched()):
         yield task.advance
         return
-    with _lock:
-        first = not _tasks
-        _tasks.append(task)
-    over = threading.Event()
-    writer = threading.Thread(target=_show, args=(over,), daemon=True) if first else None
-    if writer is not None:
-        writer.start()
+    _screen.begin(task)
     try:
         yield task.advance
     finally:
-        with _lock:
-            _tasks.remove(task)
-        if writer is not None:
-            over.set()
-            writer.join()
+        _screen.end(task)
 
 
 def _is_watched() -> bool:
@@ -70,20 +99,3 @@ def _is_watched() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # there is none, or it is closed
         return False
-
-
-def _show(over: threading.Event) -> None:
-    """What is under way, until it is over."""
-    if over.wait(_QUIET):
-        return
-    while not over.wait(_PACE):
-        with _lock:
-            line = str(_tasks[-1]) if _tasks else ""
-        _write(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}")
-    _write(_ERASE)
-
-
-def _write(text: str) -> None:
-    with suppress(OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()

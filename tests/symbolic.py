@@ -157,9 +157,14 @@ def _bessel(k, x):
     return mp.besseli(k, x)
 
 
+@functools.cache
+def _fraction(e):
+    return mp.mpf(int(e.p)) / int(e.q)
+
+
 HEADS = {
-    sympy.Add: lambda *xs: mp.fsum(xs),
-    sympy.Mul: lambda *xs: mp.fprod(xs),
+    sympy.Add: lambda *xs: functools.reduce(operator.add, xs),
+    sympy.Mul: lambda *xs: functools.reduce(operator.mul, xs),
     sympy.Pow: lambda x, y: x**y,
     sympy.exp: mp.exp,
     sympy.log: mp.log,
@@ -193,7 +198,7 @@ def _walked(e, table, definitions):
     if e in table:
         return table[e]
     if isinstance(e, sympy.Rational):
-        return mp.mpf(int(e.p)) / int(e.q)
+        return _fraction(e)
     if e in CONSTANTS:
         return CONSTANTS[e]
     if isinstance(e, sympy.Sum):
@@ -201,8 +206,9 @@ def _walked(e, table, definitions):
         low = -250 if first is -sympy.oo else int(_walked(first, table, definitions))
         # Of infinite sums, those over the outcomes of a law on whole numbers, this is enough.
         high = max(low, 0) + 250 if last is sympy.oo else int(_walked(last, table, definitions))
+        term, known = _settled(e.function, index, table, definitions)
         terms = range(low, high + 1)
-        return mp.fsum(_walked(e.function, {**table, index: mp.mpf(l)}, definitions) for l in terms)
+        return mp.fsum(_walked(term, {**known, index: mp.mpf(l)}, definitions) for l in terms)
     if isinstance(e, sympy.Integral):
         ((variable, *ends),) = e.limits
         low, high = (_walked(end, table, definitions) for end in ends)

@@ -485,3 +485,12 @@ def test_fractions_of_sums_are_read_back_as_they_are(value):
     assert parse(repr(m)) is m
     assert parse(str(m)) is m
     assert from_json(m.to_json()) is m
+
+
+@pytest.mark.parametrize("inside", ["exp({})", "2**{}", "(-2)**{}", "{}**{}", "-3*exp(1 + 2*{})"])
+def test_the_size_of_what_may_be_complex_is_read_back(inside):
+    """SymPy writes |e^x| as e^{re x} where x is not said to be real."""
+    x = 'Symbol("x")'
+    m = parse(f"Gaussian(2 + Abs({inside.format(x, x)}))")
+    assert parse(str(m)) is m
+    assert from_json(m.to_json()) is m

@@ -42,11 +42,46 @@ def test_the_innermost_is_shown_with_its_share_and_erased_at_the_end(terminal):
         assert terminal.seen.wait(10)
     assert "inside: 1,500 of 2,000, 0 s" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[2K")
-    assert not module._tasks
+    assert not module._screen.tasks
+
+
+def _settled():
+    """The number of threads when the one that shows progress has seen that nothing is left."""
+    for thread in threading.enumerate():
+        if thread.name == "progress":
+            thread.join(10)
+    return threading.active_count()
+
+
+def test_many_quick_tasks_start_one_thread(terminal, monkeypatch):
+    """A thread for each of them cost ten times the question that it watched."""
+    _settled()
+    monkeypatch.setattr("symacct.progress._PACE", 3)
+    begun = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread))
+    for _ in range(100):
+        with progress("quick"):
+            pass
+    monkeypatch.undo()
+    assert len(begun) == 1
+    begun[0].start()
+    _settled()
+    assert not begun[0].is_alive()
+
+
+def test_what_another_thread_does_is_shown_after_the_first_is_done(terminal):
+    with progress("first"):
+        second = progress("second")
+        second.__enter__()
+    terminal.seen.clear()
+    assert terminal.seen.wait(10)
+    second.__exit__(None, None, None)
+    assert "second: 0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K")
 
 
 def test_it_ends_with_an_error_too_and_its_thread_is_gone(terminal):
-    before = threading.active_count()
+    before = _settled()
 
     @progress("failing")
     def failing():
@@ -55,8 +90,8 @@ def test_it_ends_with_an_error_too_and_its_thread_is_gone(terminal):
 
     with pytest.raises(ZeroDivisionError):
         failing()
-    assert threading.active_count() == before
-    assert not module._tasks
+    assert _settled() == before
+    assert not module._screen.tasks
 
 
 def test_what_is_quick_writes_nothing(terminal, monkeypatch):

@@ -117,10 +117,12 @@ class SymbolicArithmetic(PlainGaps):
     def expm1(self, x: sympy.Expr) -> sympy.Expr:
         return self.exp(x) - 1
 
-    log = staticmethod(sympy.log)
+    def log(self, x: sympy.Expr) -> sympy.Expr:
+        """log x; of a sum it stays as it is, and SymPy need not ask at length whether that is 0."""
+        return sympy.log(x, evaluate=not x.is_Add)
 
     def log1p(self, x: sympy.Expr) -> sympy.Expr:
-        return sympy.log(1 + x)
+        return self.log(1 + x)
 
     def sqrt(self, x: sympy.Expr) -> sympy.Expr:
         check_numbers(x)

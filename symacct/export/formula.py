@@ -286,7 +286,7 @@ def _order(m: Node, alpha: Numeric | None) -> Order:
     if at.is_positive is False or (at - 1).is_negative:
         raise DomainError(f"order alpha: found {alpha}, needed 1 <= alpha <= ∞")
     named = {symbol.name for symbol in at.free_symbols}
-    for symbol in m.free_symbols - at.free_symbols | m.free_symbols & {ALPHA}:
+    for symbol in m.free_symbols - at.free_symbols:
         if symbol.name in named:
             raise DomainError(
                 f"found a parameter called {symbol.name}, the name of the order; rename it with "

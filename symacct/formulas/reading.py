@@ -303,5 +303,9 @@ HEADS: dict[str, Callable[..., Any]] = {
     "Min": _formula_head("Min", None, _function(sympy.Min)),
     "Max": _formula_head("Max", None, _function(sympy.Max)),
     "Abs": _formula_head("Abs", 1, _function(sympy.Abs)),
+    # What SymPy makes of Abs where a symbol is not said to be real: |e^x| = e^{re x}.
+    "re": _formula_head("re", 1, _function(sympy.re)),
+    "im": _formula_head("im", 1, _function(sympy.im)),
+    "arg": _formula_head("arg", 1, _function(sympy.arg)),
 }
 CONSTANTS = {"pi": sympy.pi, "E": sympy.E, "True": True, "False": False}

@@ -1,5 +1,6 @@
 """What sampling does to a curve: every theorem over every mechanism."""
 
+import functools
 import itertools
 from fractions import Fraction
 
@@ -116,6 +117,7 @@ def check(name, node, alpha, **options):
     if answer is None:
         return False
 
+    @functools.cache
     def eps(order):
         return independent.rdp(mp, node.mechanism, order)
 

@@ -116,12 +116,18 @@ class SampledGaussian(SampledNoise):
         nodes = 12 if abs(t) < 10 else 24
         variance, step = self.sigma**2, min(self.sigma**2, self.sigma) / nodes
         edge = 16 * self.sigma
-        total = MP.mpc(0)
+        total, power = MP.mpc(0), MP.mpc(a, abs(t))
         for j in range(int(-edge / step), int((max(a, 0) + edge) / step)):
-            x = MP.mpc(step * j, variance / 2)
-            total += MP.exp(MP.mpc(a, abs(t)) * MP.log(self.ratio(x)) - x * x / (2 * variance))
+            loss, exponent = self._node(step, j, MP.prec)
+            total += MP.exp(power * loss - exponent)
         total *= step / MP.sqrt(2 * MP.pi * variance)
         return total if t >= 0 else MP.conj(total)
+
+    @functools.cache  # noqa: B019  # there are a few of these laws
+    def _node(self, step, j, bits):
+        """log R and x²/2σ² at a node, which are those of every order."""
+        x = MP.mpc(step * j, self.sigma**2 / 2)
+        return MP.log(self.ratio(x)), x * x / (2 * self.sigma**2)
 
     def ends(self, reverse):
         """The losses at which there is an end: that where x is least."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -16,6 +17,7 @@ from symacct.exact import INFINITY, Order
 from symacct.explore.attacks.arrays import ARRAYS
 from symacct.explore.attacks.finite import Candidates
 from symacct.explore.attacks.scheme import Scheme
+from symacct.expr import Node
 from symacct.theory import Theorem, always
 
 _POPULATION = 64
@@ -39,17 +41,20 @@ class Task:
     @property
     def suitable(self) -> float:
         """The share of a few candidates that the theorem applies to."""
-        if self.theorem.applies is always:
+        if self.theorem.applies is always or not self._asks:
             return 1
-        drawn = [samples(self.scheme, 4, seed) for seed in range(8)]
-        asked = [self.applies(c.one(i, 10**4)) for c in drawn for i in range(4)]
+        asked = [self._holds_for(operation) for operation in _operations(self.scheme)]
         return sum(asked) / len(asked)
 
     def applies(self, c: Candidates) -> bool:
         """Does the theorem say that it applies to the operation on this candidate?"""
-        if self.theorem.reads == "itself" or self.scheme.by_condition:
-            return True
-        operation = self.scheme.operation(c)
+        return not self._asks or self._holds_for(self.scheme.operation(c))
+
+    @property
+    def _asks(self) -> bool:
+        return self.theorem.reads != "itself" and not self.scheme.by_condition
+
+    def _holds_for(self, operation: Node | None) -> bool:
         return operation is None or self.theorem.why_not(operation, self.alpha) is None
 
     def balls(self, c: Candidates) -> tuple[arb, arb] | None:
@@ -197,6 +202,13 @@ class Ruler:
         except (SymacctError, OverflowError, ZeroDivisionError):
             return -np.inf
         return score if np.isfinite(score) else -np.inf
+
+
+@lru_cache(64)
+def _operations(scheme: Scheme) -> list[Node | None]:
+    """The operation on each of a few candidates: every statement at every order asks of them."""
+    drawn = [samples(scheme, 4, seed) for seed in range(8)]
+    return [scheme.operation(c.one(i, 10**4)) for c in drawn for i in range(4)]
 
 
 def samples(scheme: Scheme, count: int, seed: int = 0) -> Candidates:

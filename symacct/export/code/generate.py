@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -16,7 +17,7 @@ from symacct.domains import positive, whole
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Numeric, Order, exact
 from symacct.export.code import source
-from symacct.export.code.constants import in_float64
+from symacct.export.code.constants import FloatProgram, in_float64
 from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
 from symacct.export.code.interpret import DigitsMachine, FloatMachine
 from symacct.export.code.ir import Compare, Num, Var
@@ -26,6 +27,7 @@ from symacct.export.code.measure import (
     Measured,
     Value,
     box,
+    few_of,
     measured,
     orders,
     samples,
@@ -36,7 +38,7 @@ from symacct.export.code.targets.multiprecision import GUARD_DIGITS
 from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
-from symacct.theory import Theorem
+from symacct.theory import Theorem, theorems
 from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
@@ -76,31 +78,27 @@ def code(
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
-        few = tried if at else tried[:: 1 + len(tried) // _FEW_SAMPLES]
-        return _Request(m, by, writer, names, few, last).in_digits(count)
-    return _Request(m, by, writer, names, tried, last).in_float64(count, needed)
+        few = tried if at else few_of(tried, _FEW_SAMPLES)
+        return _Request(m, by, names, few, last).in_digits(writer, count)
+    return _Request(m, by, names, tried, last).in_float64(writer, count, needed)
 
 
 @dataclass(frozen=True)
 class _Request:
-    """The code asked for: of what, in which language, measured at which parameters, up to where."""
+    """The code asked for: of what, measured at which parameters, up to which order."""
 
     m: Node
     by: str | None
-    writer: type[Writer]
     names: dict[sympy.Symbol, str]
     tried: list[Given]
     last: int
 
-    def in_float64(self, count: int, needed: Fraction) -> str:
+    def __hash__(self) -> int:
+        return hash((self.m, self.by, self.last))
+
+    def in_float64(self, writer: type[Writer], count: int, needed: Fraction) -> str:
         """The text, with the margin that was measured."""
-        program = in_float64(self.traced(CodeArithmetic))
-        machine = FloatMachine(program)
-
-        def epsilon(alpha: Order, given: Given) -> Value:
-            return machine.epsilon(float(alpha), given)
-
-        result = self.measured(epsilon, orders(count, self.last, _DENSE), needed)
+        program, result = _in_float64(self, count, needed, tuple(theorems()))
         margin = max(_MARGIN * result.error, _LEAST_MARGIN)
         if margin > _MARGIN * needed:
             raise PrecisionError(
@@ -114,9 +112,10 @@ class _Request:
             f"certified enclosures; the margin is {_MARGIN} times that and at least 1e-14, for "
             "other math libraries round otherwise"
         )
-        return self.writer.document(program, self.facts(program.program, result, stated, how))
+        facts = self.facts(writer.language, program.program, result, stated, how)
+        return writer.document(program, facts)
 
-    def in_digits(self, count: int) -> str:
+    def in_digits(self, writer: type[Writer], count: int) -> str:
         """The text for mpmath, measured at a few precisions."""
         program = self.traced(DigitsArithmetic)
         machine = DigitsMachine(program)
@@ -137,7 +136,7 @@ class _Request:
             f"{', '.join(map(str, _MEASURED_DIGITS))} digits each, by the same operations against "
             "certified enclosures"
         )
-        return self.writer.document(program, self.facts(program, result, "", how))
+        return writer.document(program, self.facts(writer.language, program, result, "", how))
 
     def traced(self, arithmetic: type[CodeArithmetic]) -> Program:
         """The program, which has no answer outside the box of parameters that is measured."""
@@ -151,9 +150,11 @@ class _Request:
         """The error of the code at the orders asked."""
         return measured(self.m, self.by, self.names, epsilon, self.tried, asked, accuracy)
 
-    def facts(self, program: Program, result: Measured, margin: str, how: str) -> source.Facts:
+    def facts(
+        self, language: str, program: Program, result: Measured, margin: str, how: str
+    ) -> source.Facts:
         """What the header says."""
-        m, text, language = self.m, repr(self.m), self.writer.language
+        m, text = self.m, repr(self.m)
         leaves = [node for node in m.walk() if not node.children and node.claim.sources]
         said = [
             ("made by", f"symacct {__version__}"),
@@ -178,6 +179,20 @@ class _Request:
             *source.evidence(result, self.last, how),
         ]
         return source.Facts(tuple(lines), margin, self.last, result.kind)
+
+
+@lru_cache(8)
+def _in_float64(
+    request: _Request, count: int, needed: Fraction, known: tuple[Theorem, ...]
+) -> tuple[FloatProgram, Measured]:
+    """The program and its error, while the theorems `known` are all: one for every language."""
+    program = in_float64(request.traced(CodeArithmetic))
+    machine = FloatMachine(program)
+
+    def epsilon(alpha: Order, given: Given) -> Value:
+        return machine.epsilon(float(alpha), given)
+
+    return program, request.measured(epsilon, orders(count, request.last, _DENSE), needed)
 
 
 def _of_box(result: Measured) -> str:

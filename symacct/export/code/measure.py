@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import TypeAlias
 
 import mpmath
@@ -137,6 +138,13 @@ def box(tried: Sequence[Given]) -> dict[str, tuple[Fraction, Fraction]]:
         name: (min(given[name] for given in tried), max(given[name] for given in tried))
         for name in (tried[0] if tried else {})
     }
+
+
+def few_of(tried: list[Given], count: int) -> list[Given]:
+    """About `count` of them, and more if their box needs it: it is the box of all."""
+    ends = [pick(tried, key=itemgetter(name)) for name in box(tried) for pick in (min, max)]
+    thinned = [*ends, *tried[:: 1 + len(tried) // count]][: max(count, len(ends))]
+    return [given for k, given in enumerate(thinned) if given not in thinned[:k]]
 
 
 def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
