@@ -233,4 +233,5 @@ def _whats(ask: Ask) -> list[Cause]:
     # ε and δ are hardly ever asked of a single run.
     more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
     several = [("several runs",)] if more else []
-    return [*([("in a composition",)] if len(ask.parts) > 1 else []), *several, *single]
+    inside = [("several runs in a sample",)] if any(part.inner > 1 for part in ask.parts) else []
+    return [*([("in a composition",)] if len(ask.parts) > 1 else []), *inside, *several, *single]

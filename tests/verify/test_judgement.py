@@ -133,6 +133,13 @@ def test_what_is_so_for_several_runs_only_is_one_defect():
     assert len(report(*seen, found("unsound", "1/2", at="100")).defects) == 2
 
 
+def test_what_is_so_for_several_runs_in_a_sample_only_is_one_defect():
+    whole = [replace(part(), inner=3, count=n) for n in (1, 6)]
+    seen = [found("unsound", "1/2", at=at) for at in ("2", "100")]
+    seen = [replace(f, ask=replace(f.ask, parts=(p,))) for f, p in zip(seen, whole, strict=True)]
+    assert [d.cause for d in report(*seen).defects] == ["too small: several runs in a sample"]
+
+
 @pytest.mark.parametrize(("at", "end"), [("1", "near 1"), ("5000", "beyond 4096")])
 def test_what_is_so_at_an_end_of_the_orders_only_is_one_defect(at, end):
     seen = [found("unsound", "1/2", at=at, sampling=s) for s in ("none", "poisson")]

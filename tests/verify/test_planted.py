@@ -25,7 +25,7 @@ SMALL = Extent(
 
 
 #: Of a run so short: regions, switches and what only some numbers show are left to the soak.
-SHORT = Extent(2, 3, 4, 0, 8, 2, 0, 1, 900)
+SHORT = Extent(2, 3, 4, 0, 10, 2, 0, 1, 900)
 SHOWN_IN_A_SHORT_RUN = (
     "a best order remembered",
     "a memo that is full",
