@@ -100,7 +100,8 @@ class _Causes:
     def of(self, cluster: Cluster) -> Cause:
         """The cause of a cluster; of a peer that remembers, only what a new process does too."""
         own = self._of_itself(cluster)
-        stays = own in self.stays and not cluster.shown.converted
+        derived = cluster.shown.converted or cluster.shown.law
+        stays = own in self.stays and not derived
         return _HISTORY if self.remembers and not stays else own
 
     def _of_itself(self, cluster: Cluster) -> Cause:

@@ -234,10 +234,7 @@ class Session:
     def _changed(
         self, first: list[Cluster], rest: list[Cluster]
     ) -> dict[int, tuple[Asked, Answer]]:
-        """What is answered otherwise in a new process: one for each of the first, if that is cheap,
-
-        and one for all the rest.
-        """
+        """What a new process answers otherwise; one for each of the first where that is cheap."""
         cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
         found = {}
         self.peer.fresh()
