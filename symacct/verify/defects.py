@@ -100,7 +100,7 @@ class _Causes:
     def of(self, cluster: Cluster) -> Cause:
         """The cause of a cluster; of a peer that remembers, only what a new process does too."""
         own = self._of_itself(cluster)
-        derived = cluster.shown.converted or cluster.shown.law
+        derived = cluster.shown.converted or (cluster.shown.law and own not in self.wrong)
         stays = own in self.stays and not derived
         return _HISTORY if self.remembers and not stays else own
 
