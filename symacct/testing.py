@@ -17,11 +17,13 @@ from symacct import doors
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.domains import rational
+from symacct.enclosure import Guarantee
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import exact
 from symacct.expr import Node, as_node
 from symacct.notation import parse
 from symacct.progress import progress
+from symacct.rounding import nearest_float
 from symacct.verify.bounds import Bound, decimal_text, ends
 
 #: Whole and fractional orders from next to 1 to large.
@@ -36,6 +38,25 @@ class UnsoundError(AssertionError):
     """A function returned less than the truth, or no number."""
 
 
+class UndecidedError(AssertionError):
+    """A function returned a number of which too little is known to say whether it is right."""
+
+
+class Checked(int):
+    """How many values were held to the truth, and how well that was known."""
+
+    #: The largest quotient of a best proved bound and the certified lower bound beside it.
+    width: float
+
+    def __new__(cls, count: int, width: float) -> Checked:
+        checked = super().__new__(cls, count)
+        checked.width = width
+        return checked
+
+    def __repr__(self) -> str:
+        return f"{int(self)} values, each held to a truth known up to a factor of {self.width:.6g}"
+
+
 def assert_sound(
     function: Callable[[float], Any],
     expression: str | Node,
@@ -45,7 +66,8 @@ def assert_sound(
     conversion: str | None = None,
     rounding: float = 1e-9,
     loose: float | None = None,
-) -> int:
+    width: float = 2,
+) -> Checked:
     """Fail unless `function` is an upper bound of the truth wherever it is asked; how many were.
 
     `what` is "rdp" (the function takes an order α), "epsilon" (δ ↦ ε) or "delta" (ε ↦ δ); `at`
@@ -53,10 +75,12 @@ def assert_sound(
     truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
     best proved bound. ε and δ are held to the exact profile where the laws are known; with
     `conversion` ("classic" or "improved") also to the least value that this conversion gives over
-    all orders. UnsoundError says where, what and by how much.
+    all orders. UnsoundError says where, what and by how much. A value between a lower bound and
+    the best proved one is neither right nor wrong: UndecidedError, where these are more than a
+    factor of `width` apart; what is returned says how far apart they were.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
-    11
+    11 values, each held to a truth known up to a factor of 1
     """
     __tracebackhide__ = True  # a test's report ends at the line that called
     m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
@@ -66,16 +90,25 @@ def assert_sound(
     share = rational(rounding, "rounding")
     times = None if loose is None else rational(loose, "loose")
     accountant = Accountant(_DIGITS)
+    apart = rational(width, "width")
     asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
+    widest = 1.0
     with progress("assert_sound", len(asked)) as advance:
         for argument in asked:
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, x, conversion)
-            fault = _fault(function(x), truth, f"{what}({echo(x)}) of {echo(m)}", share, times)
+            found, where = function(x), f"{what}({echo(x)}) of {echo(m)}"
+            fault = _fault(found, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
+            if _undecided(_float(found, where), truth, share, apart):
+                raise UndecidedError(
+                    f"{where}: found {echo(found)}, {_between(truth)}, needed bounds no more than "
+                    f"{echo(width)} times apart; ask elsewhere, or give `width`"
+                )
+            widest = max(widest, _width(truth))
             advance(1)
-    return len(asked)
+    return Checked(len(asked), widest)
 
 
 _DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
@@ -88,7 +121,7 @@ def _truth(
     if what == "rdp":
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
-    high = ends(ask(m, x).asked)[1]
+    high = min(ends(ask(m, x).asked)[1], _most(ask, m, x))
     low = _least(accountant, m, what, x)
     if conversion is not None:
         least = ask(m, x, conversion)
@@ -108,6 +141,14 @@ def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]
         return Fraction(0), high
 
 
+def _most(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound:
+    """The upper end of the exact profile, where the laws are known."""
+    try:
+        return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
+    except SymacctError:
+        return math.inf
+
+
 def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
     """The lower end of the exact profile, or of what post-processing leaves of it."""
     ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
@@ -115,6 +156,25 @@ def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
         return ends(ask(m, x, _PROFILE_DIGITS))[0]
     except SymacctError:
         return Fraction(0)
+
+
+def _undecided(value: float, truth: tuple[Bound, Bound], share: Fraction, most: Fraction) -> bool:
+    """Is it below the best proved bound, where that is so far above the lower one?"""
+    low, high = truth
+    proved = value == math.inf or (high != math.inf and Fraction(value) >= high * (1 - share))
+    return not proved and (high == math.inf or bool(high > low * most))
+
+
+def _width(truth: tuple[Bound, Bound]) -> float:
+    low, high = truth
+    if low in (0, math.inf) or high == math.inf:
+        return 1.0 if low == high else math.inf
+    return nearest_float(Fraction(high) / Fraction(low))
+
+
+def _between(truth: tuple[Bound, Bound]) -> str:
+    low, high = truth
+    return f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
 
 
 def _float(found: Any, where: str) -> float:
@@ -134,7 +194,7 @@ def _fault(
     """What is wrong with a value, if anything is."""
     low, high = truth
     value = _float(found, where)
-    between = f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
+    between = _between(truth)
     if math.isnan(value):
         return f"{where}: found nan, {between}"
     if math.isinf(value):

@@ -222,6 +222,13 @@ def test_sampling_is_read_under_the_other_relation_too():
             AdjacencyError,
         ),
         (
+            e.PoissonSampledDpEvent(
+                0.1, e.SelfComposedDpEvent(e.RandomizedResponseDpEvent(0.5, 2), 3)
+            ),
+            "replace_special",
+            AdjacencyError,
+        ),
+        (
             e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(1.0)),
             "replace_special",
             AdjacencyError,

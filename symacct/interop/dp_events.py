@@ -84,8 +84,10 @@ def from_dp_event(event: object, relation: object = "add_remove") -> Node:
 class _Reading:
     """One reading of a tree of events; an event that is shared is read once."""
 
-    def __init__(self, relation: str) -> None:
+    def __init__(self, relation: str, sampled: bool = False) -> None:
         self.relation = relation
+        #: Is a record perhaps in none of this, being in no sample?
+        self.sampled = sampled
         self._read: dict[int, tuple[object, Node]] = {}
 
     def node(self, event: object, depth: int) -> Node:
@@ -152,6 +154,13 @@ class _Reading:
         p = exact(_field(event, "noise_parameter"), "RandomizedResponseDpEvent, noise_parameter")
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
         self.only_under(event, "replace_one", "replace_special")
+        if self.sampled:  # no answer is not one at random
+            raise _unread(
+                UnreadRelationError,
+                event,
+                "found it in a Poisson sample, needed noise on a sum: a record that is in no "
+                "sample gives no answer, and is seen not to",
+            )
         if not isinstance(p, int | Fraction) or not 0 <= p <= 1:
             raise DomainError(f"noise_parameter: found {echo(p)}, needed 0 <= noise_parameter <= 1")
         if k == 1 or p == 1:
@@ -205,13 +214,14 @@ class _Reading:
         return Compose(counts)
 
     def poisson(self, event: object, depth: int) -> Node:
-        """A record that adds zero is as good as one not in the sample."""
+        """A record that adds zero to a sum is as good as one not in the sample."""
         gamma = rate(_field(event, "sampling_probability"), "Sampling rate")
         inner = _field(event, "event")
         if self.relation == "replace_one":  # the samples differ in either record, or in both
             sampled = self.reading("add_remove").node(inner, depth + 1)
             return PoissonSubsample(sampled, gamma, "replace_one")
-        return PoissonSubsample(self.node(inner, depth + 1), gamma)
+        within = _Reading(self.relation, sampled=True)
+        return PoissonSubsample(within.node(inner, depth + 1), gamma)
 
     def repeated(self, event: object, depth: int) -> Node:
         """Of γ below the one with this mean, where that is no rational number: no bound falls."""

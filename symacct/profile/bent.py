@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from flint import acb, acb_mat, acb_poly, arb, arb_series, ctx
 
+from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.forking import cached_property
 from symacct.profile.laplace import LaplaceLoss, Sample, legendre
@@ -26,6 +27,7 @@ from symacct.sums.refine import within
 _BOUND_BITS = 64
 _SPARE = 24  # bits
 _APART, _FARTHEST = 8, 12  # c is a power of 2 between 2^−12 and 2^12
+_MATRIX = 8  # times as much as its bits is a number in a matrix
 _GUARD = 30  # bits of those asked for that are not needed
 _LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
 _LOST_BITS = math.ceil(_LOST / math.log(2))
@@ -249,6 +251,8 @@ class Path:
         half, c = _WIDE * arb(height), arb(self.c)
         need = self._want + math.log(self.count) + 4
         sample = Sample(self.part, self.a, self.top, need)
+        bits = (panels + count) * len(sample.losses) * _MATRIX * self.work
+        sizes.check("contour", bits, f"the profile of {self.count} runs, bits of its terms")
         sign = -1 if self.reverse else 1
         middles = [half * (2 * i + 1) for i in range(panels)]
         places = [half * u for u, _ in legendre(count, self.work)]

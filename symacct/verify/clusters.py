@@ -10,6 +10,10 @@ from symacct.verify.protocol import Ask
 from symacct.verify.simplify import Probe
 from symacct.verify.verdict import VERDICTS, Finding
 
+_LARGE = 4096
+#: Both ends of the axis of orders.
+NEAR_1, BEYOND = "near 1", f"beyond {_LARGE}"
+
 
 @dataclass
 class Cluster:
@@ -19,6 +23,8 @@ class Cluster:
     probe: Probe
     count: int = 1
     simple: Finding | None = None
+    #: A new process, asked nothing else, gives the worst answer again.
+    alone: bool = False
     #: The same in every run that finds the same kind.
     identity: str = ""
 
@@ -54,9 +60,11 @@ class Clusters:
         """Forget a cluster that was not confirmed."""
         self._of = {key: c for key, c in self._of.items() if c is not cluster}
 
-    def complete(self, finish: Callable[[Finding], Finding]) -> None:
-        """Replace what is shown of each by its completed form."""
-        for cluster in self._of.values():
+    def complete(self, finish: Callable[[Finding], Finding], late: Callable[[], bool]) -> None:
+        """Replace what is shown of each by its completed form, while there is time."""
+        for cluster in self.ranked():
+            if late():
+                break
             cluster.simple = finish(cluster.shown)
 
     def ranked(self) -> list[Cluster]:
@@ -88,10 +96,12 @@ def region_of_orders(ask: Ask) -> str:
     if ask.kind != "rdp":
         return ""
     alpha = Fraction(ask.at)
+    if alpha < Fraction(11, 10):
+        return NEAR_1
+    if alpha > _LARGE:
+        return BEYOND
     if alpha.denominator == 1:
         return "whole" if alpha <= 64 else "whole, large"
-    if alpha < Fraction(11, 10):
-        return "near 1"
     return "fractional" if alpha <= 64 else "fractional, large"
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from symacct.verify.clusters import Cluster, about
+from symacct.verify.clusters import BEYOND, NEAR_1, Cluster, about, region_of_orders
 from symacct.verify.protocol import Ask
-from symacct.verify.verdict import VERDICTS, Finding
+from symacct.verify.verdict import ALLOWANCE, VERDICTS, Finding
 
 _BELOW = ("unsound", "negative", "zero")
 #: What only shows that some value is wrong; it belongs to what says which.
-_SYMPTOMS = ("jump", "inconsistent")
+SYMPTOMS = ("jump", "inconsistent")
 _SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
+_BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
+_ENDS = (NEAR_1, BEYOND)
+_TYPED = ("numbers", "alpha")
+_HISTORY: Cause = ("depends on what was asked before",)
 
 
 @dataclass
@@ -57,76 +61,178 @@ class Defect:
 def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
     """Clusters in the order given, one defect for each cause; none is left out."""
     given = list(clusters)
-    wrong = {curve for cluster in given if (curve := _curve(cluster.shown)) is not None}
+    causes = _Causes(given)
     found: dict[Cause, Defect] = {}
     for cluster in given:
-        cause = _cause(cluster.shown, wrong)
+        cause = causes.of(cluster)
         found.setdefault(cause, Defect(": ".join(cause))).clusters.append(cluster)
     return list(found.values())
 
 
-def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int]:
+def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool]:
     found = cluster.shown
-    symptom = found.verdict in _SYMPTOMS or found.ask.kind != "rdp"
-    return not found.below, not found.beyond_rounding, symptom, len(found.ask.parts)
+    symptom = found.verdict in SYMPTOMS or found.ask.kind != "rdp"
+    parts = len(found.ask.parts)
+    return not found.below, not found.beyond_rounding, symptom, parts, cluster.simple is None
 
 
-def _cause(found: Finding, wrong: set[Cause]) -> Cause:
+class _Causes:
     """What findings over mechanisms, orders, ways of writing and verdicts have in common.
 
     What follows from a wrong curve is not counted again beside it: compositions of it, ε and δ,
     the laws that it breaks, its share of what rounding might explain.
     """
-    how = dict(found.ask.how)
-    # Inconsistent with itself in a new process, though no single question explains it.
-    alone = found.verdict == "inconsistent" and not how and not found.law
-    if found.before is not None or "after" in how or alone:
-        return ("depends on what was asked before",)
-    if found.verdict == "exception":
-        return "exception", found.note.split(":")[0]
-    whole, *single = _whats(found.ask)
-    if found.verdict in ("nan", "inf", "slow"):
-        return found.verdict, *whole
-    if how and found.verdict == "inconsistent" and not _usual_is_too_small(found):
-        return "written another way", *(f"{key} = {way}" for key, way in how.items())
-    sides = [_side(found)] if found.verdict not in _SYMPTOMS else [_side(found), *_SIDES]
-    for curve in ((side, *what) for side in sides for what in (*single, whole)):
-        if curve in wrong:
-            return curve
-    return _alone(found, whole)
+
+    def __init__(self, clusters: list[Cluster]) -> None:
+        found = [cluster.shown for cluster in clusters]
+        self.remembers = any(map(_changes, found))
+        self.both = _on_both_sides(found)
+        curves = [one for one in found if _is_a_curve(one) and one.beyond_rounding]
+        self.relations = _relations([one for one in found if _is_plain(one)])
+        self.inside = {
+            _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
+        }
+        self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
+        self.same_answer = _ways_of_the_same_answer(found)
+        #: Of which a new process gives an answer again.
+        self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
+
+    def of(self, cluster: Cluster) -> Cause:
+        """The cause of a cluster; of a peer that remembers, only what a new process does too."""
+        own = self._of_itself(cluster)
+        derived = cluster.shown.converted or (cluster.shown.law and own not in self.wrong)
+        stays = own in self.stays and not derived
+        return _HISTORY if self.remembers and not stays else own
+
+    def _of_itself(self, cluster: Cluster) -> Cause:
+        found, how = cluster.shown, dict(cluster.shown.ask.how)
+        whole = self._without_relation(_whats(found.ask)[0])
+        if "after" in how or _changes(found):
+            return _HISTORY
+        if found.verdict == "exception":
+            return "exception", found.note.split(":")[0]
+        if found.verdict in ("nan", "inf", "slow"):
+            return found.verdict, *whole[:1]
+        another = how and found.verdict == "inconsistent"
+        if not another or _usual_may_be_wrong(found):
+            for cause in self._curves(found):
+                if cause in self.wrong:
+                    return cause
+        if another:
+            return "written another way", ", ".join(self.same_answer[_answered(found)])
+        return _by_itself(found, whole)
+
+    def _curves(self, found: Finding) -> Iterator[Cause]:
+        """The wrong curves that a finding may be a consequence of, the likeliest first."""
+        symptom = found.verdict in SYMPTOMS
+        ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
+        for what in [*reversed(self._whats(found)), *ends]:
+            yield self._named(found, what)
+            if symptom:
+                yield from ((side, *self._without_relation(what)) for side in _SIDES)
+
+    def _whats(self, found: Finding) -> list[Cause]:
+        """What it is about; an end of the orders, where the curve is right between the ends."""
+        region = region_of_orders(found.ask)
+        whats = _whats(found.ask)
+        if region in _ENDS and whats[0] not in self.inside:
+            return [(f"orders {region}",), *whats]
+        return whats
+
+    def _named(self, found: Finding, what: Cause) -> Cause:
+        return (_BOTH if what in self.both else _side(found), *self._without_relation(what))
+
+    def _without_relation(self, what: Cause) -> Cause:
+        """The relation is no part of the cause where it is so under several."""
+        return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
 
 
-def _alone(found: Finding, what: Cause) -> Cause:
+def _ways_of_the_same_answer(found: Iterable[Finding]) -> dict[object, list[str]]:
+    """Ways of writing one question that are answered by one number: one cause."""
+    ways: dict[object, list[str]] = {}
+    for one in found:
+        for key, way in one.ask.how:
+            # A type is handled as it is, wherever it is met.
+            named = way if key in _TYPED else f"{key} = {way}"
+            known = ways.setdefault(_answered(one), [])
+            known += [named] if named not in known else []
+    return ways
+
+
+def _answered(found: Finding) -> object:
+    """The question, however it is written, and its answer."""
+    return found.ask.built(), found.answer.value
+
+
+def _by_itself(found: Finding, what: Cause) -> Cause:
     """The cause of a finding on curves that are right."""
     if not found.beyond_rounding:
         return ("rounding to float64",)
-    if found.verdict in _SYMPTOMS:
+    if found.verdict in SYMPTOMS:
         return found.law or found.verdict, *what
-    share = (found.note.split(":")[0],) if found.split else what
-    return _side(found), found.ask.kind, *share
+    if found.split:
+        return _side(found), found.note.split(":")[0]
+    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
 
 
-def _usual_is_too_small(found: Finding) -> bool:
-    """Is it the usual way of writing that is wrong, and not the other?"""
-    usual = None if found.other is None else found.other[1].finite
-    return usual is not None and found.truth is not None and bool(usual < found.truth.lower)
+def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
+    """Under which relations each sampling is wrong."""
+    under: dict[str, set[Cause]] = {}
+    for one in found:
+        sampling, *relation = _whats(one.ask)[0]
+        under.setdefault(sampling, set()).add(tuple(relation))
+    return under
 
 
-def _curve(found: Finding) -> Cause | None:
-    """The cause of a value of a curve itself that is wrong beyond rounding."""
-    plain = found.beyond_rounding and found.before is None and not found.ask.how
-    numeric = found.verdict in (*_BELOW, "loose", "wrong-formula")
-    if not (plain and numeric and found.ask.kind == "rdp"):
-        return None
-    return _side(found), *_whats(found.ask)[0]
+def _on_both_sides(found: Iterable[Finding]) -> set[Cause]:
+    """What is too small here and too large there in questions of one kind: one code, one cause."""
+    kinds: dict[str, list[Finding]] = {}
+    for one in filter(_is_a_curve, found):
+        kinds.setdefault(about(one.ask), []).append(one)
+    return {
+        _whats(same[0].ask)[0]
+        for same in kinds.values()
+        if len({_side(one) for one in same}) == 2 and any(one.beyond_rounding for one in same)
+    }
+
+
+def _changes(found: Finding) -> bool:
+    """Is it inconsistent with itself in a new process? No single question need explain it."""
+    alone = found.verdict == "inconsistent" and not found.ask.how and not found.law
+    return alone or found.before is not None
+
+
+def _usual_may_be_wrong(found: Finding) -> bool:
+    """Is the usual way of writing below the truth, or neither of the two known to be wrong?"""
+    usual, truth = None if found.other is None else found.other[1].finite, found.truth
+    value = found.answer.finite
+    if usual is None or truth is None or value is None:
+        return False
+    low = truth.lower * (1 - ALLOWANCE)
+    return bool(usual < low) or (not truth.exact and bool(low <= value))
+
+
+def _is_a_curve(found: Finding) -> bool:
+    """Is it a wrong value of a curve itself?"""
+    return _is_plain(found) and found.ask.kind == "rdp"
+
+
+def _is_plain(found: Finding) -> bool:
+    """Is it a wrong number, asked for in the usual way, that does not come from another?"""
+    usual = found.before is None and not found.ask.how and not found.converted
+    return usual and found.verdict in (*_BELOW, "loose", "wrong-formula")
 
 
 def _side(found: Finding) -> str:
-    return _SIDES[0] if found.below or found.verdict in _BELOW else _SIDES[1]
+    return _SIDES[0] if found.below or found.short or found.verdict in _BELOW else _SIDES[1]
 
 
 def _whats(ask: Ask) -> list[Cause]:
     """How the parts are sampled, and the relation: of all together, and of each kind alone."""
     relation = ask.adjacency.replace("_", "/")
     single = [(s.replace("_", " "), relation) for s in sorted({p.sampling for p in ask.parts})]
-    return [("in a composition",) if len(ask.parts) > 1 else single[0], *single]
+    # ε and δ are hardly ever asked of a single run.
+    more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
+    several = [("several runs",)] if more else []
+    inside = [("several runs in a sample",)] if any(part.inner > 1 for part in ask.parts) else []
+    return [*([("in a composition",)] if len(ask.parts) > 1 else []), *inside, *several, *single]

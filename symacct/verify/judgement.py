@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Mapping
@@ -66,7 +67,7 @@ class Judgement:
         found = cluster.shown
         return (found.below or found.verdict in worse) and not self.known.has(cluster)
 
-    @property
+    @functools.cached_property
     def failing(self) -> list[Defect]:
         """The defects of which a finding fails."""
         return [d for d in self.report.defects if any(map(self.fails, d.clusters))]

@@ -107,6 +107,8 @@ class Peer:
         self.timeout = _seconds(timeout)
         self.incidents = Incidents()
         self._child: _Child | None = None
+        #: The seconds that it took to start and to answer the hello.
+        self.greeted = 0.0
         self._answered = 0
         self.hello = self._start()
 
@@ -169,8 +171,11 @@ class Peer:
         return self._greet()
 
     def _greet(self) -> Hello:
+        begun = time.monotonic()
         try:
-            return read_hello(self._exchange(HELLO_LINE, 0, HELLO_SECONDS))
+            hello = read_hello(self._exchange(HELLO_LINE, 0, HELLO_SECONDS))
+            self.greeted = time.monotonic() - begun
+            return hello
         except TimeoutError:
             found = f"no answer to the hello within {HELLO_SECONDS:g} s"
         except _EndedError as ended:

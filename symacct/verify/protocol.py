@@ -10,7 +10,8 @@ from typing import Any
 VERSION = 1
 KINDS = ("rdp", "epsilon", "delta")
 SAMPLINGS = ("none", "poisson", "without_replacement")
-ADJACENCIES = ("add_remove", "replace_one")
+#: In the third a record is replaced with one that adds nothing: for the noise on a sum.
+ADJACENCIES = ("add_remove", "replace_one", "replace_special")
 CONVERSIONS = ("classic", "improved", "optimal", "none")
 #: The parameters of each mechanism, in the order of symacct's constructors.
 MECHANISMS = {
@@ -20,13 +21,14 @@ MECHANISMS = {
     "PureDP": ("epsilon",),
     "ZCDP": ("rho", "xi"),
 }
+_NUMBERS = ("float", "int", "numpy.float64", "numpy.int64", "numpy.float32", "Decimal")
 #: The ways of building the same mathematics; the first of each is what an absent key means.
 HOW = {
     "count": ("number", "repeat", "nested", "split"),
     "sequence": ("given", "reversed"),
     "nesting": ("flat", "left", "right", "calls"),
-    "numbers": ("float", "int", "numpy.float64", "numpy.int64"),
-    "alpha": ("float", "int", "numpy.float64", "numpy.int64", "list", "array", "int_array"),
+    "numbers": _NUMBERS,
+    "alpha": (*_NUMBERS, "list", "array", "int_array"),
     "sharing": ("copied", "shared"),
     "after": ("fresh", "asked", "used", "twice"),
 }
@@ -36,13 +38,14 @@ AT = {"rdp": "alpha", "epsilon": "delta", "delta": "epsilon"}
 
 @dataclass(frozen=True)
 class Part:
-    """One mechanism, how it is sampled, and how many times; numbers are exact text."""
+    """`inner` runs of one mechanism, sampled, `count` times; numbers are exact text."""
 
     mechanism: str
     parameters: tuple[tuple[str, str], ...]
     sampling: str = "none"
     gamma: str | None = None
     count: int = 1
+    inner: int = 1
 
     @property
     def rate(self) -> Fraction:
@@ -50,9 +53,15 @@ class Part:
         return Fraction(1 if self.gamma is None else self.gamma)
 
     @property
+    def numbers(self) -> list[str]:
+        """Those that may be fractions."""
+        return [*(text for _, text in self.parameters), *filter(None, [self.gamma])]
+
+    @property
     def text(self) -> str:
         """The expression in symacct's notation."""
         inner = f"{self.mechanism}({', '.join(value for _, value in self.parameters)})"
+        inner = inner if self.inner == 1 else f"{self.inner} * {inner}"
         if self.sampling == "poisson":
             inner = f"PoissonSubsample({inner}, {self.gamma})"
         elif self.sampling == "without_replacement":
@@ -69,6 +78,7 @@ class Part:
             row |= number_fields("gamma", self.gamma)
         if self.sampling == "without_replacement":
             row |= {"sample_size": self.rate.numerator, "dataset_size": self.rate.denominator}
+        row |= {} if self.inner == 1 else {"inner": self.inner}
         return row | {"count": self.count}
 
 
@@ -113,6 +123,7 @@ class Ask:
         row["parts"] = [
             {"mechanism": p.mechanism, **dict(p.parameters), "sampling": p.sampling}
             | ({} if p.gamma is None else {"gamma": p.gamma})
+            | ({} if p.inner == 1 else {"inner": p.inner})
             | {"count": p.count}
             for p in self.parts
         ]
@@ -139,9 +150,15 @@ class Support:
     asks: tuple[str, ...] = ("rdp",)
     min_order: Fraction = Fraction(1)
     max_order: Fraction | None = None
+    #: May the order 1 be asked, Kullback–Leibler?
+    order_one: bool = False
+    #: May what is sampled be several runs of the mechanism?
+    inner: bool = False
 
     def takes(self, alpha: Fraction) -> bool:
         """May this order be asked?"""
+        if alpha == 1:
+            return self.order_one
         if self.orders == "integer" and (alpha.denominator != 1 or alpha < 2):
             return False
         most = self.max_order
@@ -159,6 +176,7 @@ class Hello:
     conversion: str | None = None
     default_orders: tuple[Fraction, ...] | str | None = None
     order_grid: bool = False
+    negative_epsilon: bool = False
     how: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,17 +23,31 @@ PARAMETERS = {
     "PureDP": ["1", "0.1", "20", "1e-6", "5"],
     "ZCDP": ["0.1", "1", "1e-8", "100"],
 }
+_HARMLESS = {
+    "Gaussian": "10000",
+    "Laplace": "10000",
+    "RandomizedResponse": "0.5001",
+    "PureDP": "1e-6",
+    "ZCDP": "1e-8",
+}
 RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
 WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
 FRACTIONAL_ORDERS = [
     "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
     "2.000001", "3.7", "100.1", "4095.5",
 ]  # fmt: skip
+#: Beyond what most tables have.
+LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
 COUNTS = (1, 1, 2, 10, 1000, 600_000)
+#: Of what is sampled, where that may be several runs.
+INNER = (1, 1, 3, 100)
 DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
 EPSILONS = ["1", "0.1", "5"]
+NEGATIVE = ["-0.1", "-1", "-0.01"]
 #: Orders to be searched, where the peer can be told: what it then answers is known exactly.
 SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
+FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
+_FLOAT32 = struct.Struct("f")
 #: Sums for sampling without replacement are slow to certify beyond this order.
 _WITHOUT_REPLACEMENT_ORDER = 512
 
@@ -50,10 +65,11 @@ class Extent:
     refinements: int
     simplified: int
     seconds: float
+    searched: int = 0
 
 
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 220.0)
-QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0)
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 5000)
+QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 100)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> Part:
@@ -111,7 +127,8 @@ def _values(row: Support, value: str) -> tuple[str, ...]:
 
 def orders_of(row: Support, most: int) -> list[str]:
     """Whole orders and fractional ones that the row takes."""
-    known = [*WHOLE_ORDERS[:most], *FRACTIONAL_ORDERS[:most]]
+    large = LARGE_ORDERS[: max(1, most // 3)]
+    known = ["1", *WHOLE_ORDERS[:most], *FRACTIONAL_ORDERS[:most], *large]
     if row.sampling == "without_replacement":
         known = [alpha for alpha in known if Fraction(alpha) <= _WITHOUT_REPLACEMENT_ORDER]
     return [alpha for alpha in known if row.takes(Fraction(alpha))]
@@ -128,7 +145,8 @@ def random_point(row: Support, chance: random.Random) -> Ask:
     }[row.mechanism]()
     gamma = None if row.sampling == "none" else _random_rate(chance)
     part = part_of(row, _values(row, values), gamma, chance.choice(COUNTS))
-    return Ask("rdp", (part,), random_order(row, chance), row.adjacency)
+    inner = chance.choice(INNER) if row.inner else 1
+    return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
 
 
 def random_order(row: Support, chance: random.Random) -> str:
@@ -151,7 +169,12 @@ def _random_rate(chance: random.Random) -> str:
 
 
 def _log_uniform(chance: random.Random, low: float, high: float) -> str:
-    return short(math.exp(chance.uniform(math.log(low), math.log(high))))
+    return _between(low, high, chance.random())
+
+
+def _between(low: float, high: float, share: float) -> str:
+    """low^(1 − share) high^share"""
+    return short(low * (high / low) ** share)
 
 
 def short(x: float) -> str:
@@ -169,10 +192,40 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     for row in hello.supports:
         asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
         chance.shuffle(asks)
-        given = [replace(ask, orders=SHORT_GRID) for ask in asks[-2:] if hello.order_grid]
-        usual = [typical(row, chance) for _ in range(extent.ends // 2) if _has_ends(row)]
-        chosen.append(_mixed_evenly(usual, [*given, *asks[: extent.ends // 2]]))
+        most = extent.ends if "rdp" in row.asks else _ONLY_ENDS * extent.ends
+        special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
+        usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
+        first = list(_in_turn([*map(list, special)]))[: extent.ends // 3]
+        chosen.append([*first, *_mixed_evenly(usual, asks[: most // 2])])
     return _in_turn(chosen)
+
+
+#: So much more is asked of what has no RDP to be asked of.
+_ONLY_ENDS = 8
+
+
+def _harmless(row: Support) -> Iterator[Ask]:
+    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
+    rate = None if row.sampling == "none" else "1e-9"
+    part = part_of(row, _values(row, _HARMLESS[row.mechanism]), rate)
+    for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
+        if kind in row.asks:
+            yield Ask(kind, (part,), at, row.adjacency)
+
+
+def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:
+    """Some of the asks, over orders that are given: whole ones, and fractional ones."""
+    if hello.order_grid:
+        for ask, grid in zip(asks[-4:], [SHORT_GRID, FRACTIONAL_GRID] * 2, strict=False):
+            yield replace(ask, orders=grid)
+
+
+def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
+    """δ(ε) at ε < 0."""
+    if hello.negative_epsilon and "delta" in row.asks:
+        rate = None if row.sampling == "none" else "0.01"
+        part = part_of(row, _values(row, PARAMETERS[row.mechanism][0]), rate, 10)
+        yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
 
 
 def _has_ends(row: Support) -> bool:
@@ -188,6 +241,8 @@ _TYPICAL = {
     "ZCDP": (1e-4, 1),
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+#: What most accountants search when they are not told.
+_TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
 
 def typical(row: Support, chance: random.Random) -> Ask:
@@ -198,6 +253,41 @@ def typical(row: Support, chance: random.Random) -> Ask:
     runs = round(float(_log_uniform(chance, *_TYPICAL_RUNS)))
     at = chance.choice(DELTAS if kind == "epsilon" else EPSILONS)
     return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
+
+
+def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """RDP where training lies, evenly spread: no box is left out for long."""
+    chance = random.Random(seed + 4)  # noqa: S311
+    rows = [row for row in hello.supports if "rdp" in row.asks]
+    searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
+    starts = [chance.random() for _ in _STEPS]
+    sampled = [row for row, _ in searched if row.sampling != "none"]
+    for i in range(extent.searched // max(1, len(sampled))):
+        places = [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
+        for row, orders in searched:
+            if row in sampled or i % _FEWER == 0:
+                yield _placed(row, orders, places)
+
+
+#: Where there is no rate to be asked of, so many times fewer fill the space.
+_FEWER = 8
+#: Multiples of these fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
+_STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
+
+
+def _default_orders(hello: Hello, row: Support) -> list[str]:
+    """The orders that the peer searches when it is not told, or most others do."""
+    given = hello.default_orders
+    named = map(str, given) if isinstance(given, tuple) else _TYPICAL_ORDERS
+    return [order for order in named if row.takes(Fraction(order))]
+
+
+def _placed(row: Support, orders: list[str], places: list[float]) -> Ask:
+    """The question at a place in the unit cube of noise, rate and order."""
+    value = _between(*_TYPICAL[row.mechanism], places[0])
+    gamma = None if row.sampling == "none" else _between(*_TYPICAL_RATES, places[1])
+    part = part_of(row, _values(row, value), gamma)
+    return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
 
 
 def _ends_of(row: Support, kind: str) -> Iterator[Ask]:
@@ -233,14 +323,14 @@ def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
     # Whole parameters first, so that ways of writing a whole number can be compared.
     value = chance.choice(["1", "2", "4"]) if row.mechanism != "RandomizedResponse" else "0.75"
     gamma = None if row.sampling == "none" else chance.choice(["0.5", "0.125", "0.0078125"])
-    part = part_of(row, _values(row, value), gamma, runs)
+    part = replace(part_of(row, _values(row, value), gamma, runs), inner=3 if row.inner else 1)
     whole = [alpha for alpha in ("2", "3", "8", "16") if row.takes(Fraction(alpha))]
     at = {"rdp": chance.choice(whole or ["2"]), "epsilon": "1e-5", "delta": "1"}[kind]
     return Ask(kind, (part,), at, row.adjacency)
 
 
 def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
-    """Two or three different parts under one relation."""
+    """Two or three parts under one relation, the first of them twice or not."""
     asked = [row for row in hello.supports if "rdp" in row.asks]
     if not asked:
         return None
@@ -253,16 +343,18 @@ def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
     distinct = tuple(dict.fromkeys(parts))
     if len(distinct) < 2:
         return None
+    again = distinct[:1] * chance.randrange(2)
     alpha = next((a for a in ("4", "8") if all(r.takes(Fraction(a)) for r in rows)), None)
-    return Ask("rdp", distinct, alpha, relation) if alpha else None
+    return Ask("rdp", (*distinct, *again), alpha, relation) if alpha else None
 
 
 def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
     """The question in every other way that the peer knows, with numbers not asked before."""
     for key, ways in hello.how.items():
         for way in ways:
-            if way != HOW[key][0] and _makes_sense(ask, key, way):
-                yield _with_size(ask, sizes).built(**{key: way})
+            moved = _with_size(ask, sizes)
+            if way != HOW[key][0] and _makes_sense(moved, key, way):
+                yield moved.built(**{key: way})
 
 
 def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
@@ -284,18 +376,31 @@ def whole_sizes() -> Iterator[int]:
         yield 3 + 23 * i % 61
 
 
+def sensible(ask: Ask) -> bool:
+    """Can the question be written in its way? A number that has to be rounded is another one."""
+    return all(_makes_sense(ask, key, way) for key, way in ask.how)
+
+
 def _makes_sense(ask: Ask, key: str, way: str) -> bool:
     if key == "alpha":
-        whole = Fraction(ask.at).denominator == 1
-        return ask.kind == "rdp" and (whole or way not in ("int", "numpy.int64", "int_array"))
+        return ask.kind == "rdp" and _can_be(way, ask.at)
     if key == "numbers" and way in ("int", "numpy.int64"):
-        texts = [text for part in ask.parts for _, text in part.parameters]
-        return any(Fraction(text).denominator == 1 for text in texts)
+        return any(_can_be(way, text) for part in ask.parts for _, text in part.parameters)
+    if key == "numbers":
+        return all(_can_be(way, text) for part in ask.parts for text in part.numbers)
     if key in ("sequence", "nesting"):
         return len(ask.parts) > 1
     if key in ("count", "sharing"):
         return any(part.count > 1 for part in ask.parts)
     return True
+
+
+def _can_be(way: str, text: str) -> bool:
+    """Is this number one of that type? What is rounded is another question."""
+    number = Fraction(text)
+    if way in ("int", "numpy.int64", "int_array"):
+        return number.denominator == 1
+    return way != "numpy.float32" or Fraction(_FLOAT32.unpack(_FLOAT32.pack(number))[0]) == number
 
 
 def sums(ask: Ask) -> list[Ask]:

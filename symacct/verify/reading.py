@@ -29,7 +29,7 @@ Row = dict[str, object]
 #: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
 MOST_LEAST_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
 _MOST_ORDERS = 4096
-_MOST_SUPPORTS = 60  # every mechanism, sampling, relation and kind of orders
+_MOST_SUPPORTS = 90  # every mechanism, sampling, relation and kind of orders
 _ORDER_BITS = 256
 _NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 #: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
@@ -138,6 +138,7 @@ def _hello(row: Row) -> Hello:
         conversion=_if_given(row, "conversion", lambda value: _one_of(value, CONVERSIONS)),
         default_orders=_if_given(row, "default_orders", _orders),
         order_grid=_if_given(row, "order_grid", _flag) or False,
+        negative_epsilon=_if_given(row, "negative_epsilon", _flag) or False,
         how=_if_given(row, "how", _how) or {},
     )
 
@@ -154,8 +155,11 @@ def _support(item: object) -> Support:
         asks=_if_given(item, "asks", _asks) or ("rdp",),
         min_order=_if_given(item, "min_order", _order) or Fraction(1),
         max_order=_if_given(item, "max_order", _order),
+        order_one=_if_given(item, "order_one", _flag) or False,
+        inner=_if_given(item, "inner", _flag) or False,
     )
     _asked_somewhere(row)
+    _means_something(row)
     return row
 
 
@@ -170,6 +174,18 @@ def _asked_somewhere(row: Support) -> None:
             {"min_order": str(row.min_order), "max_order": str(most)},
             f"an order > 1 between them, min_order at most {MOST_LEAST_ORDER}",
         )
+
+
+def _means_something(row: Support) -> None:
+    """ProtocolError for what this protocol does not define."""
+    special = row.adjacency == "replace_special"
+    if special and (row.mechanism == "RandomizedResponse" or row.sampling == SAMPLINGS[2]):
+        raise _needed(
+            f"{row.mechanism}, {row.sampling} under replace_special",
+            "noise on a sum, all of it or a Poisson sample",
+        )
+    if row.inner and row.sampling == "none":
+        raise _needed("'inner' without a sampling", "a row that is sampled")
 
 
 def _asks(value: object) -> tuple[str, ...]:

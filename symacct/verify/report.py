@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import shlex
@@ -72,7 +73,7 @@ class Report:
         """Could at least half of the answers be judged, by a peer that was there to the end?"""
         return self.judged > 0 and self.answered <= 2 * self.judged and not self.gone
 
-    @property
+    @functools.cached_property
     def defects(self) -> list[Defect]:
         """The findings by their causes, the worst first."""
         return grouped(self.clusters)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from symacct.domains import positive, whole
+from symacct.domains import probability, rational, whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.verify.process import Peer
@@ -37,7 +37,8 @@ def verify(
         raise DomainError(f"verify, extent: found {echo(extent)}, needed FULL or QUICK")
     if not callable(progress):
         raise DomainError(f"verify, progress: found {echo(progress)}, needed a function")
-    allowed = _share(allowance)
+    probability(allowance, "verify, allowance")
+    allowed = rational(allowance, "verify, allowance")
     seed, begun = whole(seed, "verify, seed"), time.monotonic()
     with Peer(command, timeout) as peer:
         session = Session(peer, extent, seed, begun, progress, allowed)
@@ -62,13 +63,6 @@ def verify(
         cut=session.cut,
         points=_points(session),
     )
-
-
-def _share(allowance: Numeric) -> Fraction:
-    share = positive(allowance, "verify, allowance")
-    if not isinstance(share, Fraction) or share >= 1:
-        raise DomainError(f"verify, allowance: found {echo(allowance)}, needed a share below 1")
-    return share
 
 
 def _points(session: Session) -> list[Point]:

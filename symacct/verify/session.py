@@ -14,26 +14,31 @@ from fractions import Fraction
 from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
 from symacct.verify.clusters import Cluster, Clusters, region
+from symacct.verify.defects import SYMPTOMS, grouped
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
 from symacct.verify.protocol import Answer, Ask, Asked, Hello, Part
 from symacct.verify.questions import Extent
 from symacct.verify.simplify import simplest
 from symacct.verify.truth import Oracle
-from symacct.verify.verdict import ALLOWANCE, Finding, Judge
+from symacct.verify.verdict import ALLOWANCE, LOOSE, Finding, Judge
 
 Progress = Callable[[str, int], None]
 _AHEAD = 16
 _HANGS = 2
 _REFINED = 12
-_CULPRITS = 12
+#: Earlier questions tried for one answer that changed, and in all.
+_CULPRITS, _ALL_CULPRITS = 12, 40
+#: The share of the time that starting the peer anew may take.
+_STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
-    "points": 0.4,
-    "ends": 0.5,
-    "structure": 0.65,
-    "refining": 0.72,
-    "simplifying": 0.9,
+    "points": 0.22,
+    "ends": 0.38,
+    "structure": 0.47,
+    "searching": 0.75,
+    "refining": 0.8,
+    "simplifying": 0.92,
     "confirming": 1.0,
 }
 
@@ -65,6 +70,7 @@ class Session:
         self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
+        self._culprits_left = _ALL_CULPRITS
         self._stage = "points"
 
     @property
@@ -77,6 +83,7 @@ class Session:
             "points": self._points,
             "ends": self._ends,
             "structure": self._structure,
+            "searching": self._search,
             "refining": self._refine,
             "simplifying": self._simplify,
             "confirming": self._confirm,
@@ -89,7 +96,7 @@ class Session:
             self.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
-        self.clusters.complete(self.judge.complete)
+        self.clusters.complete(self.judge.complete, self._late)
 
     # --- asking
 
@@ -112,8 +119,11 @@ class Session:
     def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
         """The first that is pending, unless there is no time for questions of its kind any more."""
         ask, future = pending.popleft()
+        if self._late():  # no time to judge what was answered in advance either
+            future.cancel()
+            return
         if self._hopeless(ask) and future.cancel():
-            self.skipped += not self._late()
+            self.skipped += 1
             return
         counted = self._counted(ask, future)
         for other, waiting in pending:
@@ -154,7 +164,13 @@ class Session:
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
     def _ends(self) -> None:
-        for ask, answer in self._stream(questions.ends(self.hello, self.extent, self.seed)):
+        self._judged(questions.ends(self.hello, self.extent, self.seed))
+
+    def _search(self) -> None:
+        self._judged(questions.training(self.hello, self.extent, self.seed))
+
+    def _judged(self, asks: Iterable[Ask]) -> None:
+        for ask, answer in self._stream(asks):
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
     def _structure(self) -> None:
@@ -200,29 +216,46 @@ class Session:
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
-        clusters = self.clusters.ranked()[: self.extent.simplified]
-        alone = self._alone(clusters)
-        for cluster in clusters:
+        defects = grouped(self.clusters.ranked())
+        first = [defect.worst for defect in defects]
+        rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
+        changed = self._changed(first[: self.extent.simplified], rest)
+        for cluster in [*first, *rest][: self.extent.simplified]:
             if self._late():
                 self._cut_short()
                 break
-            worst, answer = cluster.worst, alone.get(id(cluster))
-            if worst.verdict == "slow":
-                self._confirm_slow(cluster, answer)
-            elif answer is None or self._agree(answer, worst.answer):
-                cluster.simple = simplest(worst, cluster.probe, self._late)
+            if cluster.worst.verdict == "slow":
+                self._confirm_slow(cluster)
+            elif id(cluster) in changed:
+                cluster.simple = self._history(cluster.worst, *changed[id(cluster)])
             else:
-                cluster.simple = self._history(worst, answer)
+                cluster.simple = simplest(cluster.worst, cluster.probe, self._late)
 
-    def _alone(self, clusters: list[Cluster]) -> dict[int, Answer]:
-        """What a new process answers to the worst question of each, by the cluster's identity."""
+    def _changed(
+        self, first: list[Cluster], rest: list[Cluster]
+    ) -> dict[int, tuple[Asked, Answer]]:
+        """What a new process answers otherwise; one for each of the first where that is cheap."""
+        cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
+        found = {}
         self.peer.fresh()
-        return {
-            id(cluster): self._one(cluster.worst.ask)
-            for cluster in clusters
-            # One question alone can show it.
-            if cluster.worst.verdict not in ("jump", "inconsistent") and not self._late()
-        }
+        for cluster in [*first, *rest]:
+            if self._late():
+                break
+            if cheap and (cluster in first or cluster is rest[0]):
+                self.peer.fresh()
+            change = self._otherwise(cluster.worst)
+            cluster.alone = change is None and (not cheap or cluster in first)
+            if change is not None:
+                found[id(cluster)] = change
+        return found
+
+    def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
+        """(what was answered, what is answered now) where that is not the same."""
+        two = [found.other] if found.other and found.verdict in SYMPTOMS else []
+        for ask, answer in [(found.ask, found.answer), *two]:
+            if not self._agree(again := self._one(ask), answer):
+                return (ask, answer), again
+        return None
 
     def _confirm(self) -> None:
         """What was made simple must show the same in a new process; else the worst is shown."""
@@ -252,6 +285,7 @@ class Session:
                 row.mechanism == part.mechanism
                 and row.sampling == part.sampling
                 and row.adjacency == ask.adjacency
+                and (part.inner == 1 or row.inner)
                 and ask.kind in row.asks
                 and (ask.kind != "rdp" or row.takes(Fraction(ask.at)))
                 for row in self.hello.supports
@@ -262,6 +296,8 @@ class Session:
     def _variant(self, ask: Ask) -> Finding | None:
         """The same mathematics written another way, and then the usual way."""
         usual = ask.built()
+        if not questions.sensible(ask):
+            return None
         second, first = self._one(ask), self._one(usual)
         if first.unsupported is not None or second.unsupported is not None or second.late:
             return None
@@ -272,6 +308,8 @@ class Session:
         if self._agree(first, second):
             return self.judge.judge(usual, first)
         sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
+        if sides[0] is not None and (sides[1] is None or self._as_good(sides[0], sides[1])):
+            return sides[0]  # it is the usual way that is wrong
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
         note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
         return Finding(
@@ -283,6 +321,12 @@ class Session:
             note=note,
             other=(usual, first),
         )
+
+    def _as_good(self, usual: Finding, other: Finding) -> bool:
+        """ε or δ as wrong as the other to what counts as loose: another discretization."""
+        if usual.ask.kind == "rdp" or usual.verdict != other.verdict:
+            return False
+        return self._agree(usual.answer, other.answer, LOOSE - 1)
 
     def _sum(self, ask: Ask) -> Finding | None:
         """A composition against its single runs."""
@@ -299,39 +343,42 @@ class Session:
         found = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
         return [cluster for cluster in found if not cluster.worst.ask.how][:_REFINED]
 
-    def _confirm_slow(self, cluster: Cluster, again: Answer | None) -> None:
+    def _confirm_slow(self, cluster: Cluster) -> None:
         """Slow twice, or the machine was busy once."""
-        if again is None:
-            return
-        found = self.judge.judge(cluster.worst.ask, again)
+        ask = cluster.worst.ask
+        found = self.judge.judge(ask, self._one(ask))
         if found is None or found.verdict != "slow":
             self.clusters.drop(cluster)
 
-    def _agree(self, a: Answer, b: Answer) -> bool:
+    def _agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
         """The same answer but for rounding?"""
+        share = self.allowance if allowance is None else allowance
         if a.finite is None or b.finite is None:
             return a.finite is b.finite and str(a.value) == str(b.value)
-        return abs(a.finite - b.finite) <= self.allowance * max(abs(a.finite), abs(b.finite))
+        return abs(a.finite - b.finite) <= share * max(abs(a.finite), abs(b.finite))
 
-    def _history(self, found: Finding, alone: Answer) -> Finding:
+    def _history(self, found: Finding, was: Asked, alone: Answer) -> Finding:
         """A new process answers otherwise: the answer depends on what was asked before."""
-        before = self._culprit(found.ask, alone)
-        note = f"asked first it answers {_text(alone)}, later {_text(found.answer)}"
+        ask, later = was
         return replace(
             found,
             verdict="inconsistent",
-            note=note,
-            other=(found.ask, alone),
-            before=before,
-            truth=self.oracle.truth(found.ask),
+            ask=ask,
+            answer=later,
+            note=f"asked first it answers {_text(alone)}, later {_text(later)}",
+            other=(ask, alone),
+            before=self._culprit(ask, alone),
+            law="",
+            truth=self.oracle.truth(ask),
         )
 
     def _culprit(self, ask: Ask, alone: Answer) -> Ask | None:
         """An earlier question after which the answer is another one."""
         asked = [a for a in dict.fromkeys(self.history) if a != ask]
         for earlier in sorted(asked, key=lambda a: -_shared(a, ask))[:_CULPRITS]:
-            if self._late():
+            if self._late() or not self._culprits_left:
                 break
+            self._culprits_left -= 1
             self.peer.fresh()
             self._one(earlier)
             if not self._agree(self._one(ask), alone):

@@ -86,6 +86,8 @@ def simplifications(ask: Ask) -> Iterator[Ask]:
         for i in range(len(ask.parts)):
             yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
     yield from _bold(ask)
+    for i, part in enumerate(ask.parts):
+        yield from (_with(ask, i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
     for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
         for i, part in enumerate(ask.parts):
             if part.count > count:
@@ -108,7 +110,7 @@ def _bold(ask: Ask) -> Iterator[Ask]:
 def _plain(part: Part, gamma: str) -> Part:
     """One run with the first of the known values."""
     rate = None if part.gamma is None else gamma
-    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=1)
+    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=1, inner=1)
 
 
 def _with(ask: Ask, i: int, part: Part) -> Ask:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from symacct import sizes
 from symacct.accountant import Accountant
+from symacct.arithmetic.ball import BALL, precision, rational
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import OrderGridWarning, SymacctError
@@ -29,6 +30,7 @@ _FIXED_SIZE_ORDER = 256
 _PROFILE_DIGITS = 14  # as far as a float64 goes
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
+_BITS = 120
 _NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
 _CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
 _SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
@@ -46,7 +48,9 @@ class Oracle:
 
     def truth(self, ask: Ask) -> Truth | None:
         """The enclosure for an ask; None where symacct has none."""
-        key = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
+        # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
+        relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
+        key = Ask(ask.kind, ask.parts, ask.at, relation)
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
@@ -66,9 +70,20 @@ class Oracle:
     def _truth(self, ask: Ask) -> Truth:
         if ask.kind == "rdp":
             return self._rdp(ask)
+        if Fraction(ask.at) < 0:
+            return self._reflected(ask)
         if (known := self._profile(ask)) is not None:
             return known
         return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
+
+    def _reflected(self, ask: Ask) -> Truth:
+        """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
+        known = self._truth(replace(ask, at=str(-Fraction(ask.at))))
+        with precision(_BITS):
+            shrink = BALL.exp(BALL.number(Fraction(ask.at)))
+            low, high = rational(shrink.lower()), rational(shrink.upper())
+        kept = 1 - min(Fraction(1), Fraction(known.lower)), 1 - min(Fraction(1), known.upper)
+        return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
 
     def _least(self, ask: Ask) -> Bound:
         """What it is at least, whether a record is replaced or removed."""
@@ -110,7 +125,7 @@ class Oracle:
 
     def _poisson_replaced(self, ask: Ask) -> Truth:
         """Poisson sampling, a record replaced: between one removed and no sampling at all."""
-        base = tuple(Part(p.mechanism, p.parameters, count=p.count) for p in ask.parts)
+        base = tuple(Part(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
         upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
         return Truth(self._removed(ask), ends(upper)[1], False)
 
@@ -147,14 +162,13 @@ def readings(ask: Ask) -> list[Ask]:
 
 
 def _numbers(ask: Ask) -> list[str]:
-    inside = [text for part in ask.parts for _, text in part.parameters]
-    return [ask.at, *inside, *(part.gamma for part in ask.parts if part.gamma is not None)]
+    return [ask.at, *(text for part in ask.parts for text in part.numbers)]
 
 
 def _as_floats(part: Part) -> Part:
     named = tuple((name, _nearest(text)) for name, text in part.parameters)
     gamma = None if part.gamma is None else _nearest(part.gamma)
-    return Part(part.mechanism, named, part.sampling, gamma, part.count)
+    return replace(part, parameters=named, gamma=gamma)
 
 
 @functools.cache
@@ -165,7 +179,8 @@ def _nearest(text: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def step(part: Part) -> Node:
     """One run of a part, as a node."""
-    m: Node = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
+    one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
+    m: Node = Compose({one: part.inner}) if part.inner > 1 else one
     return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma)
 
 

@@ -42,6 +42,10 @@ class Finding:
     beyond_rounding: bool = True
     #: Below every value that is proved: what fails a run.
     below: bool = False
+    #: Smaller than what the peer says that it computes.
+    short: bool = False
+    #: ε or δ of a peer that goes through RDP.
+    converted: bool = False
     note: str = ""
     #: For "inconsistent" and "jump": the other answer, and the ask that it answers.
     other: tuple[Ask, Answer] | None = None
@@ -86,6 +90,7 @@ class _Case:
     value: Fraction
     truth: Truth
     allowance: Fraction
+    converted: bool
 
     @property
     def below_upper(self) -> bool:
@@ -97,7 +102,7 @@ class _Case:
         if right is not None and right != math.inf:
             gap = abs(self.value - Fraction(right))
             more["beyond_rounding"] = not explained_by_rounding(self.ask, gap, Fraction(right))
-        return Finding(verdict, self.ask, self.answer, self.truth, **more)
+        return Finding(verdict, self.ask, self.answer, self.truth, converted=self.converted, **more)
 
 
 class Judge:
@@ -131,7 +136,8 @@ class Judge:
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
         self.judged += 1
-        return self._number(_Case(ask, answer, value, truth, self.allowance))
+        converted = ask.kind != "rdp" and self._has_method
+        return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -216,7 +222,8 @@ class Judge:
         low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
         note = f"claims {case.answer.claims}, which is {low}" + f" … {high}" * (low != high)
         below = case.below_upper and not case.truth.exact
-        return case.finding("wrong-formula", bounds[0], below=below, note=note)
+        short = case.value < bounds[0]
+        return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
 
     # --- ε and δ
 
@@ -272,7 +279,7 @@ class Judge:
         low = decimal_text(best.lower, False, 12)
         note = f"below {low}, the least that its conversion gives at its orders"
         case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
-        return case.finding("wrong-formula", note=note)
+        return case.finding("wrong-formula", short=True, note=note)
 
     def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
         """Less than the best conversion of one order makes of the best proved curve?"""
@@ -300,9 +307,9 @@ def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction) -> bool:
     An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
     2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
     """
-    if ask.kind != "rdp":
-        return False
     alpha = Fraction(ask.at)
+    if ask.kind != "rdp" or alpha == 1:
+        return False
     runs = sum(part.count for part in ask.parts)
     terms = 64 * max(alpha, Fraction(8))
     moment = max(Fraction(1), (alpha - 1) * size / runs)

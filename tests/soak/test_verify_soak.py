@@ -1,21 +1,38 @@
 """The correct accountant of tests/verify at 10,000 points: no alarm; and answers at random."""
 
-import sys
-
 import pytest
 
-from symacct.verify import verify
+from symacct.verify import FULL, QUICK
 from symacct.verify.questions import Extent
-from tests.verify.defects import CORRECT
+from tests.verify.defects import CORRECT, DEFECTS
+from tests.verify.exact_accountant import exact
+from tests.verify.test_planted import assert_no_alarm, planted_report
 from tests.verify.test_session import assert_random_answers_are_judged
 
+NARROW = ("a region narrow in every parameter", "a region of two parameters")
 
-def test_no_alarm_on_ten_thousand_points():
-    extent = Extent(9, 10, 14, 8000, 60, 5, 0, 1, 10**6)
-    report = verify([sys.executable, str(CORRECT)], extent, seed=1)
-    assert report.asked >= 10_000
-    assert report.counts == {}
-    assert not report.cut
+
+TEXTS = {
+    "float64": CORRECT.read_text(encoding="utf-8"),
+    "mpmath": exact(),
+    "mpmath and noise of 1e-15": exact("1e-15"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_no_alarm_on_ten_thousand_points(text, tmp_path):
+    extent = Extent(9, 10, 14, 6000, 60, 5, 0, 1, 10**6, 2500)
+    assert assert_no_alarm(text, extent, tmp_path).asked >= 10_000
+
+
+@pytest.mark.parametrize("name", sorted(set(DEFECTS) - set(NARROW)))
+def test_a_planted_defect_is_one_defect_in_a_quick_run(name, tmp_path):
+    assert len(planted_report(name, QUICK, tmp_path).defects) == 1
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_narrow_region_is_found_in_a_full_run(name, tmp_path):
+    assert len(planted_report(name, FULL, tmp_path).defects) == 1
 
 
 @pytest.mark.parametrize("seed", range(2, 12))

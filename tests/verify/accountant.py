@@ -7,6 +7,8 @@ the best real order. tests/verify/defects.py plants one defect at a time in copi
 import json
 import math
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 LOG_MAX = 700.0
 MOST_NODES = 40_000
@@ -148,15 +150,44 @@ def fixed_size(alpha, sigma, gamma):
     return softplus(log_sum(logs))
 
 
+# --- the order 1: Kullback–Leibler
+
+DIVERGENCES = {
+    "Gaussian": lambda sigma: 0.5 / sigma**2,
+    "Laplace": lambda b: divergence_laplace(1 / b),
+}
+
+
+def divergence_laplace(s):
+    """s − 1 + e^{−s}"""
+    return (
+        s + math.expm1(-s)
+        if s > 0.01
+        else s * s / 2 - s**3 / 6 + s**4 / 24 - s**5 / 120 + s**6 / 720
+    )
+
+
+def divergence(parts, number):
+    return sum(
+        part["count"] * DIVERGENCES[part["mechanism"]](number(part, PARAMETER[part["mechanism"]]))
+        for part in parts
+    )
+
+
 # --- composition
 
 memo = {}
 
 
+def together(sigma, runs):
+    """The noise of one run that is as much as these."""
+    return sigma if runs == 1 else sigma / math.sqrt(runs)
+
+
 def one_run(part, alpha, number):
     """(α − 1) ε(α) of one run"""
     name = part["mechanism"]
-    size = number(part, PARAMETER[name])
+    size = together(number(part, PARAMETER[name]), part.get("inner", 1))
     gamma = part.get("gamma_float")
     key = (name, part["sampling"], size, gamma, alpha)
     if key not in memo:
@@ -170,6 +201,8 @@ def one_run(part, alpha, number):
 
 
 def rdp(parts, alpha, number, count="number"):
+    if alpha == 1:
+        return divergence(parts, number)
     total = 0.0
     for part in parts:
         cgf = one_run(part, alpha, number)
@@ -222,6 +255,7 @@ def best(objective):
 
 ORDERS = {"orders": "real"}
 WHOLE = {"orders": "integer"}
+NUMBERS = ["float", "int", "numpy.float32", "Decimal"]
 ENDS = {"asks": ["rdp", "epsilon", "delta"]}
 HELLO = {
     "peer": "float64",
@@ -229,16 +263,20 @@ HELLO = {
     "compose": True,
     "conversion": "improved",
     "default_orders": "real",
+    "order_grid": True,
+    "negative_epsilon": True,
     "how": {
         "count": ["number", "repeat"],
-        "numbers": ["float", "int"],
-        "alpha": ["float", "int"],
+        "numbers": NUMBERS,
+        "alpha": NUMBERS,
         "sequence": ["given", "reversed"],
     },
     "supports": [
-        {"mechanism": "Gaussian", **ENDS},
-        {"mechanism": "Gaussian", "sampling": "poisson", **ENDS},
-        {"mechanism": "Laplace"},
+        {"mechanism": "Gaussian", **ENDS, "order_one": True},
+        {"mechanism": "Gaussian", "adjacency": "replace_one"},
+        {"mechanism": "Gaussian", "adjacency": "replace_special"},
+        {"mechanism": "Gaussian", "sampling": "poisson", **ENDS, "inner": True},
+        {"mechanism": "Laplace", "order_one": True},
         {"mechanism": "Laplace", "sampling": "poisson", **WHOLE, "max_order": 512},
         {
             "mechanism": "Gaussian",
@@ -251,30 +289,47 @@ HELLO = {
 }
 
 
-def as_float(part, name):
-    return part[name + "_float"]
+def typed(text, way):
+    """The number in the type asked for, if it is one of that type."""
+    if way == "Decimal":
+        return Decimal(text)
+    if way == "numpy.float32":
+        import numpy
+
+        return numpy.float32(text)
+    value = float(Fraction(text))
+    return int(value) if way == "int" and value.is_integer() else value
 
 
-def as_int(part, name):
-    value = part[name + "_float"]
-    return int(value) if value.is_integer() else value
+def plain(x):
+    """What is computed with, whatever type was given."""
+    return x if isinstance(x, int) else float(x)
 
 
 def answer(ask):
     if ask["ask"] == "hello":
         return HELLO
     parts, how = ask["parts"], ask["how"]
-    if ask["adjacency"] != ("replace_one" if fixed_sizes(parts) else "add_remove"):
+    relation = ask["adjacency"]
+    if relation not in RELATIONS[fixed_sizes(parts)]:
         return {"unsupported": "this relation for this sampling"}
-    number = as_int if how.get("numbers") == "int" else as_float
+
+    def number(part, name):
+        return plain(typed(part[name], how.get("numbers")))
+
     if how.get("sequence") == "reversed":
         parts = parts[::-1]
     if ask["ask"] == "rdp":
-        alpha = ask["alpha_float"]
-        alpha = int(alpha) if how.get("alpha") == "int" else alpha
+        alpha = plain(typed(ask["alpha"], how.get("alpha")))
         value = rdp(parts, alpha, number, how.get("count"))
         return {"value": value, "claims": "WBK19-T9"} if fixed_sizes(parts) else {"value": value}
     return convert(ask, lambda alpha: rdp(parts, alpha, number))
+
+
+RELATIONS = {
+    True: ("replace_one",),
+    False: ("add_remove", "replace_one", "replace_special"),
+}
 
 
 def fixed_sizes(parts):
@@ -282,19 +337,32 @@ def fixed_sizes(parts):
 
 
 def convert(ask, curve):
+    orders = ask.get("orders_float")
+    search = best if orders is None else over(orders)
     if ask["ask"] == "epsilon":
-        found = best(lambda lam: epsilon_at(lam, curve, ask["delta_float"]))
-        return (
-            {"unsupported": "the edge of the orders"}
-            if found is None
-            else {"value": max(found, 0.0)}
-        )
-    found = best(lambda lam: log_delta_at(lam, curve, ask["epsilon_float"]))
-    return (
-        {"unsupported": "the edge of the orders"}
-        if found is None
-        else {"value": math.exp(min(found, 0.0))}
-    )
+        if math.sqrt(curve(1.0001) / 2) <= ask["delta_float"]:
+            return {"value": 0.0}  # the total variation is no larger
+        found = search(lambda lam: epsilon_at(lam, curve, ask["delta_float"]))
+        return {"value": max(found, 0.0)} if found is not None else EDGE
+    epsilon = ask["epsilon_float"]
+    found = search(lambda lam: log_delta_at(lam, curve, abs(epsilon)))
+    if found is None:
+        return EDGE
+    delta = math.exp(min(found, 0.0))
+    return {"value": delta if epsilon >= 0 else mirrored(delta, epsilon)}
+
+
+EDGE = {"unsupported": "the edge of the orders"}
+
+
+def over(orders):
+    """The least value over these orders."""
+    return lambda objective: min(objective(order - 1) for order in orders)
+
+
+def mirrored(delta, epsilon):
+    """δ(ε) for ε < 0, given δ(−ε)."""
+    return -math.expm1(epsilon) + math.exp(epsilon) * delta
 
 
 for line in sys.stdin:
@@ -303,4 +371,4 @@ for line in sys.stdin:
         row = answer(ask)
     except (ArithmeticError, ValueError) as error:
         row = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps({"id": ask["id"], **row}), flush=True)
+    print(json.dumps({"id": ask["id"], **row}, default=float), flush=True)

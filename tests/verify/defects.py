@@ -7,7 +7,7 @@ from pathlib import Path
 
 CORRECT = Path(__file__).with_name("accountant.py")
 
-DEFECTS = {
+FORMULAS = {
     "a dropped factor": (
         "log_binomial(alpha, l) + l * log_rate + (alpha - l) * log_rest",
         "l * log_rate + (alpha - l) * log_rest",
@@ -96,6 +96,103 @@ DEFECTS = {
     ),
 }
 
+#: Narrow regions, switches, memories, types, and what is asked in few ways.
+CORNERS = {
+    "a region narrow in every parameter": (
+        "    if float(alpha).is_integer():\n",
+        "    if 2 < size < 3 and 0.01 < gamma < 0.02 and 20 < alpha < 30:\n"
+        "        return softplus(whole_order(mechanism, round(alpha), size, gamma)) / 2\n"
+        "    if float(alpha).is_integer():\n",
+    ),
+    "a region of two parameters": (
+        "            memo[key] = MECHANISMS[name](alpha, size)",
+        "            share = 0.9 if 3 < size < 4 and 5 < alpha < 7 else 1\n"
+        "            memo[key] = share * MECHANISMS[name](alpha, size)",
+    ),
+    "a switch at a small rate": (
+        "    if float(alpha).is_integer():\n",
+        "    if gamma < 1e-4:\n"
+        "        return gamma * gamma * alpha * (alpha - 1) / (2 * float(size) ** 2)\n"
+        "    if float(alpha).is_integer():\n",
+    ),
+    "a switch at a large count": (
+        '        else:\n            total += part["count"] * cgf',
+        '        else:\n            total += min(part["count"], 65_535) * cgf',
+    ),
+    "a best order remembered": (
+        "    powers = [LEAST]\n",
+        "    if memo.get('best') is not None:\n        return objective(memo['best'])\n"
+        "    memo['best'] = 7.0\n    powers = [LEAST]\n",
+    ),
+    "a memo key with a rounded order": (
+        'key = (name, part["sampling"], size, gamma, alpha)',
+        'key = (name, part["sampling"], size, gamma, round(alpha, 1))',
+    ),
+    "a memo that is full": (
+        "    if key not in memo:\n",
+        "    if len(memo) > 200:\n        return memo[next(iter(memo))]\n    if key not in memo:\n",
+    ),
+    "computed in float32": (
+        'value = rdp(parts, alpha, number, how.get("count"))',
+        'value = rdp(parts, alpha, number, how.get("count"))\n'
+        '        if how.get("numbers") == "numpy.float32":\n'
+        '            value = float(typed(value, "numpy.float32"))',
+    ),
+    "Decimal orders taken for fractional ones": (
+        '        alpha = plain(typed(ask["alpha"], how.get("alpha")))\n',
+        '        alpha = typed(ask["alpha"], how.get("alpha"))\n'
+        "        alpha = float(alpha) + 0.5 if isinstance(alpha, Decimal) else plain(alpha)\n",
+    ),
+    "a part that stands twice counted once": (
+        "    for part in parts:\n        cgf = one_run",
+        "    for part in {repr(part): part for part in parts}.values():\n        cgf = one_run",
+    ),
+    "two runs taken for one": (
+        '        elif part["sampling"] == "none":\n            total += part["count"] * cgf',
+        '        elif part["sampling"] == "none":\n'
+        '            total += (part["count"] if part["count"] != 2 else 1) * cgf',
+    ),
+    "the order 1 taken for a small one": (
+        "    if alpha == 1:\n        return divergence(parts, number)\n",
+        "    if alpha == 1:\n        return divergence(parts, number) / 2\n",
+    ),
+    "a limit at 1 taken too early": (
+        "    total = 0.0\n    for part",
+        "    alpha = 1 + 1e-8 if alpha < 1.001 else alpha\n    total = 0.0\n    for part",
+    ),
+    "orders cut off at 4096": (
+        "    total = 0.0\n    for part",
+        "    alpha = min(alpha, 4096)\n    total = 0.0\n    for part",
+    ),
+    "fractional orders of a grid cut off": (
+        "min(objective(order - 1) for order in orders)",
+        "min(objective(max(2, int(order)) - 1) for order in orders)",
+    ),
+    "a negative ε taken for a positive one": (
+        "delta if epsilon >= 0 else mirrored(delta, epsilon)",
+        "delta",
+    ),
+    "half the sensitivity where a record adds nothing": (
+        '        return plain(typed(part[name], how.get("numbers")))\n',
+        '        half = 2 if relation == "replace_special" else 1\n'
+        '        return half * plain(typed(part[name], how.get("numbers")))\n',
+    ),
+    "twice the sensitivity where a record is replaced": (
+        '        return plain(typed(part[name], how.get("numbers")))\n',
+        '        twice = 2 if relation == "replace_one" and not fixed_sizes(parts) else 1\n'
+        '        return plain(typed(part[name], how.get("numbers"))) / twice\n',
+    ),
+    "a composition inside a sample taken for one run": (
+        "    return sigma if runs == 1 else sigma / math.sqrt(runs)",
+        "    return sigma",
+    ),
+    "only powers of two searched": (
+        "    return min(values[i], objective(2 ** ((low + high) / 2)))",
+        "    return values[i]",
+    ),
+}
+DEFECTS = FORMULAS | CORNERS
+
 CAUGHT = {
     "a dropped factor": "unsound",
     "a dropped factor of (1 − γ)": "loose",
@@ -119,6 +216,26 @@ CAUGHT = {
     "adjacency ignored": "unsound",
     "a wrong conversion": "unsound",
     "a wrong conversion to δ": "wrong-formula",
+    "a region narrow in every parameter": "unsound",
+    "a region of two parameters": "unsound",
+    "a switch at a small rate": "unsound",
+    "a switch at a large count": "unsound",
+    "a best order remembered": "inconsistent",
+    "a memo key with a rounded order": "inconsistent",
+    "a memo that is full": "inconsistent",
+    "computed in float32": "inconsistent",
+    "Decimal orders taken for fractional ones": "inconsistent",
+    "a part that stands twice counted once": "unsound",
+    "two runs taken for one": "unsound",
+    "the order 1 taken for a small one": "unsound",
+    "a limit at 1 taken too early": "unsound",
+    "orders cut off at 4096": "unsound",
+    "fractional orders of a grid cut off": "loose",
+    "a negative ε taken for a positive one": "unsound",
+    "half the sensitivity where a record adds nothing": "unsound",
+    "twice the sensitivity where a record is replaced": "loose",
+    "a composition inside a sample taken for one run": "unsound",
+    "only powers of two searched": "loose",
     "a grid too narrow": "loose",
 }
 #: Those that never give less than the truth: no reason for exit status 1.
@@ -128,6 +245,11 @@ SAFE = {
     "overflow",
     "overflow to inf",
     "another formula from an order on",
+    "a best order remembered",
+    "Decimal orders taken for fractional ones",
+    "fractional orders of a grid cut off",
+    "twice the sensitivity where a record is replaced",
+    "only powers of two searched",
     "a grid too narrow",
 }
 

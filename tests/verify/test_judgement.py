@@ -47,6 +47,8 @@ def report(*findings, judged=90, answered=100, **more):
     clusters = Clusters()
     for one in findings:
         clusters.note(one, lambda ask: None)
+    for cluster in clusters.ranked():
+        cluster.alone = True
     of = {"judged": judged, "answered": answered, "command": [sys.executable, __file__]}
     fixed = {"peer": "p", "version": "1", "asked": 100, "unsupported": 0, "seconds": 1.0}
     return Report(**fixed, **of, seed=0, clusters=clusters.ranked(), incidents=Incidents(), **more)
@@ -71,7 +73,7 @@ def test_a_wrong_curve_is_one_defect_over_mechanisms_orders_and_verdicts():
 
 
 def test_a_jump_belongs_to_the_side_that_it_is_on():
-    curves = [found("loose", 2), found("unsound", "1/2")]
+    curves = [found("loose", 2, at="100"), found("unsound", "1/2")]
     for value, below in ((3, False), ("1/3", True)):
         jump = found("jump", value, at="64", below=below)
         (own,) = [d for d in report(*curves, jump).defects if len(d.clusters) == 2]
@@ -80,10 +82,10 @@ def test_a_jump_belongs_to_the_side_that_it_is_on():
 
 OTHERS = {
     "another sampling": found("unsound", "1/2", sampling="none"),
-    "the other side": found("loose", 2),
+    "the other side": found("loose", 2, at="100"),
     "another way of writing": found("inconsistent", 2, how=(("count", "repeat"),)),
     "what was asked before": found("inconsistent", 2, how=(("after", "used"),)),
-    "rounding": found("loose", "1.000001", sampling="none", beyond_rounding=False),
+    "rounding": found("loose", "1.000001", sampling="none", at="100", beyond_rounding=False),
     "an exception": replace(found("exception", 1), note="ValueError: no"),
     "not a number": found("nan", 1),
     "infinite": found("inf", 1),
@@ -114,8 +116,51 @@ def test_another_way_of_writing_that_shows_a_wrong_curve_is_no_defect_beside_it(
 def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
     near_1 = found("unsound", "1/2", at="1.001", beyond_rounding=False)
     assert len(report(*HALVED, near_1).defects) == 1
-    above = found("loose", "1.000001", at="1.001", beyond_rounding=False)
-    assert len(report(*HALVED, above).defects) == 2
+    for at, defects in (("1.001", 1), ("100", 2)):
+        above = found("loose", "1.000001", at=at, beyond_rounding=False)
+        assert len(report(*HALVED, above).defects) == defects
+
+
+def test_both_sides_of_one_kind_of_question_are_one_defect():
+    (defect,) = report(*HALVED, found("loose", 2)).defects
+    assert defect.cause == "too small and too large: poisson: add/remove"
+
+
+def test_what_is_so_for_several_runs_only_is_one_defect():
+    many = [replace(part(sampling=s), count=6) for s in ("none", "poisson")]
+    seen = [replace(HALVED[0], ask=Ask("rdp", (one,), "2")) for one in many]
+    assert [defect.cause for defect in report(*seen).defects] == ["too small: several runs"]
+    assert len(report(*seen, found("unsound", "1/2", at="100")).defects) == 2
+
+
+def test_what_is_so_for_several_runs_in_a_sample_only_is_one_defect():
+    whole = [replace(part(), inner=3, count=n) for n in (1, 6)]
+    seen = [found("unsound", "1/2", at=at) for at in ("2", "100")]
+    seen = [replace(f, ask=replace(f.ask, parts=(p,))) for f, p in zip(seen, whole, strict=True)]
+    assert [d.cause for d in report(*seen).defects] == ["too small: several runs in a sample"]
+
+
+@pytest.mark.parametrize(("at", "end"), [("1", "near 1"), ("5000", "beyond 4096")])
+def test_what_is_so_at_an_end_of_the_orders_only_is_one_defect(at, end):
+    seen = [found("unsound", "1/2", at=at, sampling=s) for s in ("none", "poisson")]
+    assert [defect.cause for defect in report(*seen).defects] == [f"too small: orders {end}"]
+    inside = found("unsound", "1/2", sampling="none")
+    assert len(report(*seen, inside).defects) == 2
+
+
+def test_what_is_so_under_several_relations_is_one_defect():
+    relations = ("add_remove", "replace_one")
+    seen = [replace(HALVED[0], ask=replace(HALVED[0].ask, adjacency=r)) for r in relations]
+    assert [defect.cause for defect in report(*seen).defects] == ["too small: poisson"]
+
+
+def test_of_a_peer_that_remembers_only_what_a_new_process_does_too_is_apart():
+    seen = report(*HALVED, found("loose", 2, sampling="none"), found("inconsistent", 3))
+    assert len(seen.defects) == 3
+    for cluster in seen.clusters:
+        cluster.alone = cluster.shown.verdict == "unsound"
+    del seen.defects
+    assert len(seen.defects) == 2
 
 
 def test_a_composition_belongs_to_the_part_that_is_wrong():
@@ -135,7 +180,7 @@ def test_no_finding_is_lost_and_every_cause_is_told_apart():
 
 def test_a_wrong_conversion_is_a_defect_of_its_own():
     (defect,) = report(found("unsound", "1/2", kind="epsilon", at="1e-5")).defects
-    assert defect.cause == "too small: epsilon: poisson: add/remove"
+    assert defect.cause == "too small: ε and δ: poisson: add/remove"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +261,7 @@ def test_junit_is_xml_whatever_a_peer_prints():
 
 
 def test_sarif_has_a_result_for_each_defect():
-    whole = report(*HALVED, found("loose", 2))
+    whole = report(*HALVED, found("loose", 2, at="100"))
     document = json.loads(sarif([Judgement(whole)]))
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]

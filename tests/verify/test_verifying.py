@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 import pytest
 from click.testing import CliRunner
 
+from symacct import Accountant, parse
 from symacct.cli import main
-from symacct.testing import UnsoundError, assert_sound
+from symacct.testing import UndecidedError, UnsoundError, assert_sound
 from symacct.verify import adapters
 from symacct.verify.peers import pinned
 from symacct.verify.report import decimal_text
@@ -239,6 +240,27 @@ def test_three_lines_in_an_accountants_own_suite():
         assert_sound(lambda alpha: 2 * gaussian(alpha), "Gaussian(5)", loose=1.5)
     with pytest.raises(UnsoundError, match="nan"):
         assert_sound(lambda alpha: float("nan"), "Gaussian(5)")
+
+
+def test_how_wide_the_bracket_is():
+    """Of zCDP only the bound is known: what is below it is neither right nor wrong."""
+    open_below = "PoissonSubsample(ZCDP(1), 1/10)"
+    high = float(Accountant().rdp(parse(open_below), 8).upper)
+    assert assert_sound(gaussian, "Gaussian(5)").width == 1
+    assert assert_sound(lambda alpha: high * (1 + 1e-12), open_below, at=[8]).width == float("inf")
+    with pytest.raises(UndecidedError, match=r"truth is in \[0, .* no more than 2 times apart"):
+        assert_sound(lambda alpha: high / 2, open_below, at=[8])
+
+
+def test_the_author_says_how_wide_a_bracket_may_be():
+    fixed = "20 * SubsampleWithoutReplacement(Gaussian(1), 1/10)"
+    asked = {"what": "epsilon", "at": ["1e-5"]}
+    checked = assert_sound(lambda delta: 100, fixed, **asked)
+    assert 1.01 < checked.width < 2
+    inside = float(parse(fixed).epsilon("1e-5").epsilon) / 1.001
+    assert assert_sound(lambda delta: inside, fixed, **asked).width == checked.width
+    with pytest.raises(UndecidedError, match=r"more than 1\.005 times apart"):
+        assert_sound(lambda delta: inside, fixed, **asked, width=1.005)
 
 
 def test_epsilon_is_held_to_the_truth_and_to_a_conversion():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ANSWERS = sys.stdout
 sys.stdout = sys.stderr  # whatever the peer prints is not an answer
-NUMBERS = ["float", "int", "numpy.float64", "numpy.int64"]
+NUMBERS = ["float", "int", "numpy.float64", "numpy.int64", "numpy.float32"]
 ORDERS = [*NUMBERS, "list", "array", "int_array"]
 # What most peers can be asked in another way.
 HOW = {
@@ -26,6 +26,7 @@ HOW = {
 }
 # The default of Opacus, of prv-accountant's RDP and of TensorFlow Privacy's compute_dp_sgd_privacy.
 DEFAULT_ORDERS = [1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))
+_DTYPES = ("float64", "int64", "float32")
 _MOST_REPEATS = 2000  # of a module's functions
 _DEFAULT_ORDERS = "[1 + x / 10.0 for x in range(1, 100)] + list(range(12, 64))"
 
@@ -71,7 +72,7 @@ def orders(ask):
 def _typed(x, way):
     import numpy as np
 
-    kinds = {"int": int, "numpy.float64": np.float64, "numpy.int64": np.int64}
+    kinds = {"int": int} | {f"numpy.{name}": getattr(np, name) for name in _DTYPES}
     return kinds.get(way, float)(x)
 
 
