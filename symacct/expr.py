@@ -92,15 +92,11 @@ class Node(Currencies, Interned):
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node.children))
 
-    @property
+    @cached_property
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The SymPy symbols left open in any parameter below."""
-        known = self.__dict__.get("_free_symbols")
-        if known is None:
-            own = [value.free_symbols for value in self.symbolic_parameters()]
-            below = [child.free_symbols for child in self.children]
-            known = self.__dict__["_free_symbols"] = frozenset().union(*own, *below)
-        return known
+        own = [value.free_symbols for value in self.symbolic_parameters()]
+        return frozenset().union(*own, *(child.free_symbols for child in self.children))
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         """The parameters kept as SymPy expressions."""

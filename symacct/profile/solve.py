@@ -22,8 +22,7 @@ from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
 
-_ATTEMPTS, _WIDENINGS = 8, 12
-_NEWTON_STEPS, _HALVINGS = 40, 60
+_ATTEMPTS, _WIDENINGS, _NEWTON_STEPS, _HALVINGS = 8, 12, 40, 60
 _STEER_DIGITS = 2.0
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _LOWER = 12.0  # of log δ, where it was guessed too large
@@ -424,8 +423,7 @@ def _middle(y: Callable[[], arb]) -> float:
 
 
 def _log(x: Callable[[], arb]) -> float:
-    with ctx.workprec(64):
-        return float(x().log().mid())
+    return _middle(lambda: x().log())
 
 
 def _bits(digits: float) -> int:
