@@ -1,7 +1,9 @@
 """Random texts, documents and command lines: from the grammar, and valid ones with damage done."""
 
+import contextlib
 import json
 import random
+import signal
 import time
 
 from symacct import SymacctError, from_json, parse
@@ -114,7 +116,8 @@ _ODD = [
 def check(read, text):
     """`read(text)` is an expression with a text of its own, or a typed error in one line, soon."""
     start = time.process_time()
-    node, message = _answer(read, text)
+    with ended_after(60 * SECONDS):
+        node, message = _answer(read, text)
     assert time.process_time() - start < SECONDS, f"more than {SECONDS} s: {text!a}"
     if node is None:
         assert "\n" not in message, ascii(text)
@@ -123,6 +126,22 @@ def check(read, text):
     assert parse(repr(node)) is node, ascii(text)
     assert from_json(node.to_json()) is node, ascii(text)
     return True
+
+
+@contextlib.contextmanager
+def ended_after(seconds):
+    """TimeoutError in what takes longer, by the processor's clock: what hangs is named, too."""
+
+    def end(number, frame):
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _answer(read, text):

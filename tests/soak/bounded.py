@@ -2,11 +2,13 @@
 
 import os
 import random
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
+LONGEST = 1800  # s that a test may take, by the processor's clock
 FOUND = Path(__file__).with_name("found.txt")
 
 
@@ -19,6 +21,15 @@ def found():
 def pytest_collection_modifyitems(items):
     """A soak that is cut short meets other tests each time."""
     random.Random(os.environ["SOAK_SEED"]).shuffle(items)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call():
+    """What hangs ends its worker, in C too, which names the test; another worker goes on."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def pytest_runtest_setup():

@@ -25,6 +25,6 @@ def test_every_wrong_claim_is_refuted_from_every_seed(name, seed):
     assert falsify(name, budget=20_000, seed=seed).refuted
 
 
-@pytest.mark.parametrize("name", [t.name for t in theorems() if "S22" in t.name])
+@pytest.mark.parametrize("name", [t.name for t in theorems() if t.name.startswith("S22")])
 def test_what_holds_for_every_mechanism_is_attacked_hardest(name):
     assert not falsify(name, budget=400_000, seed=SEED + 1).refuted
