@@ -695,7 +695,12 @@ def test_the_sound_side_is_on_the_sound_side(tmp_path):
 LAWS = laws.Geometric("1/2"), laws.Geometric("1/3")
 
 
-@pytest.mark.parametrize("target", ["fortran", "", None, "C", 3])
+def test_an_unknown_target_is_told_the_one_most_like_it():
+    with pytest.raises(DomainError, match="target: found 'C'; did you mean c"):
+        Gaussian(5).code("C")
+
+
+@pytest.mark.parametrize("target", ["fortran", "", None, 3])
 def test_an_unknown_target_lists_those_there_are(target):
     with pytest.raises(DomainError, match="needed one of numpy, mpmath, python, c, julia"):
         Gaussian(5).code(target)

@@ -61,7 +61,15 @@ WHOLE = sympy.Symbol("alpha", positive=True, integer=True)
 # --- every theorem with every mechanism
 
 #: Where rdp answers and no formula does, and what the error says.
-NO_FORMULA = {("WBK19-P35", "ExponentialFamily"): "which chord"}
+NOT_CONVEX = (
+    "ExponentialFamily",
+    "GaussianNoisyMax",
+    "GaussianSparseVector",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "SparseVector",
+)
+NO_FORMULA = {("WBK19-P35", kind): "which chord" for kind in NOT_CONVEX}
 NO_OPEN_ORDER = "one formula holds at the open order|found the open order"
 
 #: Minima of many sums, of which SymPy asks the signs: one pair in three, and all in the soak.

@@ -229,7 +229,10 @@ def test_dp_accounting_s_single_trees():
     assert twice is TreeAggregation("5/4", 7)
     with pytest.raises(AdjacencyError, match="found add_remove"):
         from_dp_event(tree(noise_multiplier=2.5, step_counts=7))
-    for counts in ([], 0, [3, -1], "x", 2.5):
+    for counts in ([], 0):
+        nothing = tree(noise_multiplier=2.5, step_counts=counts)
+        assert from_dp_event(nothing, "replace_special") is Compose()
+    for counts in ([3, -1], "x", 2.5):
         with pytest.raises(DomainError, match="step_counts"):
             from_dp_event(tree(noise_multiplier=2.5, step_counts=counts), "replace_special")
 

@@ -275,9 +275,10 @@ def even_order(eps: RDPCurve) -> Order:
     if "even" not in known:
         with precision(_SEARCH_BITS):
             t = pure(BALL, eps.using(BALL))
-            known["even"] = (
-                2 if t is None or not t > BALL.number(_FLATTEST) else rational(1 + 1 / t.expm1())
-            )
+            if t is None or not t > BALL.number(_FLATTEST):
+                known["even"] = 2
+            else:
+                known["even"] = rational(-1 / (-t).expm1())
     order: Order = known["even"]
     return order
 

@@ -301,8 +301,8 @@ def _symmetric(node):
     if name == "FiniteMechanism":
         pairs = itertools.permutations(node.laws, 2)
         return len({tuple(sorted(zip(p, q, strict=True))) for p, q in pairs}) == 1
-    if name == "Compose":
-        return all(_symmetric(part) for part in node.terms)
+    if name in ("Compose", "Either"):
+        return all(_symmetric(part) for part in node.children)
     if name in ("NoisyMax", "PermuteAndFlip"):  # as every post-processing of pure DP's pair
         return True
     return _symmetric(node.mechanism) if name == "PostProcess" else name in SYMMETRIC
