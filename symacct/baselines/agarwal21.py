@@ -42,7 +42,7 @@ def skellam_bound(
         value,
         AKL21.at("Corollary 3.6"),
         digits,
-        f"skellam_bound at order {at}",
+        f"skellam_bound at order {echo(at)}",
         Kind.UPPER,
         EITHER,
         INTEGER_ORDERS,

@@ -74,6 +74,8 @@ def _bound(
 ) -> Bound:
     alpha, g, square = setting
     m = whole(terms, "terms", least=3)
+    if m >= _LAST:
+        raise DomainError(f"terms: found {echo(terms)}, needed terms < {_LAST}")
     if alpha + m > _LAST:
         raise OrderError(f"alpha: found {echo(alpha)}, needed 1 < alpha <= {_LAST - m}")
 

@@ -21,6 +21,7 @@ from symacct.errors import AssumptionError, DomainError, echo
 from symacct.exact import Numeric
 from symacct.sources import FMT21
 
+_MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7
 _STEPS, _SEARCH_BITS = 2**30, 64
 
@@ -90,8 +91,12 @@ def shuffled_closed(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int 
 
 def local_epsilon(epsilon_0: Numeric) -> Fraction:
     """A rational ε₀ > 0."""
-    number = positive(epsilon_0, "epsilon_0")
-    return rational(number, "epsilon_0")
+    number = rational(positive(epsilon_0, "epsilon_0"), "epsilon_0")
+    if number > _MOST_LOCAL:
+        raise DomainError(
+            f"epsilon_0: found {echo(epsilon_0)}, needed epsilon_0 <= {_MOST_LOCAL:,}"
+        )
+    return number
 
 
 def crowd(n: Numeric) -> int:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import mpmath
+import sympy
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.conversion import conversions
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, SoundnessError, SymacctError, echo
+from symacct.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
 from symacct.exact import Numeric, Order, order
 from symacct.explore.grids import several
 from symacct.export.cards import grid
@@ -99,6 +100,9 @@ def compare(
     """
     as_node(m, "compare")
     alphas = [order(alpha) for alpha in several(orders, "compare, orders")]
+    for alpha in alphas:
+        if isinstance(alpha, sympy.Expr):
+            raise OrderError(f"compare, orders: found {echo(alpha)}, needed numbers")
     if accountant is None:
         accountant = Accountant(digits=digits)
     elif not isinstance(accountant, Accountant):

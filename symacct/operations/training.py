@@ -44,7 +44,9 @@ def dp_sgd(
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     if batch > records:
-        raise DomainError(f"batch_size: found {batch:,}, needed at most the {records:,} records")
+        raise DomainError(
+            f"batch_size: found {echo(batch)}, needed at most the {records:,} records"
+        )
     if steps is not None and epochs is None:
         count = whole(steps, "steps", 1)
     elif epochs is not None and steps is None:

@@ -11,7 +11,7 @@ from symacct import doors
 from symacct.accountant import Accountant
 from symacct.baselines import naive, optimal
 from symacct.claims import Kind
-from symacct.domains import probability, whole
+from symacct.domains import probability, rational, whole
 from symacct.enclosure import Enclosure, bound, to_fraction
 from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.exact import Numeric
@@ -46,7 +46,8 @@ def plot_profile(
     if epsilons is None:
         last = to_fraction(accountant.epsilon(node, _LEAST).epsilon.upper)
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
-    at = doors.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
+    given = doors.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
+    at = [rational(x, "plot_profile, epsilons") for x in given]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$")
     if _is_known(accountant, node):
         drawing.add(_line(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
