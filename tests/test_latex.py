@@ -46,6 +46,7 @@ from tests.symbolic import (
     mp_number,
     pairs,
 )
+from tests.test_formula import NO_FORMULA
 from tests.tex_reader import Display
 
 INFINITY = float("inf")
@@ -155,6 +156,8 @@ def test_what_is_printed_is_what_was_evaluated(name):
 
 
 def assert_is_what_was_evaluated(name, operation, kind):
+    if (name, kind) in NO_FORMULA:
+        return
     values = drawn(name, kind)
     try:
         node = OPERATIONS[operation](LEAVES[kind][0])

@@ -269,7 +269,7 @@ class Reader:
 
             ends = [low(env), high(env)]
             if ends[0] == -self.mp.inf:  # by the trapezoidal rule, as tests/symbolic.py does
-                return self.mp.fsum(at(self.mp.mpf(k) / 5) for k in range(-200, 201)) / 5
+                return self.mp.fsum(at(self.mp.mpf(k) / 8) for k in range(-480, 481)) / 8
             if ends[1] == self.mp.inf:
                 ends = [ends[0], *range(4 * int(self.mp.floor(ends[0] / 4)) + 4, 41, 4)]
             return self.mp.quad(at, ends)
