@@ -176,16 +176,20 @@ def _radicand(value: Exact) -> int:
 @lru_cache(maxsize=4096)
 def _radicand_of(value: sympy.Expr) -> int:
     if isinstance(value, sympy.Pow) and not isinstance(value.exp, sympy.Integer):
-        return max(_bits_of(value.base), _under_root(value.base, exact(value.exp)))
+        return _under_root(value.base, exact(value.exp))
     return sum(map(_radicand_of, value.args)) if isinstance(value, sympy.Mul) else 0
 
 
 def _under_root(base: sympy.Expr, exponent: Exact) -> int:
-    """The bits of what SymPy leaves under one root of base^{p/q}: it is factored again."""
-    if not isinstance(exponent, Fraction):
-        return 0
+    """The bits of the base, or of what SymPy leaves under one root of base^{p/q} if that is more.
+
+    It is factored again; a base that is too long is not factored here to find that out.
+    """
+    content = _bits_of(base)
+    if content > sizes.current().root_bits or not isinstance(exponent, Fraction):
+        return content
     numbers = base.atoms(sympy.Rational)
-    return sum(_left(one.p, exponent) + _left(one.q, -exponent) for one in numbers)
+    return max(content, sum(_left(n.p, exponent) + _left(n.q, -exponent) for n in numbers))
 
 
 def _left(n: int, exponent: Fraction) -> int:
