@@ -65,14 +65,14 @@ def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
     """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
     if gamma == 0:
         return ctx.number(0)
-
-    def expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
-        return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
-
-    value = carefully(ctx, expected, eps, alpha)
+    value = carefully(ctx, _expected, eps, alpha, gamma)
     if isinstance(alpha, int) and alpha == 1:
         return value
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+def _expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
 
 
 def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
