@@ -63,6 +63,7 @@ from symacct.mechanisms import (
     Skellam,
     SparseVector,
     TreeAggregation,
+    VectorLaplace,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -148,6 +149,7 @@ __all__ = [
     "SymacctError",
     "Theorem",
     "TreeAggregation",
+    "VectorLaplace",
     "amplification",
     "baselines",
     "calibrate",

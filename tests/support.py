@@ -43,6 +43,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     SymacctError,
     TreeAggregation,
+    VectorLaplace,
     laws,
     symbols,
     theorems,
@@ -163,6 +164,7 @@ def matrix_mechanisms(draw):
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "VectorLaplace": st.builds(VectorLaplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "DiscreteGaussian": st.builds(
         DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)

@@ -82,6 +82,7 @@ _WORDS = {
     "{sensitivity}, up to {count} of them above)",
     "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "VectorLaplace": "the Laplace mechanism on a vector (b = {b}, ℓ1 sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "

@@ -7,7 +7,7 @@ from symacct.mechanisms.discrete_laplace import DiscreteLaplace
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
-from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.noisy_max import GaussianNoisyMax, NoisyMax
@@ -41,4 +41,5 @@ __all__ = [
     "Skellam",
     "SparseVector",
     "TreeAggregation",
+    "VectorLaplace",
 ]
