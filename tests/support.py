@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 
@@ -47,9 +48,10 @@ from symacct import (
     laws,
     symbols,
     theorems,
+    theory,
 )
 from symacct.expr import kinds
-from symacct.theory import is_about
+from symacct.theory import always, forget, is_about, named
 from tests import independent
 
 INFINITY = float("inf")
@@ -354,3 +356,17 @@ def decimal_overlaps(enclosure, text, shown):
     error = abs(value) / 10 ** (shown - 1)
     low, high = independent.fraction(enclosure.lower), independent.fraction(enclosure.upper)
     return low <= value + error and value - error <= high
+
+
+@contextmanager
+def stated(name, bound, like, **statement):
+    """A theorem that states what another one does, but for this, for as long as a test takes."""
+    other = named(like)
+    fields = ("kind", "source", "orders", "adjacency", "monotone", "status")
+    shared = {field: getattr(other, field) for field in fields}
+    shared |= {"operation": tuple(kinds()[kind] for kind in other.operation), "default": False}
+    theory.theorem(name, **{**shared, "applies": always, **statement})(bound)
+    try:
+        yield
+    finally:
+        forget(name)
