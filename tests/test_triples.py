@@ -186,6 +186,18 @@ def test_the_worst_triples_are_met_by_another_rule(setting):
     assert apart == pytest.approx(float(node.rdp(alpha).upper), rel=1e-9)
 
 
+def test_at_order_1_the_page_has_u_and_v_as_the_theorem_writes_them():
+    """max{ (u log u + e v log v)/(e+1), (u−1) log u/(e+2) }; (u−v) log(u/v)/(e+1) for Poisson."""
+    for node in (
+        SubsampleWithoutReplacement(PureDP("1/2"), "1/10"),
+        PoissonSubsample(PureDP("1/2"), "1/10", adjacency="replace_one"),
+    ):
+        written = str(node.formula(1))
+        assert "exp(1/2)/10 + 9/10" in written
+        assert "exp(-1/2)/10 + 9/10" in written
+        assert "1/10 - exp" not in written
+
+
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_no_random_pure_dp_triple_is_above_theorems_2_and_3(data):

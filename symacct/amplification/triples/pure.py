@@ -152,12 +152,11 @@ _FIXED_SIZE, _POISSON = FixedSize(), Poisson()
 
 def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
     """e, log u and log v, without cancellation for small γ or ε₀."""
-    pure = eps(INFINITY)
+    pure, rate = eps(INFINITY), ctx.number(gamma)
     rise = ctx.expm1(pure)
-    e, part = rise + 1, ctx.number(gamma) * rise
     # Where γ = 1 the other is −ε₀, which 1 + (e^{−ε₀} − 1) would lose.
-    log_v = -pure if gamma == 1 else ctx.log1p(-part / e)
-    return e, ctx.log1p(part), log_v
+    log_v = -pure if gamma == 1 else ctx.log1p(rate * ctx.expm1(-pure))
+    return rise + 1, ctx.log1p(rate * rise), log_v
 
 
 def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
