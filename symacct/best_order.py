@@ -129,7 +129,7 @@ class BestOrder:
 
             def objective(alpha: Order) -> arb:
                 try:
-                    value = self.question.objective(curve(alpha), alpha)
+                    value = self.question.objective(curve.among(alpha), alpha)
                 except OrderError:
                     if self.question.by is None:
                         raise

@@ -30,6 +30,7 @@ from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations.subsample import Sampling
 from symacct.remembering import Key
+from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
 
 _Item = TypeVar("_Item", bound=Hashable)
@@ -230,6 +231,24 @@ class OperationCurve(NodeCurve):
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
         formula = self.evaluation.formula(theorem)
         return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
+
+    def local(self, middle: int) -> Product | None:
+        """By the one theorem that answers between whole orders, remembered."""
+        known = self.remember("local")
+        try:
+            found: Product | None = known[middle]
+        except KeyError:
+            found = known[middle] = self._local(middle)
+        return found
+
+    def _local(self, middle: int) -> Product | None:
+        if self._rate in (0, 1):
+            return None
+        theorem, *others = self.theorems(middle + REACH)
+        if others or theorem.local is None:
+            return None
+        found: Product | None = theorem.local(self._read(theorem), middle, **self.node.parameters())
+        return found
 
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
         """The curve or curves that the theorem reads."""

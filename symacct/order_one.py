@@ -78,7 +78,7 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     if name is None or found.asked.upper == 0:
         return found
     question = replace(search.question, conversion=proved(name))
-    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
+    order = 3 if found.alpha == INFINITY else max(3, round(found.alpha))
     try:
         # An order that the search has been at comes first.
         for epsilon in (lambda curve: least_divergence(curve, order), _value):

@@ -93,6 +93,9 @@ class Theorem:
     #: Given an order `near` too, a formula nowhere above the exact curve, of convex CGF, that is
     #: mostly the curve about `near`: by it an optimum is proved.
     below: Bound | None = None
+    #: (eps, middle, …) ↦ the bound at all α within ½ of a whole order, a `sums.local.Product` of
+    #: balls; None where each order has to be asked by itself.
+    local: Callable[..., Any] | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
     #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
@@ -185,6 +188,7 @@ class Statement(TypedDict, total=False):
     default: bool
     steer: Bound | None
     below: Bound | None
+    local: Callable[..., Any] | None
     tight: bool
     partial: bool
     takes_exact: bool
