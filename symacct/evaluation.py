@@ -272,9 +272,7 @@ class OperationCurve(NodeCurve):
 
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
-        evaluation = self.evaluation
-        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        key = (theory.order_class(alpha), *asked, theory.revision())
+        key = self._claim_key(alpha)
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)
@@ -285,6 +283,8 @@ class OperationCurve(NodeCurve):
 
     def _is_settled(self, alpha: Order) -> bool:
         """Does one theorem answer here, and at every node that its claim is inferred from?"""
+        if self._claim_key(alpha) in self.node.__dict__.get("_claims", ()):
+            return True
         theorems = self.theorems(alpha)
         if len(theorems) > 1:
             return False
@@ -292,6 +292,12 @@ class OperationCurve(NodeCurve):
             not isinstance(curve, OperationCurve) or curve._is_settled(at)
             for curve, at in self._claimed_of(theorems[0], alpha)
         )
+
+    def _claim_key(self, alpha: Order) -> Key:
+        """All that a claim depends on where it does not depend on values."""
+        evaluation = self.evaluation
+        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
+        return (theory.order_class(alpha), *asked, theory.revision())
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""

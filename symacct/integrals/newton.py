@@ -12,7 +12,7 @@ from functools import lru_cache
 from flint import arb, arb_mat, arb_poly, ctx, fmpq_poly, fmpz, fmpz_mat, fmpz_poly
 
 from symacct.integrals.magnitude import LOG2
-from symacct.sums.local import REACH, Local
+from symacct.sums.local import Local
 from symacct.sums.refine import within
 
 _MOST = 128  # terms, up to which a sum over them costs less than an integral
@@ -28,16 +28,20 @@ def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) 
     if not 0 < rate < 1:
         return None  # beyond floats
     last, log_rate, log_rest = _even_beyond(middle), math.log(rate), math.log1p(-rate)
+    beyond = last * (log_rate + slope * (last - 1))
     log_term = 0.0  # of |C(α,k)| at most, over the orders about the middle
     for k in range(_MOST):
         if k > 0 and k % 2 == 0:
-            tail = max(i * log_rate + slope * i * (i - 1) for i in (k, max(k, last)))
-            factor = (last - k) * LOG2 if k < last else (middle - 1 - k) * log_rest
-            if log_term + tail + factor < log_tolerance:
+            tail = k * (log_rate + slope * (k - 1))
+            if k < last:
+                tail = max(tail, beyond) + (last - k) * LOG2
+            else:
+                tail += (middle - 1 - k) * log_rest
+            if log_term + tail < log_tolerance:
                 return k
         if k > middle and log_rate + 2 * slope * k > 0:
             return None  # from here on the terms grow
-        log_term += math.log((abs(middle - k) + float(REACH)) / (k + 1))
+        log_term += math.log((abs(middle - k) + 0.5) / (k + 1))
     return None
 
 
