@@ -65,7 +65,7 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
         if any(curve.claim(alpha).kind is not Kind.EXACT for alpha in (2, order)):
             return arb(0)
         alpha, eps = BALL.number(order), curve(2)
-        chord = eps + ((alpha - 1) * curve(order) - eps) / (alpha - 2)
+        chord = eps + ((alpha - 1) * curve.among(order) - eps) / (alpha - 2)
         least: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
         return least
     except (OrderError, PrecisionError, LimitError):
@@ -78,7 +78,7 @@ def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     if name is None or found.asked.upper == 0:
         return found
     question = replace(search.question, conversion=proved(name))
-    order = 3 if found.alpha == INFINITY else max(3, round(found.alpha))
+    order = 3 if found.alpha == INFINITY else max(3, found.alpha)
     try:
         # An order that the search has been at comes first.
         for epsilon in (lambda curve: least_divergence(curve, order), _value):

@@ -28,6 +28,7 @@ _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is 
 _MOST_SECANTS = 20
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
 _WIDELY = 16  # the part of λ by which a valley may have moved
+_SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial serves all orders
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -149,7 +150,7 @@ def real_valley(
     for turn in range(200):
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
-        probe = best if fitted is None else _on_grid(fitted, grid)
+        probe = best if fitted is None else _on_grid(_held(fitted, low, best, high), grid)
         if fitted is not None and abs(probe - best) < width:
             return best
         tried = [point.order for point in points]
@@ -166,6 +167,11 @@ def real_valley(
         else:
             low, high = (low, probe) if probe > best else (probe, high)
     return best
+
+
+def _held(probe: Fraction, low: Fraction, best: Fraction, high: Fraction) -> Fraction:
+    """No further from the best order than about half the way to an end."""
+    return min(max(probe, best - _SHARE * (best - low)), best + _SHARE * (high - best))
 
 
 @dataclass(frozen=True)

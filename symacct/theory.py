@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -285,26 +286,31 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
 def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that give the default answer: a tight one alone, else all whose best counts.
 
-    First those that may say nothing, the tight one of them before all. `goal` is UPPER or LOWER.
-    Raises OrderError or SoundnessError where there is none.
+    First those that may say nothing, the tight one of them before all. Raises where there is none.
     """
     key = (order_class(alpha), goal, _revision)
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal, _register.values())
+        known[key] = _find_bounding(node, alpha, goal, _defaults(type(node).__name__, _revision))
     return known[key]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The same of the theorems that give a value at every order, which can be written down."""
-    return _find_bounding(node, alpha, goal, [t for t in _register.values() if not t.partial])
+    among = _defaults(type(node).__name__, _revision)
+    return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
+
+
+@functools.lru_cache(128)
+def _defaults(operation: str, revision: int) -> tuple[Theorem, ...]:
+    """The theorems of the register about an operation, by its name, that answer by default."""
+    return tuple(t for t in _register.values() if t.default and operation in t.operation)
 
 
 def _find_bounding(
     node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
 ) -> list[Theorem]:
-    about = [t for t in among if t.default and is_about(t, node)]
-    wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
+    wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
     whole = covers(INTEGER_ORDERS, alpha)
     found = [

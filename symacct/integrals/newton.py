@@ -15,8 +15,8 @@ from symacct.integrals.magnitude import LOG2
 from symacct.sums.local import Local
 from symacct.sums.refine import within
 
-_MOST = 128  # terms, up to which a sum over them costs less than an integral
-_TABLES = 64  # of orders, each some thousand whole numbers
+_MOST = 96  # terms, up to which a sum over them costs less than an integral
+_TABLES = 32  # of orders, each some thousand whole numbers
 _ROOM = 16  # bits for what rounding adds up, and one for each term
 
 
