@@ -80,10 +80,10 @@ def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local |
     """A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself."""
     orders = middle - REACH, middle + REACH
     guessed = guess(orders[0], q, sigma, ctx.prec)
-    slope = ball(1 / (2 * sigma * sigma))
+    slope = 1 / (2 * sigma * sigma)
     length = newton_length(middle, float(q), float(slope), guessed.log_tolerance)
     if length is not None:
-        return newton_local(middle, ball(q), slope, length)
+        return newton_local(middle, q, slope, length)
     nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, ctx.prec, _ALIKE_LOCALLY)
     return None if nodes is None else nodes.local(middle)
 

@@ -7,17 +7,18 @@ yet has a remainder far below the digits asked where γ^k e^{k²/(2σ²)} gets s
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb, arb_mat, arb_poly, ctx, fmpq_poly, fmpz, fmpz_mat, fmpz_poly
 
 from symacct.integrals.magnitude import LOG2
 from symacct.sums.local import Local
-from symacct.sums.refine import within
+from symacct.sums.refine import ball, within
 
 _MOST = 96  # terms, up to which a sum over them costs less than an integral
 _TABLES = 32  # of orders, each some thousand whole numbers
-_ROOM = 16  # bits for what rounding adds up, and one for each term
+_ROOM = 24  # bits for what rounding adds up
 
 
 def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) -> int | None:
@@ -50,9 +51,10 @@ def _even_beyond(middle: int) -> int:
     return middle + 2 - middle % 2
 
 
-def newton_local(middle: int, gamma: arb, slope: arb, length: int) -> Local:
-    """E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = slope·i(i−1), by an even number of terms."""
-    with ctx.workprec(ctx.prec + _guard(middle, gamma, slope) + length):
+def newton_local(middle: int, rate: Fraction, growth: Fraction, length: int) -> Local:
+    """E_Q[(1+u)^α] − 1 where log E_Q[(P/Q)^i] = growth·i(i−1), by an even number of terms."""
+    with ctx.workprec(ctx.prec + _guard(middle, ball(rate), ball(growth))):
+        gamma, slope = ball(rate), ball(growth)
         differences = _differences(gamma, slope, length)
         table, most = _falling_factorials(middle, length)
         row = arb_mat(1, length, differences[:length]) * table

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import pytest
 from flint import ctx
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symacct.integrals.gaussian import (
     _ALIKE_LOCALLY,
@@ -16,6 +18,7 @@ from symacct.integrals.newton import newton_length, newton_local
 from symacct.sums.local import REACH, Local, Product, product
 from symacct.sums.refine import ball
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
+from tests.support import examples
 
 AWAY = (-REACH, Fraction(-1, 3), Fraction(0), Fraction(1, 10**9), REACH)
 
@@ -35,19 +38,23 @@ def cases(count, seed):
 
 
 def slope_of(sigma):
-    return ball(1 / (2 * sigma * sigma))
+    return 1 / (2 * sigma * sigma)
 
 
-def test_a_polynomial_gives_what_each_order_by_itself_gives():
-    found = {}
-    for middle, q, sigma in cases(60, seed=1):
+@given(st.integers(0, 10**12))
+@examples(40, 4000)
+def test_a_polynomial_gives_what_each_order_by_itself_gives(seed):
+    for middle, q, sigma in cases(1, seed):
         local = sampled_gaussian_local(middle, q, sigma)
-        found[local is None] = found.get(local is None, 0) + 1
         for away in AWAY if local is not None else ():
             one = local(ball(away))
             assert one.overlaps(sampled_gaussian_excess(middle + away, q, sigma))
-            assert one.rel_accuracy_bits() > 88
-    assert found[False] > found[True] > 0
+            assert one.rel_accuracy_bits() > 84
+
+
+def test_most_cases_have_a_polynomial():
+    without = [case for case in cases(60, seed=1) if sampled_gaussian_local(*case) is None]
+    assert 0 < len(without) < 25
 
 
 @pytest.mark.parametrize("bits", [2, 6, 20])
@@ -59,7 +66,7 @@ def test_few_terms_of_newtons_series_hold_the_truth(bits):
             if length < 2:
                 continue
             lengths.add((length > middle) - (length < middle))
-            coarse = newton_local(middle, ball(q), slope_of(sigma), length)
+            coarse = newton_local(middle, q, slope_of(sigma), length)
             for away in AWAY:
                 truth = sampled_gaussian_excess(middle + away, q, sigma)
                 assert coarse(ball(away)).overlaps(truth), (middle, q, sigma, length, away)
@@ -84,7 +91,7 @@ def test_both_ways_and_the_definition_agree():
     for middle, q, sigma in ((14, "1/1000", "3"), (7, "1/100", "3"), (20, "1/50", "9")):
         q, sigma = Fraction(q), Fraction(sigma)
         length = newton_length(middle, float(q), float(slope_of(sigma)), -90.0)
-        one = newton_local(middle, ball(q), slope_of(sigma), length)
+        one = newton_local(middle, q, slope_of(sigma), length)
         orders = middle - REACH, middle + REACH
         other = _nodes_over(orders, q, sigma, 110, _ALIKE_LOCALLY).local(middle)
         for away in AWAY:
