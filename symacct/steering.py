@@ -71,7 +71,7 @@ def is_steered(node: Node, by: str | None) -> bool:
 
 
 def standing_for_all(node: Node) -> Node | None:
-    """Of a composition of very many parts a few, run as often as all; None where it has not."""
+    """A few parts of a composition of very many, run as often as all; None of any other node."""
     if not isinstance(node, Compose) or len(node.terms) < _VERY_MANY or node.free_symbols:
         return None
     step = math.ceil(len(node.terms) / _A_FEW)

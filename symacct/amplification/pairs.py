@@ -67,8 +67,8 @@ def as_noise(mechanism: Node) -> Node:
     return mechanism
 
 
-def _sampled_gaussian_near(eps: RDPCurve, middle: int, gamma: Exact) -> Product | None:
-    """log E_Q[m^α] of noise whose σ/Δ is rational."""
+def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> Product | None:
+    """E_Q[m^α] of noise whose σ/Δ is rational."""
     ratio = shape_ratio(as_noise(eps.node))
     if not isinstance(ratio, Fraction):
         return None
@@ -85,7 +85,7 @@ def _sampled_gaussian_near(eps: RDPCurve, middle: int, gamma: Exact) -> Product 
     adjacency=ADD_REMOVE,
     assumes=_SWAPPED,
     applies=is_gaussian,
-    local=_sampled_gaussian_near,
+    local=_sampled_gaussian_local,
     tight=True,
     takes_exact=True,
     monotone=True,
