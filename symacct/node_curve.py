@@ -15,6 +15,7 @@ from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
+from symacct.forking import cached_property
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
@@ -55,7 +56,7 @@ class NodeCurve:
             return self(alpha)
         return local.log(alpha - middle) / self.evaluation.ctx.number(alpha - 1)
 
-    @property
+    @cached_property
     def shape(self) -> str | None:
         """What is proved of its CGF at whole orders: "convex", or nothing."""
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None

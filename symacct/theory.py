@@ -6,7 +6,6 @@ import functools
 import inspect
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
@@ -32,6 +31,7 @@ from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessEr
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
+from symacct.options import chosen
 from symacct.regime import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -143,7 +143,19 @@ class Theorem:
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
             return _order_message(self, alpha)
-        return self.applies(node)
+        return self._reads_bound(node) or self.applies(node)
+
+    def _reads_bound(self, node: Node) -> str | None:
+        """Does it read what is only bounded, where it may fall as that rises?"""
+        if self.monotone or self.reads == "itself":
+            return None
+        kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
+        if not kinds:
+            return None
+        return (
+            f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
+            f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
+        )
 
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
@@ -430,21 +442,6 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
     """The theorem with its options set from "tau=50"; DomainError for what is no option of it."""
     stated = dict(theorem.option_values)
     values = {key: stated.get(key, ANY_VALUE) for key, _ in theorem.options}
-    chosen: dict[str, int] = {}
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)
-        if match is None or int(match[2]) not in values.get(match[1], ()):
-            needed = ", ".join(
-                f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
-            )
-            raise DomainError(
-                f"by: found option {echo(part)} of {theorem.name}, needed {needed or 'no option'}"
-            )
-        if match[1] in chosen:
-            raise DomainError(
-                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
-            )
-        chosen[match[1]] = int(match[2])
-    options = {**dict(theorem.options), **chosen}
+    options = {**dict(theorem.options), **chosen(text, theorem.name, values)}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])
     return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(options.items()))
