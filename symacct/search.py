@@ -30,6 +30,7 @@ _NEARLY = 6  # bits of how far a root may be, to what the first secant goes thro
 _WIDELY = 16  # the part of λ by which a valley may have moved
 _SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial serves all orders
 _HALF = fmpq(1, 2)
+_ROUGH = 2  # fits through orders far from the bottom
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -151,7 +152,9 @@ def real_valley(
     for turn in range(200):
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
-        probe = best if fitted is None else _on_grid(_held(fitted, low, best, high), grid)
+        if turn < _ROUGH and fitted is not None:
+            fitted = _held(fitted, low, best, high)
+        probe = best if fitted is None else _on_grid(fitted, grid)
         if fitted is not None and abs(probe - best) < width:
             return best
         tried = [point.order for point in points]
