@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct import doors, search, sizes
+from symacct import doors, search
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
@@ -37,7 +37,7 @@ from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta, smaller
 from symacct.remembering import Key
-from symacct.steering import Below, Steering, is_steered
+from symacct.steering import Below, Steering, is_steered, last_order, standing_for_all
 
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
@@ -120,7 +120,7 @@ class BestOrder:
     @cached_property
     def _valley_bits(self) -> int:
         """For the bottom of a valley, or the answer where its digits cost more than the search."""
-        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS
+        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS // 2
         return first_bits(self.digits + 1) if self._is_steered else double
 
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
@@ -129,7 +129,7 @@ class BestOrder:
 
             def objective(alpha: Order) -> arb:
                 try:
-                    value = self.question.objective(curve(alpha), alpha)
+                    value = self.question.objective(curve.among(alpha), alpha)
                 except OrderError:
                     if self.question.by is None:
                         raise
@@ -247,7 +247,7 @@ class BestOrder:
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
         self._refuse_delta_zero()
-        last = self._last_order()
+        last = last_order(self.question.m)
         first = 2
         f = self.steering()
         if pure is not None and self.question.asks_epsilon:
@@ -257,20 +257,20 @@ class BestOrder:
             while not search.below(self.without_curve(first), pure):
                 first = 2 * first - 1
             first = (first + 1) // 2 if first > 2 else first
-        best = search.whole_valley(f, first, last, max(first, self._guess()))
+        best = self._whole_valley(f, first, last)
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None
         self._warn_of_the_end(best, last)
         return best
 
-    def _last_order(self) -> int:
-        """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
-        limits = sizes.current()
-        last = limits.search_order
-        for node in self.question.m.walk():
-            if isinstance(node, Sampling):
-                last = min(last, limits.search_sum if node.mechanism.convex else limits.hull)
-        return last
+    def _whole_valley(self, f: search.Objective, first: int, last: int) -> int:
+        """The bottom over whole orders; of many parts next to that of some, which stand for all."""
+        few = standing_for_all(self.question.m)
+        if few is None:
+            return search.whole_valley(f, first, last, max(first, self._guess()))
+        some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
+        near = some._whole_valley(some.steering(), first, last)
+        return search.whole_valley_near(f, first, last, near)
 
     def _guess(self) -> int:
         """The best order if K were quadratic and the conversion classic; at most `_FAR`."""

@@ -30,6 +30,7 @@ from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations.subsample import Sampling
 from symacct.remembering import Key
+from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
 
 _Item = TypeVar("_Item", bound=Hashable)
@@ -231,6 +232,24 @@ class OperationCurve(NodeCurve):
         formula = self.evaluation.formula(theorem)
         return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
 
+    def local(self, middle: int) -> Product | None:
+        """By the one theorem that answers between whole orders, remembered."""
+        known = self.remember("local")
+        try:
+            found: Product | None = known[middle]
+        except KeyError:
+            found = known[middle] = self._local(middle)
+        return found
+
+    def _local(self, middle: int) -> Product | None:
+        if self._rate in (0, 1):
+            return None
+        theorem, *others = self.theorems(middle + REACH)
+        if others or theorem.local is None:
+            return None
+        found: Product | None = theorem.local(self._read(theorem), middle, **self.node.parameters())
+        return found
+
     def _read(self, theorem: Theorem) -> NodeCurve | tuple[NodeCurve, ...]:
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
@@ -253,9 +272,7 @@ class OperationCurve(NodeCurve):
 
     def claim(self, alpha: Order) -> Claim:
         # Where one theorem answers at every node below, the claim does not depend on values.
-        evaluation = self.evaluation
-        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        key = (theory.order_class(alpha), *asked, theory.revision())
+        key = self._claim_key(alpha)
         known: dict[object, Claim] = self.node.__dict__.setdefault("_claims", {})
         if key not in known:
             claim = self._claim(alpha)
@@ -266,6 +283,8 @@ class OperationCurve(NodeCurve):
 
     def _is_settled(self, alpha: Order) -> bool:
         """Does one theorem answer here, and at every node that its claim is inferred from?"""
+        if self._claim_key(alpha) in self.node.__dict__.get("_claims", ()):
+            return True
         theorems = self.theorems(alpha)
         if len(theorems) > 1:
             return False
@@ -273,6 +292,12 @@ class OperationCurve(NodeCurve):
             not isinstance(curve, OperationCurve) or curve._is_settled(at)
             for curve, at in self._claimed_of(theorems[0], alpha)
         )
+
+    def _claim_key(self, alpha: Order) -> Key:
+        """All that a claim depends on where it does not depend on values."""
+        evaluation = self.evaluation
+        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
+        return (theory.order_class(alpha), *asked, theory.revision())
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""

@@ -19,6 +19,7 @@ from symacct.forking import cached_property
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
+from symacct.sums.local import Product
 
 if TYPE_CHECKING:  # which makes the curves
     from symacct.evaluation import Evaluation
@@ -44,6 +45,16 @@ class NodeCurve:
             return value
         except TypeError:  # arrays of orders have no hash, and are not remembered
             return self._array(np.asarray(alpha))
+
+    def among(self, alpha: Order) -> Number:
+        """ε(α) where orders about it are asked too: by what is found of all of them at once."""
+        if not isinstance(alpha, Fraction) or alpha.denominator == 1:
+            return self(alpha)
+        middle = round(alpha)
+        local = self.local(middle) if middle > 1 else None
+        if local is None:
+            return self(alpha)
+        return local.log(alpha - middle) / self.evaluation.ctx.number(alpha - 1)
 
     @cached_property
     def shape(self) -> str | None:
@@ -101,6 +112,10 @@ class NodeCurve:
             excess = self.node.any_excess(self.evaluation.ctx)
             values.update((l, excess(l)) for l in orders if l not in values)
             return [values[l] for l in orders]
+
+    def local(self, middle: int) -> Product | None:
+        """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
+        return None
 
     def compute(self, alpha: Order) -> Number:
         """ε(α), not looked up."""

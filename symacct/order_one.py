@@ -65,7 +65,7 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
         if any(curve.claim(alpha).kind is not Kind.EXACT for alpha in (2, order)):
             return arb(0)
         alpha, eps = BALL.number(order), curve(2)
-        chord = eps + ((alpha - 1) * curve(order) - eps) / (alpha - 2)
+        chord = eps + ((alpha - 1) * curve.among(order) - eps) / (alpha - 2)
         least: arb = 3 * eps.expm1() ** 2 / (2 * chord.expm1())
         return least
     except (OrderError, PrecisionError, LimitError):

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from symacct.arithmetic.context import Arithmetic
 from symacct.expr import Node
+from symacct.sums.local import Product
 from symacct.sums.terms import SummedCurve
 
 
@@ -16,6 +17,9 @@ class RDPCurve(SummedCurve, Protocol):
 
     def remember(self, what: str) -> dict[Any, Any]:
         """A table for what else is computed from this curve, kept as long as its values."""
+
+    def local(self, middle: int) -> Product | None:
+        """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
 
     def using(self, ctx: Arithmetic) -> RDPCurve:
         """The same curve in another arithmetic, or in balls at the precision now current."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from flint import arb, ctx, fmpq
@@ -26,14 +28,38 @@ _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is 
 _MOST_SECANTS = 20
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
 _WIDELY = 16  # the part of λ by which a valley may have moved
+_SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial serves all orders
 _HALF = fmpq(1, 2)
+_ROUGH = 2  # fits through orders far from the bottom
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     """The whole order at the bottom of f's valley, asked at neighbours `whole_step` away too."""
-    low, middle, high = _bracket(f, first, last, min(max(guess, first), last))
-    before = 4 * last
+    return _narrowed(f, *_bracket(f, first, last, min(max(guess, first), last)))
+
+
+def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
+    """The same where the guess is next to it."""
+    low = middle = high = guess
+    step = whole_step(guess)
+    while low == middle > first:
+        low = max(first, middle - step)
+        if below(f(low), f(middle)):
+            middle, high = low, middle
+        step *= 2
+    step = whole_step(guess)
+    while high == middle < last:
+        high = min(last, middle + step)
+        if below(f(high), f(middle)):
+            low, middle = middle, high
+        step *= 2
+    return _narrowed(f, low, middle, high)
+
+
+def _narrowed(f: Objective, low: int, middle: int, high: int) -> int:
+    """The bottom between the ends, f being no smaller there than in the middle."""
+    before = 4 * high
     while max(high - middle, middle - low) > whole_step(middle):
         # A golden section where the last probe did not halve the bracket: a bad fit creeps.
         creeps, before = 2 * (high - low) > before, high - low
@@ -122,22 +148,24 @@ def real_valley(
     fit is aλ + b + c/λ (an ε), else a parabola (a log δ). Orders are rounded well below `width`.
     """
     low, best, high = places
-    values = {order: _middle(f(order)) for order in places}
-    grid = _grid(width)
+    points, grid = [_point(f, order) for order in (best, low, high)], _grid(width)
     for turn in range(200):
-        nearest = sorted(values, key=values.__getitem__)[:3]
-        fitted = _fitted(nearest, values, perspective)
+        points.sort(key=_height)
+        fitted = _fitted(points[:3], perspective)
+        if turn < _ROUGH and fitted is not None:
+            fitted = _held(fitted, low, best, high)
         probe = best if fitted is None else _on_grid(fitted, grid)
         if fitted is not None and abs(probe - best) < width:
             return best
+        tried = [point.order for point in points]
         # A fit through orders far from the bottom may point out of the bracket, or back.
-        if not low < probe < high or probe in values or turn % 16 == 15:
+        if not low < probe < high or probe in tried or turn % 16 == 15:
             wide = high - best if high - best > best - low else low - best
             probe = _on_grid(best + _GOLDEN * wide, grid)
-            if abs(probe - best) < width or probe in values:
+            if abs(probe - best) < width or probe in tried:
                 return best
-        values[probe] = _middle(f(probe))
-        if values[probe] < values[best]:
+        points.append(_point(f, probe))
+        if points[-1].value < points[0].value:
             low, high = (best, high) if probe > best else (low, best)
             best = probe
         else:
@@ -145,13 +173,31 @@ def real_valley(
     return best
 
 
-def _fitted(
-    orders: list[Fraction], values: dict[Fraction, arb], perspective: bool
-) -> Fraction | None:
-    """The bottom of the fit through three orders; None if it has none."""
-    (x, p), (y, q), (z, r) = ((ball(order - 1).mid(), values[order]) for order in orders)
-    if perspective:
-        p, q, r = p * x, q * y, r * z
+def _held(probe: Fraction, low: Fraction, best: Fraction, high: Fraction) -> Fraction:
+    """No further from the best order than about half the way to an end."""
+    return min(max(probe, best - _SHARE * (best - low)), best + _SHARE * (high - best))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """The midpoint of f at an order, and λ in the arithmetic of the fit."""
+
+    order: Fraction
+    lam: arb
+    value: arb
+
+
+_height = attrgetter("value")
+
+
+def _point(f: Objective, order: Fraction) -> _Point:
+    return _Point(order, ball(order - 1).mid(), _middle(f(order)))
+
+
+def _fitted(points: list[_Point], perspective: bool) -> Fraction | None:
+    """The bottom of the fit through three points; None if it has none."""
+    x, y, z = (point.lam for point in points)
+    p, q, r = (point.lam * point.value if perspective else point.value for point in points)
     first, second = (q - p) / (y - x), (r - q) / (z - y)
     a = ((second - first) / (z - x)).mid()
     if not a > 0:
@@ -191,7 +237,7 @@ def saddle(
     def off(order: Fraction) -> Fraction:
         step = (order - 1) / 2 ** (ctx.prec // 3)
         f, orders = family(order), [order - step, order, order + step]
-        bottom = _fitted(orders, {place: _middle(f(place)) for place in orders}, perspective)
+        bottom = _fitted([_point(f, place) for place in orders], perspective)
         return reach if bottom is None else min(max(bottom - order, -reach), reach)
 
     return root(off, near, reach, width)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import replace
+from itertools import islice
 
-from symacct import theory
+from symacct import sizes, theory
 from symacct.claims import Kind
 from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Order
 from symacct.expr import Node
 from symacct.node_curve import NodeCurve
 from symacct.operations.compose import Compose
+from symacct.operations.subsample import Sampling
 from symacct.theory import Bound, Theorem
+
+_VERY_MANY, _A_FEW = 128, 16  # parts of a composition
 
 
 class Steering(Evaluation):
@@ -58,8 +63,28 @@ def is_steered(node: Node, by: str | None) -> bool:
     """Does a theorem about something in the node offer a formula to compare orders by?"""
     asked = theory.theorems() if by is None else [theory.named(by)]
     offer = [theorem for theorem in asked if theorem.steer is not None]
-    return any(
+    return bool(offer) and any(
         theory.is_about(theorem, below) and theorem.applies(below) is None
-        for theorem in offer
         for below in node.walk()
+        for theorem in offer
     )
+
+
+def standing_for_all(node: Node) -> Node | None:
+    """A few parts of a composition of very many, run as often as all; None of any other node."""
+    if not isinstance(node, Compose) or len(node.terms) < _VERY_MANY or node.free_symbols:
+        return None
+    step = math.ceil(len(node.terms) / _A_FEW)
+    return Compose(
+        {part: step * count for part, count in islice(node.terms.items(), 0, None, step)}
+    )
+
+
+def last_order(node: Node) -> int:
+    """The largest whole order to try: where it is found by a sum, one that takes no minutes."""
+    limits = sizes.current()
+    last = limits.search_order
+    for below in node.walk():
+        if isinstance(below, Sampling):
+            last = min(last, limits.search_sum if below.mechanism.convex else limits.hull)
+    return last

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
@@ -31,6 +31,7 @@ from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessEr
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
+from symacct.options import chosen
 from symacct.regime import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -93,6 +94,9 @@ class Theorem:
     #: Given an order `near` too, a formula nowhere above the exact curve, of convex CGF, that is
     #: mostly the curve about `near`: by it an optimum is proved.
     below: Bound | None = None
+    #: (eps, middle, …) ↦ the bound at all α within ½ of a whole order, a `sums.local.Product` of
+    #: balls; None where each order has to be asked by itself.
+    local: Callable[..., Any] | None = None
     #: Where it applies no other upper bound is smaller.
     tight: bool = False
     #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
@@ -197,6 +201,7 @@ class Statement(TypedDict, total=False):
     default: bool
     steer: Bound | None
     below: Bound | None
+    local: Callable[..., Any] | None
     tight: bool
     partial: bool
     takes_exact: bool
@@ -293,26 +298,31 @@ def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
 def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The theorems that give the default answer: a tight one alone, else all whose best counts.
 
-    First those that may say nothing, the tight one of them before all. `goal` is UPPER or LOWER.
-    Raises OrderError or SoundnessError where there is none.
+    First those that may say nothing, the tight one of them before all. Raises where there is none.
     """
     key = (order_class(alpha), goal, _revision)
     known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
     if key not in known:
-        known[key] = _find_bounding(node, alpha, goal, _register.values())
+        known[key] = _find_bounding(node, alpha, goal, _defaults(type(node).__name__, _revision))
     return known[key]
 
 
 def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
     """The same of the theorems that give a value at every order, which can be written down."""
-    return _find_bounding(node, alpha, goal, [t for t in _register.values() if not t.partial])
+    among = _defaults(type(node).__name__, _revision)
+    return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
+
+
+@functools.lru_cache(128)
+def _defaults(operation: str, revision: int) -> tuple[Theorem, ...]:
+    """The theorems of the register about an operation, by its name, that answer by default."""
+    return tuple(t for t in _register.values() if t.default and operation in t.operation)
 
 
 def _find_bounding(
     node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
 ) -> list[Theorem]:
-    about = [t for t in among if t.default and is_about(t, node)]
-    wanted = [t for t in about if t.kind in (Kind.EXACT, goal)]
+    wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
     whole = covers(INTEGER_ORDERS, alpha)
     found = [
@@ -432,21 +442,6 @@ def _with_options(theorem: Theorem, text: str) -> Theorem:
     """The theorem with its options set from "tau=50"; DomainError for what is no option of it."""
     stated = dict(theorem.option_values)
     values = {key: stated.get(key, ANY_VALUE) for key, _ in theorem.options}
-    chosen: dict[str, int] = {}
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d{1,9})\s*", part, re.ASCII)
-        if match is None or int(match[2]) not in values.get(match[1], ()):
-            needed = ", ".join(
-                f"{key}=<whole number> from {some[0]} to {some[-1]}" for key, some in values.items()
-            )
-            raise DomainError(
-                f"by: found option {echo(part)} of {theorem.name}, needed {needed or 'no option'}"
-            )
-        if match[1] in chosen:
-            raise DomainError(
-                f"by: found {match[1]} twice in {echo(text)}, needed each option once"
-            )
-        chosen[match[1]] = int(match[2])
-    options = {**dict(theorem.options), **chosen}
+    options = {**dict(theorem.options), **chosen(text, theorem.name, values)}
     label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])
     return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(options.items()))

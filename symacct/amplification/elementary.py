@@ -13,9 +13,23 @@ from symacct.operations.compose import Compose, Count
 from symacct.operations.scale import Scale
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17
+from symacct.sums.local import Product, product
 from symacct.theory import always, theorem
 
 _STATED = Source("user", "a scaled curve, stated by the user")
+
+
+def _composed(
+    eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
+) -> Product | None:
+    """Π e^{n_i K_i}, where all counts are numbers."""
+    parts = []
+    for curve, count in zip(eps, terms.values(), strict=True):
+        part = curve.local(middle) if isinstance(count, int) else None
+        if part is None:
+            return None
+        parts.append((count, part))
+    return product(parts)
 
 
 @theorem(
@@ -26,6 +40,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
     orders=ALL_ORDERS,
     adjacency=EITHER,
     applies=always,
+    local=_composed,
     monotone=True,
     status="proved",
 )

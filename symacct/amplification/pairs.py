@@ -7,14 +7,16 @@ E_Q[m^α], m = (1−γ) + γP/Q, is at least the other direction (MTZ19 Theorem 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from symacct.amplification.finite_pairs import is_pair, largest_divergence
-from symacct.amplification.sampled_pairs import excess, relative_entropy
+from symacct.amplification.sampled_pairs import excess, relative_entropy, shape_ratio
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
+from symacct.integrals.gaussian import sampled_gaussian_local
 from symacct.mechanisms import DistributionPair, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism
@@ -23,6 +25,7 @@ from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SAMPLINGS
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import MTZ19
+from symacct.sums.local import Product
 from symacct.theory import theorem
 
 _SWAPPED = "one pair (P, Q) dominates, and an involution that preserves the measure swaps it"
@@ -65,6 +68,15 @@ def as_noise(mechanism: Node) -> Node:
     return mechanism
 
 
+def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> Product | None:
+    """E_Q[m^α] of noise whose σ/Δ is rational."""
+    ratio = shape_ratio(as_noise(eps.node))
+    if not isinstance(ratio, Fraction):
+        return None
+    found = sampled_gaussian_local(middle, Fraction(gamma), ratio)
+    return None if found is None else Product({1: [found]})
+
+
 @theorem(
     "MTZ19-EXACT",
     operation=SAMPLINGS,
@@ -74,6 +86,7 @@ def as_noise(mechanism: Node) -> Node:
     adjacency=ADD_REMOVE,
     assumes=_SWAPPED,
     applies=is_gaussian,
+    local=_sampled_gaussian_local,
     tight=True,
     takes_exact=True,
     monotone=True,

@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 from flint import arb, ctx
 
 from symacct.integrals.magnitude import LOG2, crossing
-from symacct.integrals.trapezoid import Grid, Guess, Nodes, guess, plan
+from symacct.integrals.newton import newton_length, newton_local
+from symacct.integrals.trapezoid import Grid, Guess, Nodes, Orders, guess, plan
 from symacct.sums.alternating import binomial_integral
+from symacct.sums.local import REACH, Local
 from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
@@ -20,6 +22,8 @@ _TRAPEZOID_START = 40
 _ERFC_COST = 4.5
 _BINOMIAL_COST = 0.4
 _ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
+_ALIKE_LOCALLY = 12.0  # the same where many orders are going to be asked
+_LOST = 24  # bits of accuracy, more of which a polynomial must not lack
 _FEW_NODES = 512  # that are kept for the next order
 
 #: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
@@ -54,16 +58,38 @@ def shared_nodes(top: int, q: Fraction, sigma: Fraction, bits: int) -> Nodes | N
     """One grid for all orders from top − 1 to top, where it does for each what its own would do."""
     if top < 3:
         return None
-    orders = Fraction(top - 1), Fraction(top)
+    return _nodes_over((Fraction(top - 1), Fraction(top)), q, sigma, bits, _ALIKE)
+
+
+def _nodes_over(
+    orders: Orders, q: Fraction, sigma: Fraction, bits: int, alike: float
+) -> Nodes | None:
+    """One grid for all orders between two, unless the logs of the values differ by more."""
     low, high = (guess(alpha, q, sigma, bits) for alpha in orders)
-    if high.log_excess - low.log_excess > _ALIKE:
+    if high.log_excess - low.log_excess > alike:
         return None
-    guessed = replace(high, log_excess=low.log_excess, log_tolerance=low.log_tolerance)
+    guessed = replace(high, log_tolerance=low.log_tolerance)
     grid = plan(guessed)
     cost = _trapezoid_cost(guessed, grid, bits)
     if grid.nodes > _FEW_NODES or _ERFC_COST * _series_length(guessed, bits) < cost:
         return None
     return Nodes(orders, q, sigma, guessed, grid)
+
+
+@steered_by_floats
+def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
+    """A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself."""
+    orders = middle - REACH, middle + REACH
+    guessed = guess(orders[0], q, sigma, ctx.prec)
+    slope = 1 / (2 * sigma * sigma)
+    length = newton_length(middle, float(q), float(slope), guessed.log_tolerance)
+    if length is not None:
+        found: Local | None = newton_local(middle, q, slope, length)
+    else:
+        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, ctx.prec, _ALIKE_LOCALLY)
+        found = None if nodes is None else nodes.local(middle)
+    accurate = found is not None and found(-ball(REACH)).rel_accuracy_bits() > ctx.prec - _LOST
+    return found if accurate else None
 
 
 def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:

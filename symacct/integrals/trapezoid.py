@@ -6,17 +6,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from typing import TypeAlias
 
-from flint import arb, ctx
+from flint import arb, arb_poly, ctx
 
 from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture, reach_of
+from symacct.sums.local import REACH, Local
 from symacct.sums.refine import ball, within
 
 #: The least and the largest of some orders.
 Orders: TypeAlias = tuple[Fraction, Fraction]
 
 _BOUND_BITS = 64
+_MOST_TERMS = 128  # of a polynomial in the order
+_TOGETHER = 8  # nodes that are left out at once
 _WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
 
 
@@ -109,6 +113,7 @@ class Nodes:
         self, orders: Orders, q: Fraction, sigma: Fraction, guessed: Guess, grid: Grid
     ) -> None:
         kept, dropped = split(guessed, grid)
+        self.log_tolerance = guessed.log_tolerance
         self.bits = _working_bits(guessed, grid)
         with ctx.workprec(self.bits):
             runs = (_logarithms(q, sigma, grid.step, *span) for span in kept)
@@ -130,12 +135,55 @@ class Nodes:
             for log_ratio, log_weight in self.logarithms:
                 total += (log_ratio * power + log_weight).exp()
             excess = total * self.share - 1 - self.constant - power * self.slope
+        return excess + self._error(excess)
+
+    def _error(self, excess: arb) -> arb:
+        """What the integral may be off a sum in this ball, nodes left out and the step together."""
         with ctx.workprec(_BOUND_BITS):
             if not self.factor < 1:
                 return arb.nan()
             error = self.left_out + self.factor * excess.abs_upper() + self.error
-            radius = within(error / (1 - self.factor))
-        return excess + radius
+            return within(error / (1 - self.factor))
+
+    def local(self, middle: int) -> Local | None:
+        """A_α − 1 by Taylor's formula about n = middle; None where it takes too many terms."""
+        with ctx.workprec(self.bits):
+            found = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
+            if found is None:
+                return None
+            polynomial = arb_poly([self.share * one for one in found[0]])
+            polynomial -= arb_poly([1 + self.constant + self.slope * middle, self.slope])
+            rest = within(self.share * found[1])
+            everywhere = polynomial(arb(0, ball(REACH).upper())) + rest
+            return Local(polynomial, rest + self._error(everywhere))
+
+
+def _taylor(
+    logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
+) -> tuple[list[arb], arb] | None:
+    """Coefficients of Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t}, and what bounds the others.
+
+    Σ_{k>=N} w abs(l t)^k/k! <= w abs(l/2)^N/N! e^{abs(l)/2}. The first nodes, whose l is small,
+    are left out from an N on that is smaller than that of the others.
+    """
+    logs = [log_ratio for log_ratio, _ in logarithms]
+    terms = [(x * middle + weight).exp() for x, weight in logarithms]
+    growth = (logs[0].abs_upper().max(logs[-1].abs_upper()) * ball(REACH)).exp()
+    coefficients: list[arb] = []
+    rest = arb(0)
+    for k in range(_MOST_TERMS):
+        scale = math.factorial(k)
+        while terms:
+            ahead = growth * sum(map(abs, terms[:_TOGETHER]), arb(0)) / (scale << k)
+            if not ahead < negligible:
+                break
+            rest += ahead
+            del terms[:_TOGETHER], logs[:_TOGETHER]
+        if not terms:
+            return coefficients, rest
+        coefficients.append(sum(terms, arb(0)) / scale)
+        terms = list(map(mul, terms, logs))
+    return None
 
 
 def _working_bits(guessed: Guess, grid: Grid) -> int:

@@ -8,8 +8,12 @@ import pytest
 from flint import ctx
 
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.integrals import gaussian
-from symacct.integrals.gaussian import sampled_gaussian_excess, shared_nodes
+from symacct.amplification import pairs
+from symacct.integrals.gaussian import (
+    sampled_gaussian_excess,
+    sampled_gaussian_local,
+    shared_nodes,
+)
 from symacct.integrals.trapezoid import Nodes, guess, plan
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 
@@ -90,14 +94,14 @@ def test_what_is_known_changes_no_bit():
         assert found.rad() == alone.rad()
 
 
-def test_one_question_over_all_orders_makes_one_grid(monkeypatch):
+def test_one_question_over_all_orders_makes_one_polynomial(monkeypatch):
     made = []
 
     def counted(*asked):
         made.append(asked)
-        return shared_nodes(*asked)
+        return sampled_gaussian_local(*asked)
 
-    monkeypatch.setattr(gaussian, "shared_nodes", counted)
+    monkeypatch.setattr(pairs, "sampled_gaussian_local", counted)
     run = 600_000 * PoissonSubsample(Gaussian(5), "1/1000")
     Accountant().epsilon(run, "1e-8")
     assert len(made) == 1
