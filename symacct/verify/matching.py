@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symacct import theory
+from symacct.claims import Kind
 from symacct.errors import SymacctError
 from symacct.verify.bounds import Bound, ends
 from symacct.verify.protocol import Ask, Part
@@ -31,6 +32,16 @@ def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
         if same(value, bounds):
             return name
     return None
+
+
+def proves(name: str, ask: Ask) -> bool:
+    """Is this theorem an upper bound of what is asked, under its relation?"""
+    try:
+        theorem = theory.named(name)
+    except SymacctError:
+        return False
+    proved = theorem.status == theory.PROVED and theorem.kind is not Kind.LOWER
+    return proved and str(theorem.adjacency) == ask.adjacency
 
 
 def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:

@@ -65,11 +65,13 @@ class Extent:
     refinements: int
     simplified: int
     seconds: float
-    searched: int = 0
+    #: Places of noise, rate and order at which every sampling is asked.
+    places: int = 0
 
 
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 5000)
-QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 100)
+#: 4,000 places leave no region out that spans an eleventh of each of noise, rate and orders.
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 4000)
+QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 33)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> Part:
@@ -256,17 +258,22 @@ def typical(row: Support, chance: random.Random) -> Ask:
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """RDP where training lies, evenly spread: no box is left out for long."""
+    """Where training lies: RDP evenly spread, so that no region is left out for long; else ends."""
     chance = random.Random(seed + 4)  # noqa: S311
+    starts = [chance.random() for _ in _STEPS]
     rows = [row for row in hello.supports if "rdp" in row.asks]
     searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
-    starts = [chance.random() for _ in _STEPS]
-    sampled = [row for row, _ in searched if row.sampling != "none"]
-    for i in range(extent.searched // max(1, len(sampled))):
-        places = [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
+    ends_only = [row for row in hello.supports if "rdp" not in row.asks]
+    for i in range(extent.places):
         for row, orders in searched:
-            if row in sampled or i % _FEWER == 0:
-                yield _placed(row, orders, places)
+            if row.sampling != "none" or i % _FEWER == 0:
+                yield _placed(row, orders, place(starts, i))
+        yield from (typical(row, chance) for row in ends_only)
+
+
+def place(starts: list[float], i: int) -> list[float]:
+    """The i-th of evenly spread places in the unit cube of noise, rate and order."""
+    return [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
 
 
 #: Where there is no rate to be asked of, so many times fewer fill the space.
@@ -283,11 +290,21 @@ def _default_orders(hello: Hello, row: Support) -> list[str]:
 
 
 def _placed(row: Support, orders: list[str], places: list[float]) -> Ask:
-    """The question at a place in the unit cube of noise, rate and order."""
-    value = _between(*_TYPICAL[row.mechanism], places[0])
-    gamma = None if row.sampling == "none" else _between(*_TYPICAL_RATES, places[1])
-    part = part_of(row, _values(row, value), gamma)
+    """The question at a place."""
+    noise, rate = (
+        _few_bits(low * (high / low) ** share)
+        for (low, high), share in zip(
+            (_TYPICAL[row.mechanism], _TYPICAL_RATES), places, strict=False
+        )
+    )
+    part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
     return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
+
+
+def _few_bits(x: float) -> str:
+    """x to eight bits: a float64 and a float32 have it, so that its truth is one number."""
+    mantissa, power = math.frexp(x)
+    return str(Decimal(math.ldexp(round(mantissa * 2**8), power - 8)))
 
 
 def _ends_of(row: Support, kind: str) -> Iterator[Ask]:

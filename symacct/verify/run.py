@@ -71,7 +71,7 @@ def _points(session: Session) -> list[Point]:
 
 
 def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
-    truth = session.oracle.truth(ask)
+    truth = session.oracle.known(ask)
     if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
         return None
     end = truth.lower if answer.finite < truth.lower else truth.upper

@@ -20,7 +20,7 @@ from symacct.verify.process import Peer, PeerGoneError
 from symacct.verify.protocol import Answer, Ask, Asked, Hello, Part
 from symacct.verify.questions import Extent
 from symacct.verify.simplify import simplest
-from symacct.verify.truth import Oracle
+from symacct.verify.truth import DIGITS, Oracle
 from symacct.verify.verdict import ALLOWANCE, LOOSE, Finding, Judge
 
 Progress = Callable[[str, int], None]
@@ -34,8 +34,8 @@ _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
     "points": 0.22,
-    "ends": 0.38,
-    "structure": 0.47,
+    "ends": 0.34,
+    "structure": 0.42,
     "searching": 0.75,
     "refining": 0.8,
     "simplifying": 0.92,
@@ -66,7 +66,7 @@ class Session:
     gone: bool = False
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle()
+        self.oracle = Oracle(max(DIGITS, _digits(self.allowance)))
         self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
@@ -196,6 +196,8 @@ class Session:
 
     def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
         """Is the exact value known, and the answer no looser bound? Those keep none of its laws."""
+        if self.judge.as_claimed(ask, answer):
+            return False
         truth = self.oracle.truth(ask)
         if truth is None or not truth.exact:
             return False
@@ -384,6 +386,11 @@ class Session:
             if not self._agree(self._one(ask), alone):
                 return earlier
         return None
+
+
+def _digits(allowance: Fraction) -> int:
+    """Of the truth, so many that what is not known of it is no part of the allowance."""
+    return len(str(int(1 / allowance))) + 4
 
 
 def _nothing(ask: Ask) -> Finding | None:

@@ -23,11 +23,11 @@ from symacct.verify import replaced
 from symacct.verify.bounds import Bound, Truth, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
-DIGITS = 20
+#: As far as a float64 goes.
+DIGITS = 14
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
-_PROFILE_DIGITS = 14  # as far as a float64 goes
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
@@ -48,12 +48,14 @@ class Oracle:
 
     def truth(self, ask: Ask) -> Truth | None:
         """The enclosure for an ask; None where symacct has none."""
-        # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
-        relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
-        key = Ask(ask.kind, ask.parts, ask.at, relation)
+        key = _asked(ask)
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
+
+    def known(self, ask: Ask) -> Truth | None:
+        """The enclosure where it was asked for before."""
+        return self._truths.get(_asked(ask))
 
     def sharpened(self, ask: Ask, truth: Truth) -> Truth:
         """The truth with a lower bound that takes longer; for values below every proved bound."""
@@ -99,7 +101,7 @@ class Oracle:
         try:
             asked = getattr(self.accountant, ask.kind)
             with sizes.limits(contour=_PROFILE_SIZE):
-                found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
+                found = asked(node(ask), ask.at, conversion="exact", digits=DIGITS)
         except SymacctError:
             return None
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
@@ -138,6 +140,13 @@ class Oracle:
             warnings.simplefilter("ignore", OrderGridWarning)
             guarantee = asked(node(ask), ask.at, conversion, orders)
         return Truth(*ends(guarantee.asked), guarantee.optimal)
+
+
+def _asked(ask: Ask) -> Ask:
+    """The question without the way it is written, about one of two relations."""
+    # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
+    relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
+    return Ask(ask.kind, ask.parts, ask.at, relation)
 
 
 def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:

@@ -129,6 +129,9 @@ class Judge:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
+        if self.as_claimed(ask, answer):
+            self.judged += 1
+            return None
         value, truth = answer.value, self.oracle.truth(ask)
         assert value is not None  # noqa: S101  # what is no error is a value
         if truth is None:
@@ -138,6 +141,15 @@ class Judge:
         self.judged += 1
         converted = ask.kind != "rdp" and self._has_method
         return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
+
+    def as_claimed(self, ask: Ask, answer: Answer) -> bool:
+        """Is it the value of the proved bound that the peer names? Then the truth is no more."""
+        value, name = answer.finite, answer.claims
+        if value is None or name is None or not matching.proves(name, ask):
+            return False
+        bounds = matching.claimed(self.oracle, ask, name)
+        allowed = min(matching.SAME, self.allowance)
+        return bounds is not None and matching.same(value, bounds, allowed)
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
