@@ -69,9 +69,9 @@ class Extent:
     places: int = 0
 
 
-#: 4,000 places leave no region out that spans an eleventh of each of noise, rate and orders.
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 4000)
-QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 33)
+#: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000)
+QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 300)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> Part:

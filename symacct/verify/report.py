@@ -60,6 +60,8 @@ class Report:
     worst_within: float = 0.0
     #: Not asked, being of a kind that ran out of time twice.
     skipped: int = 0
+    #: Questions of the search where training lies.
+    searched: int = 0
     cut: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
@@ -104,6 +106,7 @@ class Report:
             "judged": self.judged,
             "enough": self.enough,
             "skipped": self.skipped,
+            "searched": self.searched,
             "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
             "incidents": self.incidents.as_dict(),
             "complete": not self.cut,

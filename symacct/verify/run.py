@@ -60,6 +60,7 @@ def verify(
         within_rounding=session.judge.within_rounding,
         worst_within=session.judge.worst_within,
         skipped=session.skipped,
+        searched=session.searched,
         cut=session.cut,
         points=_points(session),
     )

@@ -60,6 +60,8 @@ class Session:
     clusters: Clusters = field(default_factory=Clusters)
     points: list[Asked] = field(default_factory=list)
     history: list[Ask] = field(default_factory=list)
+    #: In the search, which ends where the time for it does.
+    searched: int = 0
     #: Why the run stopped before all was asked; empty if it did not.
     cut: list[str] = field(default_factory=list)
     #: The peer ended, hung or talked nonsense too often to be asked on.
@@ -148,7 +150,7 @@ class Session:
 
     def _cut_short(self) -> None:
         why = f"{self._stage}: the time allowed was used up"
-        if why not in self.cut:
+        if why not in self.cut and self._stage != "searching":
             self.cut.append(why)
 
     def _late(self) -> bool:
@@ -167,7 +169,9 @@ class Session:
         self._judged(questions.ends(self.hello, self.extent, self.seed))
 
     def _search(self) -> None:
+        before = self.asked
         self._judged(questions.training(self.hello, self.extent, self.seed))
+        self.searched = self.asked - before
 
     def _judged(self, asks: Iterable[Ask]) -> None:
         for ask, answer in self._stream(asks):
