@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import count, product, zip_longest
 from typing import TypeVar
 
+from symacct.rounding import exact_decimal
 from symacct.verify.protocol import HOW, MECHANISMS, Ask, Hello, Part, Support
 
 _T = TypeVar("_T")
@@ -194,11 +195,12 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     for row in hello.supports:
         asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
         chance.shuffle(asks)
-        most = extent.ends if "rdp" in row.asks else _ONLY_ENDS * extent.ends
+        only = "rdp" not in row.asks
+        most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
         usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
         first = list(_in_turn([*map(list, special)]))[: extent.ends // 3]
-        chosen.append([*first, *_mixed_evenly(usual, asks[: most // 2])])
+        chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
     return _in_turn(chosen)
 
 
@@ -243,6 +245,8 @@ _TYPICAL = {
     "ZCDP": (1e-4, 1),
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+#: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
+_MOST_LOSS = 300
 #: What most accountants search when they are not told.
 _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
@@ -252,7 +256,9 @@ def typical(row: Support, chance: random.Random) -> Ask:
     kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
     value = _log_uniform(chance, *_TYPICAL[row.mechanism])
     gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
-    runs = round(float(_log_uniform(chance, *_TYPICAL_RUNS)))
+    spread = float(value) / float(gamma or 1) if row.mechanism in ("Gaussian", "Laplace") else 1
+    drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
+    runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
     at = chance.choice(DELTAS if kind == "epsilon" else EPSILONS)
     return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
 
@@ -285,7 +291,11 @@ _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 def _default_orders(hello: Hello, row: Support) -> list[str]:
     """The orders that the peer searches when it is not told, or most others do."""
     given = hello.default_orders
-    named = map(str, given) if isinstance(given, tuple) else _TYPICAL_ORDERS
+    named = (
+        (exact_decimal(order) or str(order) for order in given)
+        if isinstance(given, tuple)
+        else _TYPICAL_ORDERS
+    )
     return [order for order in named if row.takes(Fraction(order))]
 
 

@@ -182,7 +182,7 @@ def reproduce(found: Finding, command: Sequence[str]) -> str:
     if found.verdict in ("inconsistent", "jump") and found.other is not None:
         other_ask, other = found.other
         if other.reproduce and found.answer.reproduce and found.before is None:
-            return "\n".join([*other.reproduce, *found.answer.reproduce])
+            return "\n".join([*other.reproduce, *_going_on(other, found.answer)])
         if found.before is None:
             asks.append(other_ask)
     elif found.answer.reproduce:
@@ -190,6 +190,12 @@ def reproduce(found: Finding, command: Sequence[str]) -> str:
     asks.append(found.ask)
     lines = [HELLO_LINE, *(ask.line(i + 1) for i, ask in enumerate(asks))]
     return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
+
+
+def _going_on(first: Answer, second: Answer) -> list[str]:
+    """The second's lines without the imports that the first's began with."""
+    known = {line for line in first.reproduce if line.startswith(("import ", "from "))}
+    return [line for line in second.reproduce if line not in known]
 
 
 def value_for_json(answer: Answer) -> float | str | None:

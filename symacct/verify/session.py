@@ -36,9 +36,9 @@ _STAGES = {
     "points": 0.22,
     "ends": 0.34,
     "structure": 0.42,
-    "searching": 0.75,
-    "refining": 0.8,
-    "simplifying": 0.92,
+    "searching": 0.68,
+    "refining": 0.72,
+    "simplifying": 0.93,
     "confirming": 1.0,
 }
 
