@@ -65,8 +65,7 @@ def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
 def said(defect: Defect) -> str:
     """One line: how many answers, at which question the worst is shown, and by how much."""
     found = defect.worst.shown
-    known = found.ratio is not None and math.isfinite(found.ratio)
-    by = f", {share_text(found.ratio)}" if known else ""
+    by = "" if found.ratio is None or math.isinf(found.ratio) else f", {share_text(found.ratio)}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
     return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
 

@@ -107,8 +107,9 @@ class Oracle:
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
-        if ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts):
-            return self._poisson_replaced(ask)
+        if _poisson_replaced(ask):
+            upper = self.accountant.rdp(node(_all_of_it(ask)), ask.at)
+            return Truth(self._removed(ask), ends(upper)[1], False)
         m = node(ask)
         value = self.accountant.rdp(m, ask.at)
         if value.claim.kind is Kind.EXACT:
@@ -125,12 +126,6 @@ class Oracle:
         removed = Ask("rdp", parts, ask.at)
         return _at_least(lambda: self.accountant.rdp(node(removed), ask.at), (Kind.EXACT,))
 
-    def _poisson_replaced(self, ask: Ask) -> Truth:
-        """Poisson sampling, a record replaced: between one removed and no sampling at all."""
-        base = tuple(Part(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
-        upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
-        return Truth(self._removed(ask), ends(upper)[1], False)
-
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         asked = getattr(self.accountant, ask.kind)
@@ -138,6 +133,9 @@ class Oracle:
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with warnings.catch_warnings(), sizes.limits(search_order=largest):
             warnings.simplefilter("ignore", OrderGridWarning)
+            if _poisson_replaced(ask):
+                most = asked(node(_all_of_it(ask)), ask.at, conversion, orders)
+                return Truth(Fraction(0), ends(most.asked)[1], False)
             guarantee = asked(node(ask), ask.at, conversion, orders)
         return Truth(*ends(guarantee.asked), guarantee.optimal)
 
@@ -147,6 +145,17 @@ def _asked(ask: Ask) -> Ask:
     # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
     relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
     return Ask(ask.kind, ask.parts, ask.at, relation)
+
+
+def _poisson_replaced(ask: Ask) -> bool:
+    """A record of a Poisson sample replaced: between one removed and no sampling at all."""
+    return ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts)
+
+
+def _all_of_it(ask: Ask) -> Ask:
+    """The question without the sampling."""
+    base = tuple(Part(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
+    return Ask(ask.kind, base, ask.at)
 
 
 def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:

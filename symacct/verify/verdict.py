@@ -129,7 +129,7 @@ class Judge:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
-        if self.as_claimed(ask, answer):
+        if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
             self.judged += 1
             return None
         value, truth = answer.value, self.oracle.truth(ask)
@@ -150,6 +150,21 @@ class Judge:
         bounds = matching.claimed(self.oracle, ask, name)
         allowed = min(matching.SAME, self.allowance)
         return bounds is not None and matching.same(value, bounds, allowed)
+
+    def _as_converted(self, ask: Ask, answer: Answer) -> bool:
+        """Is it what its conversion proves, and no more than RDP gives? The truth is no more."""
+        if answer.finite is None or ask.kind == "rdp" or not self._has_method:
+            return False
+        try:
+            best, least = self._methods(ask)
+        except SymacctError:
+            return False
+        return best.upper * (1 - self.allowance) <= answer.finite <= least.upper * LOOSE
+
+    def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
+        """The best of the conversion that the peer declares, and the best that RDP gives."""
+        best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
+        return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
 
     def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
@@ -250,8 +265,7 @@ class Judge:
             loose = value > truth.upper * LOOSE and value > _TINY
             return case.finding("loose") if loose else None
         try:
-            best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
-            least = best if ask.orders else self.oracle.by_method(ask, "improved", None)
+            best, least = self._methods(ask)
         except SymacctError:
             return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0

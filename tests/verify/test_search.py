@@ -12,7 +12,7 @@ from symacct.verify.questions import FULL, QUICK
 
 @pytest.mark.parametrize(("places", "share"), [(FULL.places, 17), (4000, 11), (QUICK.places, 4)])
 def test_every_cube_has_a_place(places, share):
-    """Cubes anywhere, those at the rim too; what is empty is no larger than an N-th of each side."""
+    """Cubes anywhere, those at the rim too: none of this share is empty."""
     chance = random.Random(0)
     starts = [chance.random() for _ in range(3)]
     points = np.array([questions.place(starts, i) for i in range(places)])
