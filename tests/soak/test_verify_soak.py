@@ -21,7 +21,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_no_alarm_on_ten_thousand_points(text, tmp_path):
-    extent = Extent(9, 10, 14, 6000, 60, 5, 0, 1, 10**6, 2500)
+    extent = Extent(9, 10, 14, 6000, 60, 5, 0, 1, 10**6, 800)
     assert assert_no_alarm(text, extent, tmp_path).asked >= 10_000
 
 
@@ -37,4 +37,4 @@ def test_a_narrow_region_is_found_in_a_full_run(name, tmp_path):
 
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_random_answers_are_judged_and_reported(seed):
-    assert_random_answers_are_judged(seed, random_points=60)
+    assert_random_answers_are_judged(seed, Extent(2, 2, 3, 60, 3, 1, 2, 4, 900))

@@ -263,19 +263,19 @@ def test_a_bound_of_another_relation_or_from_below_proves_nothing():
 def test_the_time_is_kept(tmp_path):
     body = "time.sleep(0.05); say({'value': value / 2})"
     report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, 2.0))
-    assert report.seconds < 6
+    assert report.asked <= 2.0 / 0.05 + 20  # what was asked in advance, and to confirm
     assert report.cut
     assert report.unsound
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):
     monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
-    assert_random_answers_are_judged(1, random_points=10)
+    assert_random_answers_are_judged(1, Extent(2, 2, 3, 20, 1, 0, 2, 4, 900))
 
 
-def assert_random_answers_are_judged(seed, random_points):
+def assert_random_answers_are_judged(seed, extent):
     command = [sys.executable, fuzz.__file__, str(seed)]
-    report = verify(command, Extent(2, 2, 3, random_points, 3, 1, 2, 4, 900), seed)
+    report = verify(command, extent, seed)
     assert report.unsound
     assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
     assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
