@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -24,13 +24,17 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
     return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
 
 
-def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
+def matched(
+    oracle: Oracle, ask: Ask, value: Fraction, late: Callable[[], bool] = lambda: False
+) -> str | None:
     """The name of the formula whose value this is, theorems first; None if none is known."""
     if ask.kind != "rdp" or value == 0:
         return None
     for name, bounds in candidates(oracle, ask):
         if same(value, bounds):
             return name
+        if late():
+            return None
     return None
 
 

@@ -98,7 +98,7 @@ class Session:
             self.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
-        self.clusters.complete(self.judge.complete, self._late)
+        self.clusters.complete(lambda found: self.judge.complete(found, self._late), self._late)
 
     # --- asking
 
@@ -281,8 +281,9 @@ class Session:
         return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
 
     def _offered(self, ask: Ask) -> Answer:
-        """The answer to a question that the peer may not offer."""
-        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
+        """The answer to a question that the peer may not offer, while there is time."""
+        asked = self._may(ask) and not self._late()
+        return self._one(ask) if asked else Answer(unsupported="not in the hello, or no time")
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
@@ -316,6 +317,8 @@ class Session:
         sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
         if sides[0] is not None and (sides[1] is None or self._as_good(sides[0], sides[1])):
             return sides[0]  # it is the usual way that is wrong
+        if sides == [None, None] and self._discretizes(ask):
+            return None
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
         note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
         return Finding(
@@ -327,6 +330,10 @@ class Session:
             note=note,
             other=(usual, first),
         )
+
+    def _discretizes(self, ask: Ask) -> bool:
+        """Is it ε or δ of what is no RDP, on a grid that the way of writing may move?"""
+        return ask.kind != "rdp" and self.hello.conversion in (None, "none")
 
     def _as_good(self, usual: Finding, other: Finding) -> bool:
         """ε or δ as wrong as the other to what counts as loose: another discretization."""
