@@ -72,7 +72,7 @@ class Extent:
 
 #: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
 FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000)
-QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 300)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> Part:
@@ -199,7 +199,7 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
         most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
         usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
-        first = list(_in_turn([*map(list, special)]))[: extent.ends // 3]
+        first = list(_in_turn([*map(list, special)]))[: extent.ends // 2]
         chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
     return _in_turn(chosen)
 
@@ -220,7 +220,7 @@ def _harmless(row: Support) -> Iterator[Ask]:
 def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:
     """Some of the asks, over orders that are given: whole ones, and fractional ones."""
     if hello.order_grid:
-        for ask, grid in zip(asks[-4:], [SHORT_GRID, FRACTIONAL_GRID] * 2, strict=False):
+        for ask, grid in zip(asks[-4:], [FRACTIONAL_GRID, SHORT_GRID] * 2, strict=False):
             yield replace(ask, orders=grid)
 
 
