@@ -24,7 +24,7 @@ from symacct.expr import Node, as_node
 from symacct.notation import parse
 from symacct.progress import progress
 from symacct.rounding import nearest_float
-from symacct.verify.bounds import Bound, decimal_text, ends
+from symacct.verify.bounds import Bound, decimal_text, ends, share_text
 
 #: Whole and fractional orders from next to 1 to large.
 ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
@@ -201,8 +201,8 @@ def _fault(
         return f"{where}: found -inf, {between}" if value < 0 else None
     exactly = Fraction(value)
     if exactly < low * (1 - rounding):
-        share = float(exactly / Fraction(low))
-        return f"{where}: found {echo(value)}, {share:.9g} of the truth; {between}"
+        share = share_text(float(exactly / Fraction(low)))
+        return f"{where}: found {echo(value)}, {share}; {between}"
     if loose is not None and exactly > high * loose:
         return f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
     return None

@@ -26,7 +26,7 @@ from symacct.verify.report import finding_as_dict
 from symacct.verify.verdict import VERDICTS
 
 _SHOWN = 25
-_TRUTH_DIGITS = 10
+_TRUTH_DIGITS = 14
 _TIMEOUT = 10.0
 _QUICK_TIMEOUT = 2.5
 
@@ -243,7 +243,7 @@ def _truth(truth: Truth | None) -> str:
 
 
 def _number(x: float | str | None) -> str:
-    return "–" if x is None else f"{x:.10g}" if isinstance(x, float) else str(x)
+    return "–" if x is None else str(x)
 
 
 def _as_json(reports: list[Report], absent: list[tuple[str, str]], every: bool) -> str:

@@ -60,3 +60,15 @@ def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
     '0.33333333333333333334'
     """
     return rational_text(x, digits, up) if isinstance(x, Fraction) else str(x)
+
+
+def share_text(ratio: float) -> str:
+    """0.995 of the truth; what is next to 1 by what it lacks, which rounding it would hide.
+
+    >>> share_text(1 - 3e-8)
+    '3e-08 of the truth too little'
+    """
+    gap = abs(ratio - 1)
+    if not 0 < gap < 1e-5:
+        return f"{ratio:.6g} of the truth"
+    return f"{gap:.3g} of the truth too {'little' if ratio < 1 else 'much'}"

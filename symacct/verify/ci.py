@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from symacct.verify.bounds import share_text
 from symacct.verify.defects import Defect
 from symacct.verify.judgement import Judgement
 from symacct.verify.report import Report, call, finding_as_dict
@@ -63,7 +65,7 @@ def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
 def said(defect: Defect) -> str:
     """One line: how many answers, at which question the worst is shown, and by how much."""
     found = defect.worst.shown
-    by = "" if found.ratio is None else f", {found.ratio:.6g} of the truth"
+    by = "" if found.ratio is None or math.isinf(found.ratio) else f", {share_text(found.ratio)}"
     many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
     return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
 

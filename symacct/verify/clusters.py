@@ -81,7 +81,7 @@ def _key(found: Finding) -> tuple[str, ...]:
 
 def _rank(cluster: Cluster) -> tuple[object, ...]:
     found = cluster.shown
-    verdict = VERDICTS.index(found.verdict)
+    verdict = 0 if found.below else VERDICTS.index(found.verdict)
     return not found.below, not found.beyond_rounding, verdict, -cluster.worst.severity
 
 

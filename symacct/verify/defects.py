@@ -126,7 +126,8 @@ class _Causes:
         """The wrong curves that a finding may be a consequence of, the likeliest first."""
         symptom = found.verdict in SYMPTOMS
         ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
-        for what in [*reversed(self._whats(found)), *ends]:
+        many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
+        for what in [*reversed(self._whats(found)), *many, *ends]:
             yield self._named(found, what)
             if symptom:
                 yield from ((side, *self._without_relation(what)) for side in _SIDES)

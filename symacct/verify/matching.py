@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from symacct import theory
+from symacct.claims import Kind
 from symacct.errors import SymacctError
 from symacct.verify.bounds import Bound, ends
 from symacct.verify.protocol import Ask, Part
@@ -23,14 +24,28 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
     return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
 
 
-def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
+def matched(
+    oracle: Oracle, ask: Ask, value: Fraction, late: Callable[[], bool] = lambda: False
+) -> str | None:
     """The name of the formula whose value this is, theorems first; None if none is known."""
     if ask.kind != "rdp" or value == 0:
         return None
     for name, bounds in candidates(oracle, ask):
         if same(value, bounds):
             return name
+        if late():
+            return None
     return None
+
+
+def proves(name: str, ask: Ask) -> bool:
+    """Is this theorem an upper bound of what is asked, under its relation?"""
+    try:
+        theorem = theory.named(name)
+    except SymacctError:
+        return False
+    proved = theorem.status == theory.PROVED and theorem.kind is not Kind.LOWER
+    return proved and str(theorem.adjacency) == ask.adjacency
 
 
 def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import count, product, zip_longest
 from typing import TypeVar
 
+from symacct.rounding import exact_decimal
 from symacct.verify.protocol import HOW, MECHANISMS, Ask, Hello, Part, Support
 
 _T = TypeVar("_T")
@@ -65,11 +66,13 @@ class Extent:
     refinements: int
     simplified: int
     seconds: float
-    searched: int = 0
+    #: Places of noise, rate and order at which every sampling is asked.
+    places: int = 0
 
 
-FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 5000)
-QUICK = Extent(4, 4, 5, 150, 10, 2, 8, 60, 17.0, 100)
+#: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300)
 
 
 def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> Part:
@@ -192,11 +195,12 @@ def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
     for row in hello.supports:
         asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
         chance.shuffle(asks)
-        most = extent.ends if "rdp" in row.asks else _ONLY_ENDS * extent.ends
+        only = "rdp" not in row.asks
+        most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
         special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
         usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
-        first = list(_in_turn([*map(list, special)]))[: extent.ends // 3]
-        chosen.append([*first, *_mixed_evenly(usual, asks[: most // 2])])
+        first = list(_in_turn([*map(list, special)]))[: extent.ends // 2]
+        chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
     return _in_turn(chosen)
 
 
@@ -216,7 +220,7 @@ def _harmless(row: Support) -> Iterator[Ask]:
 def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:
     """Some of the asks, over orders that are given: whole ones, and fractional ones."""
     if hello.order_grid:
-        for ask, grid in zip(asks[-4:], [SHORT_GRID, FRACTIONAL_GRID] * 2, strict=False):
+        for ask, grid in zip(asks[-4:], [FRACTIONAL_GRID, SHORT_GRID] * 2, strict=False):
             yield replace(ask, orders=grid)
 
 
@@ -241,6 +245,8 @@ _TYPICAL = {
     "ZCDP": (1e-4, 1),
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+#: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
+_MOST_LOSS = 300
 #: What most accountants search when they are not told.
 _TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
 
@@ -250,23 +256,30 @@ def typical(row: Support, chance: random.Random) -> Ask:
     kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
     value = _log_uniform(chance, *_TYPICAL[row.mechanism])
     gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
-    runs = round(float(_log_uniform(chance, *_TYPICAL_RUNS)))
+    spread = float(value) / float(gamma or 1) if row.mechanism in ("Gaussian", "Laplace") else 1
+    drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
+    runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
     at = chance.choice(DELTAS if kind == "epsilon" else EPSILONS)
     return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
-    """RDP where training lies, evenly spread: no box is left out for long."""
+    """Where training lies: RDP evenly spread, so that no region is left out for long; else ends."""
     chance = random.Random(seed + 4)  # noqa: S311
+    starts = [chance.random() for _ in _STEPS]
     rows = [row for row in hello.supports if "rdp" in row.asks]
     searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
-    starts = [chance.random() for _ in _STEPS]
-    sampled = [row for row, _ in searched if row.sampling != "none"]
-    for i in range(extent.searched // max(1, len(sampled))):
-        places = [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
+    ends_only = [row for row in hello.supports if "rdp" not in row.asks]
+    for i in range(extent.places):
         for row, orders in searched:
-            if row in sampled or i % _FEWER == 0:
-                yield _placed(row, orders, places)
+            if row.sampling != "none" or i % _FEWER == 0:
+                yield _placed(row, orders, place(starts, i))
+        yield from (typical(row, chance) for row in ends_only)
+
+
+def place(starts: list[float], i: int) -> list[float]:
+    """The i-th of evenly spread places in the unit cube of noise, rate and order."""
+    return [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
 
 
 #: Where there is no rate to be asked of, so many times fewer fill the space.
@@ -278,16 +291,30 @@ _STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
 def _default_orders(hello: Hello, row: Support) -> list[str]:
     """The orders that the peer searches when it is not told, or most others do."""
     given = hello.default_orders
-    named = map(str, given) if isinstance(given, tuple) else _TYPICAL_ORDERS
+    named = (
+        (exact_decimal(order) or str(order) for order in given)
+        if isinstance(given, tuple)
+        else _TYPICAL_ORDERS
+    )
     return [order for order in named if row.takes(Fraction(order))]
 
 
 def _placed(row: Support, orders: list[str], places: list[float]) -> Ask:
-    """The question at a place in the unit cube of noise, rate and order."""
-    value = _between(*_TYPICAL[row.mechanism], places[0])
-    gamma = None if row.sampling == "none" else _between(*_TYPICAL_RATES, places[1])
-    part = part_of(row, _values(row, value), gamma)
+    """The question at a place."""
+    noise, rate = (
+        _few_bits(low * (high / low) ** share)
+        for (low, high), share in zip(
+            (_TYPICAL[row.mechanism], _TYPICAL_RATES), places, strict=False
+        )
+    )
+    part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
     return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
+
+
+def _few_bits(x: float) -> str:
+    """x to eight bits: a float64 and a float32 have it, so that its truth is one number."""
+    mantissa, power = math.frexp(x)
+    return str(Decimal(math.ldexp(round(mantissa * 2**8), power - 8)))
 
 
 def _ends_of(row: Support, kind: str) -> Iterator[Ask]:

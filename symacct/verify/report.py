@@ -60,6 +60,8 @@ class Report:
     worst_within: float = 0.0
     #: Not asked, being of a kind that ran out of time twice.
     skipped: int = 0
+    #: Questions of the search where training lies.
+    searched: int = 0
     cut: list[str] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
@@ -104,6 +106,7 @@ class Report:
             "judged": self.judged,
             "enough": self.enough,
             "skipped": self.skipped,
+            "searched": self.searched,
             "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
             "incidents": self.incidents.as_dict(),
             "complete": not self.cut,
@@ -179,7 +182,7 @@ def reproduce(found: Finding, command: Sequence[str]) -> str:
     if found.verdict in ("inconsistent", "jump") and found.other is not None:
         other_ask, other = found.other
         if other.reproduce and found.answer.reproduce and found.before is None:
-            return "\n".join([*other.reproduce, *found.answer.reproduce])
+            return "\n".join([*other.reproduce, *_going_on(other, found.answer)])
         if found.before is None:
             asks.append(other_ask)
     elif found.answer.reproduce:
@@ -187,6 +190,12 @@ def reproduce(found: Finding, command: Sequence[str]) -> str:
     asks.append(found.ask)
     lines = [HELLO_LINE, *(ask.line(i + 1) for i, ask in enumerate(asks))]
     return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
+
+
+def _going_on(first: Answer, second: Answer) -> list[str]:
+    """The second's lines without the imports that the first's began with."""
+    known = {line for line in first.reproduce if line.startswith(("import ", "from "))}
+    return [line for line in second.reproduce if line not in known]
 
 
 def value_for_json(answer: Answer) -> float | str | None:

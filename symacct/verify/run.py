@@ -60,6 +60,7 @@ def verify(
         within_rounding=session.judge.within_rounding,
         worst_within=session.judge.worst_within,
         skipped=session.skipped,
+        searched=session.searched,
         cut=session.cut,
         points=_points(session),
     )
@@ -71,7 +72,7 @@ def _points(session: Session) -> list[Point]:
 
 
 def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
-    truth = session.oracle.truth(ask)
+    truth = session.oracle.known(ask)
     if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
         return None
     end = truth.lower if answer.finite < truth.lower else truth.upper

@@ -20,7 +20,7 @@ from symacct.verify.process import Peer, PeerGoneError
 from symacct.verify.protocol import Answer, Ask, Asked, Hello, Part
 from symacct.verify.questions import Extent
 from symacct.verify.simplify import simplest
-from symacct.verify.truth import Oracle
+from symacct.verify.truth import DIGITS, Oracle
 from symacct.verify.verdict import ALLOWANCE, LOOSE, Finding, Judge
 
 Progress = Callable[[str, int], None]
@@ -34,11 +34,11 @@ _STARTS = 0.1
 #: The shares of the time at which the stages end.
 _STAGES = {
     "points": 0.22,
-    "ends": 0.38,
-    "structure": 0.47,
-    "searching": 0.75,
-    "refining": 0.8,
-    "simplifying": 0.92,
+    "ends": 0.34,
+    "structure": 0.42,
+    "searching": 0.68,
+    "refining": 0.72,
+    "simplifying": 0.93,
     "confirming": 1.0,
 }
 
@@ -60,13 +60,15 @@ class Session:
     clusters: Clusters = field(default_factory=Clusters)
     points: list[Asked] = field(default_factory=list)
     history: list[Ask] = field(default_factory=list)
+    #: In the search, which ends where the time for it does.
+    searched: int = 0
     #: Why the run stopped before all was asked; empty if it did not.
     cut: list[str] = field(default_factory=list)
     #: The peer ended, hung or talked nonsense too often to be asked on.
     gone: bool = False
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle()
+        self.oracle = Oracle(max(DIGITS, _digits(self.allowance)))
         self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
@@ -96,7 +98,7 @@ class Session:
             self.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
-        self.clusters.complete(self.judge.complete, self._late)
+        self.clusters.complete(lambda found: self.judge.complete(found, self._late), self._late)
 
     # --- asking
 
@@ -148,7 +150,7 @@ class Session:
 
     def _cut_short(self) -> None:
         why = f"{self._stage}: the time allowed was used up"
-        if why not in self.cut:
+        if why not in self.cut and self._stage != "searching":
             self.cut.append(why)
 
     def _late(self) -> bool:
@@ -167,7 +169,9 @@ class Session:
         self._judged(questions.ends(self.hello, self.extent, self.seed))
 
     def _search(self) -> None:
+        before = self.asked
         self._judged(questions.training(self.hello, self.extent, self.seed))
+        self.searched = self.asked - before
 
     def _judged(self, asks: Iterable[Ask]) -> None:
         for ask, answer in self._stream(asks):
@@ -196,6 +200,8 @@ class Session:
 
     def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
         """Is the exact value known, and the answer no looser bound? Those keep none of its laws."""
+        if self.judge.as_claimed(ask, answer):
+            return False
         truth = self.oracle.truth(ask)
         if truth is None or not truth.exact:
             return False
@@ -275,8 +281,9 @@ class Session:
         return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
 
     def _offered(self, ask: Ask) -> Answer:
-        """The answer to a question that the peer may not offer."""
-        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
+        """The answer to a question that the peer may not offer, while there is time."""
+        asked = self._may(ask) and not self._late()
+        return self._one(ask) if asked else Answer(unsupported="not in the hello, or no time")
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
@@ -310,6 +317,8 @@ class Session:
         sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
         if sides[0] is not None and (sides[1] is None or self._as_good(sides[0], sides[1])):
             return sides[0]  # it is the usual way that is wrong
+        if sides == [None, None] and self._discretizes(ask):
+            return None
         way = ", ".join(f"{key} = {value}" for key, value in ask.how)
         note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
         return Finding(
@@ -321,6 +330,10 @@ class Session:
             note=note,
             other=(usual, first),
         )
+
+    def _discretizes(self, ask: Ask) -> bool:
+        """Is it ε or δ of what is no RDP, on a grid that the way of writing may move?"""
+        return ask.kind != "rdp" and self.hello.conversion in (None, "none")
 
     def _as_good(self, usual: Finding, other: Finding) -> bool:
         """ε or δ as wrong as the other to what counts as loose: another discretization."""
@@ -384,6 +397,11 @@ class Session:
             if not self._agree(self._one(ask), alone):
                 return earlier
         return None
+
+
+def _digits(allowance: Fraction) -> int:
+    """Of the truth, so many that what is not known of it is no part of the allowance."""
+    return len(str(int(1 / allowance))) + 4
 
 
 def _nothing(ask: Ask) -> Finding | None:

@@ -23,11 +23,11 @@ from symacct.verify import replaced
 from symacct.verify.bounds import Bound, Truth, ends
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
-DIGITS = 20
+#: As far as a float64 goes.
+DIGITS = 14
 #: A search for the best order stops here: sound all the same, and said not to be proved the best.
 _LARGEST_ORDER = 4096
 _FIXED_SIZE_ORDER = 256
-_PROFILE_DIGITS = 14  # as far as a float64 goes
 _PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
 _LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
 _BITS = 120
@@ -48,12 +48,14 @@ class Oracle:
 
     def truth(self, ask: Ask) -> Truth | None:
         """The enclosure for an ask; None where symacct has none."""
-        # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
-        relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
-        key = Ask(ask.kind, ask.parts, ask.at, relation)
+        key = _asked(ask)
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
+
+    def known(self, ask: Ask) -> Truth | None:
+        """The enclosure where it was asked for before."""
+        return self._truths.get(_asked(ask))
 
     def sharpened(self, ask: Ask, truth: Truth) -> Truth:
         """The truth with a lower bound that takes longer; for values below every proved bound."""
@@ -99,14 +101,15 @@ class Oracle:
         try:
             asked = getattr(self.accountant, ask.kind)
             with sizes.limits(contour=_PROFILE_SIZE):
-                found = asked(node(ask), ask.at, conversion="exact", digits=_PROFILE_DIGITS)
+                found = asked(node(ask), ask.at, conversion="exact", digits=DIGITS)
         except SymacctError:
             return None
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
-        if ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts):
-            return self._poisson_replaced(ask)
+        if _poisson_replaced(ask):
+            upper = self.accountant.rdp(node(_all_of_it(ask)), ask.at)
+            return Truth(self._removed(ask), ends(upper)[1], False)
         m = node(ask)
         value = self.accountant.rdp(m, ask.at)
         if value.claim.kind is Kind.EXACT:
@@ -123,12 +126,6 @@ class Oracle:
         removed = Ask("rdp", parts, ask.at)
         return _at_least(lambda: self.accountant.rdp(node(removed), ask.at), (Kind.EXACT,))
 
-    def _poisson_replaced(self, ask: Ask) -> Truth:
-        """Poisson sampling, a record replaced: between one removed and no sampling at all."""
-        base = tuple(Part(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
-        upper = self.accountant.rdp(node(Ask(ask.kind, base, ask.at)), ask.at)
-        return Truth(self._removed(ask), ends(upper)[1], False)
-
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         asked = getattr(self.accountant, ask.kind)
@@ -136,8 +133,29 @@ class Oracle:
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with warnings.catch_warnings(), sizes.limits(search_order=largest):
             warnings.simplefilter("ignore", OrderGridWarning)
+            if _poisson_replaced(ask):
+                most = asked(node(_all_of_it(ask)), ask.at, conversion, orders)
+                return Truth(Fraction(0), ends(most.asked)[1], False)
             guarantee = asked(node(ask), ask.at, conversion, orders)
         return Truth(*ends(guarantee.asked), guarantee.optimal)
+
+
+def _asked(ask: Ask) -> Ask:
+    """The question without the way it is written, about one of two relations."""
+    # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
+    relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
+    return Ask(ask.kind, ask.parts, ask.at, relation)
+
+
+def _poisson_replaced(ask: Ask) -> bool:
+    """A record of a Poisson sample replaced: between one removed and no sampling at all."""
+    return ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts)
+
+
+def _all_of_it(ask: Ask) -> Ask:
+    """The question without the sampling."""
+    base = tuple(Part(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
+    return Ask(ask.kind, base, ask.at)
 
 
 def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:

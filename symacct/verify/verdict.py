@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -129,6 +130,9 @@ class Judge:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
+        if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
+            self.judged += 1
+            return None
         value, truth = answer.value, self.oracle.truth(ask)
         assert value is not None  # noqa: S101  # what is no error is a value
         if truth is None:
@@ -139,7 +143,31 @@ class Judge:
         converted = ask.kind != "rdp" and self._has_method
         return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
 
-    def complete(self, found: Finding) -> Finding:
+    def as_claimed(self, ask: Ask, answer: Answer) -> bool:
+        """Is it the value of the proved bound that the peer names? Then the truth is no more."""
+        value, name = answer.finite, answer.claims
+        if value is None or name is None or not matching.proves(name, ask):
+            return False
+        bounds = matching.claimed(self.oracle, ask, name)
+        allowed = min(matching.SAME, self.allowance)
+        return bounds is not None and matching.same(value, bounds, allowed)
+
+    def _as_converted(self, ask: Ask, answer: Answer) -> bool:
+        """Is it what its conversion proves, and no more than RDP gives? The truth is no more."""
+        if answer.finite is None or ask.kind == "rdp" or not self._has_method:
+            return False
+        try:
+            best, least = self._methods(ask)
+        except SymacctError:
+            return False
+        return best.upper * (1 - self.allowance) <= answer.finite <= least.upper * LOOSE
+
+    def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
+        """The best of the conversion that the peer declares, and the best that RDP gives."""
+        best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
+        return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
+
+    def complete(self, found: Finding, late: Callable[[], bool] = lambda: False) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
         if found.truth is None:
             found = replace(found, truth=self.oracle.truth(found.ask))
@@ -151,7 +179,9 @@ class Judge:
         below = found.below
         if found.verdict == "wrong-formula" and found.ask.kind != "rdp":
             below = self._below_every_conversion(found.ask, value)
-        return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
+        return replace(
+            found, formula=matching.matched(self.oracle, found.ask, value, late), below=below
+        )
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
         if isinstance(value, float):
@@ -238,8 +268,7 @@ class Judge:
             loose = value > truth.upper * LOOSE and value > _TINY
             return case.finding("loose") if loose else None
         try:
-            best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
-            least = best if ask.orders else self.oracle.by_method(ask, "improved", None)
+            best, least = self._methods(ask)
         except SymacctError:
             return None
         cancelled = _CANCELLED if ask.kind == "epsilon" else 0

@@ -1,5 +1,7 @@
 """The correct accountant of tests/verify at 10,000 points: no alarm; and answers at random."""
 
+import resource
+
 import pytest
 
 from symacct.verify import FULL, QUICK
@@ -8,6 +10,7 @@ from tests.verify.defects import CORRECT, DEFECTS
 from tests.verify.exact_accountant import exact
 from tests.verify.test_planted import assert_no_alarm, planted_report
 from tests.verify.test_session import assert_random_answers_are_judged
+from tests.verify.test_verifying import assert_not_judged, command
 
 NARROW = ("a region narrow in every parameter", "a region of two parameters")
 
@@ -21,7 +24,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_no_alarm_on_ten_thousand_points(text, tmp_path):
-    extent = Extent(9, 10, 14, 6000, 60, 5, 0, 1, 10**6, 2500)
+    extent = Extent(9, 10, 14, 6000, 60, 5, 0, 1, 10**6, 800)
     assert assert_no_alarm(text, extent, tmp_path).asked >= 10_000
 
 
@@ -35,6 +38,16 @@ def test_a_narrow_region_is_found_in_a_full_run(name, tmp_path):
     assert len(planted_report(name, FULL, tmp_path).defects) == 1
 
 
+LINES = "sys.stdout.write('noise\\n' * 10**6); sys.stdout.flush()"
+
+
+@pytest.mark.parametrize("then", ["", "; say({'error': 'no'})", "; sys.exit(1)"])
+def test_a_million_lines_of_noise_for_each_question_are_no_verdict(then, tmp_path):
+    begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert_not_judged(command(tmp_path, LINES + then), timeout="9")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begun < 2**18  # KiB
+
+
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_random_answers_are_judged_and_reported(seed):
-    assert_random_answers_are_judged(seed, random_points=60)
+    assert_random_answers_are_judged(seed, Extent(2, 2, 3, 60, 3, 1, 2, 4, 900))

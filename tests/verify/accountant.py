@@ -339,16 +339,17 @@ def fixed_sizes(parts):
 def convert(ask, curve):
     orders = ask.get("orders_float")
     search = best if orders is None else over(orders)
+    variation = math.sqrt(curve(1.0001) / 2)  # no less than it, by Pinsker
     if ask["ask"] == "epsilon":
-        if math.sqrt(curve(1.0001) / 2) <= ask["delta_float"]:
-            return {"value": 0.0}  # the total variation is no larger
+        if variation <= ask["delta_float"]:
+            return {"value": 0.0}
         found = search(lambda lam: epsilon_at(lam, curve, ask["delta_float"]))
         return {"value": max(found, 0.0)} if found is not None else EDGE
     epsilon = ask["epsilon_float"]
     found = search(lambda lam: log_delta_at(lam, curve, abs(epsilon)))
     if found is None:
         return EDGE
-    delta = math.exp(min(found, 0.0))
+    delta = min(math.exp(min(found, 0.0)), variation)
     return {"value": delta if epsilon >= 0 else mirrored(delta, epsilon)}
 
 

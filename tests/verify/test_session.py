@@ -3,18 +3,19 @@
 import json
 import random
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from symacct.verify import laws, page, questions, truth
+from symacct.verify import laws, matching, page, questions, truth
 from symacct.verify.bounds import Truth
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
 from symacct.verify.questions import FULL, QUICK, Extent
 from symacct.verify.run import verify
 from symacct.verify.session import _near
 from symacct.verify.simplify import simplest, simplifications
-from symacct.verify.verdict import Finding
+from symacct.verify.verdict import Finding, Judge
 from tests.verify import fuzz
 from tests.verify.peers import program
 
@@ -230,23 +231,52 @@ def test_questions_that_hang_twice_are_not_asked_again(tmp_path):
     assert report.incidents.timeouts < 20
 
 
+def test_what_a_theorem_or_a_conversion_proves_takes_no_truth():
+    """The value of a proved bound that the peer names, and what its conversion gives."""
+    fixed = Part("Gaussian", (("sigma", "5"),), "without_replacement", "0.01")
+    hello, oracle = Hello("p", "1", ROWS, conversion="improved"), truth.Oracle()
+    judge = Judge(oracle, hello)
+    ask = Ask("rdp", (fixed,), "8", "replace_one")
+    bound = Fraction(float(oracle.accountant.rdp(truth.node(ask), 8, by="WBK19-T9").upper))
+    ends = Ask("epsilon", (gaussian(count=10),), "1e-5")
+    best = Fraction(float(oracle.by_method(ends, "improved", None).upper))
+    for one, value in ((ask, bound), (ends, best)):
+        answer = Answer(value=value, claims="WBK19-T9" if one is ask else None)
+        assert judge.judge(one, answer) is None
+        assert oracle.known(one) is None
+        less = replace(answer, value=value * Fraction(999, 1000))
+        assert judge.judge(one, less).verdict == "wrong-formula"
+        assert oracle.known(one) is not None
+    assert judge.judged == judge.answered == 4
+
+
+def test_a_bound_of_another_relation_or_from_below_proves_nothing():
+    asked = {"add_remove": gaussian(), "replace_one": gaussian()}
+    for relation, part in asked.items():
+        ask = Ask("rdp", (part,), "2", relation)
+        assert matching.proves("WBK19-T9", ask) is (relation == "replace_one")
+        assert not matching.proves("ZW19-T6", ask)
+        assert not matching.proves("WBK19-P11", ask)
+        assert not matching.proves("no such theorem", ask)
+
+
 def test_the_time_is_kept(tmp_path):
     body = "time.sleep(0.05); say({'value': value / 2})"
     report = verify(program(tmp_path, body), Extent(9, 9, 14, 500, 9, 5, 9, 60, 2.0))
-    assert report.seconds < 6
+    assert report.asked <= 2.0 / 0.05 + 20  # what was asked in advance, and to confirm
     assert report.cut
     assert report.unsound
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):
     monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
-    assert_random_answers_are_judged(1, random_points=10)
+    assert_random_answers_are_judged(1, Extent(2, 2, 3, 20, 1, 0, 2, 4, 900))
 
 
-def assert_random_answers_are_judged(seed, random_points):
+def assert_random_answers_are_judged(seed, extent):
     command = [sys.executable, fuzz.__file__, str(seed)]
-    report = verify(command, Extent(2, 2, 3, random_points, 3, 1, 2, 4, 900), seed)
+    report = verify(command, extent, seed)
     assert report.unsound
     assert {"unsound", "negative", "nan", "inf", "exception"} <= set(report.counts)
     assert len(json.loads(report.to_json())["findings"]) == len(report.clusters)
-    assert page.page([report]).count("<details") == len(report.clusters)
+    assert page.page([report]).count("<pre>") == len(report.clusters)

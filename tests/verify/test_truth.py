@@ -341,3 +341,20 @@ def test_parts_of_a_node():
         relation = "replace_one" if FIXED in parts else "add_remove"
         again = parts_of(node(Ask("rdp", parts, "2", relation)))
         assert node(Ask("rdp", again, "2", relation)) is node(Ask("rdp", parts, "2", relation))
+
+
+def test_replacing_a_record_of_a_poisson_sample_costs_more_than_removing_one():
+    """dp_accounting 0.6.0's PLDAccountant, REPLACE_ONE: .34437; ADD_OR_REMOVE_ONE: .18980."""
+    part = Part("Gaussian", (("sigma", "2"),), "poisson", "0.01", 100)
+    removed, replaced = (
+        Oracle().truth(Ask("epsilon", (part,), "1e-5", relation))
+        for relation in ("add_remove", "replace_one")
+    )
+    assert removed.exact
+    assert replaced.lower <= 0.34436 < replaced.upper
+    assert (
+        Judge(Oracle(), Hello("p", "1", (), conversion="none")).judge(
+            Ask("epsilon", (part,), "1e-5", "replace_one"), Answer(value=Fraction("0.34437"))
+        )
+        is None
+    )

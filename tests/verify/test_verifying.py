@@ -168,7 +168,15 @@ UNJUDGED = [
 
 @pytest.mark.parametrize("body", UNJUDGED)
 def test_a_peer_that_cannot_be_judged_is_neither_right_nor_wrong(tmp_path, body):
-    result = run("--command", command(tmp_path, body), "--quick", "--timeout", "0.5")
+    assert_not_judged(command(tmp_path, body))
+
+
+def test_a_peer_of_noise_alone_is_neither_right_nor_wrong(tmp_path):
+    assert_not_judged(command(tmp_path, "print('noise\\n' * 100, flush=True)"), timeout="0.1")
+
+
+def assert_not_judged(words, timeout="0.5"):
+    result = run("--command", words, "--quick", "--timeout", timeout)
     assert result.exit_code == 3, result.output
     assert "answers could be judged" in result.output
     assert "Traceback" not in result.output

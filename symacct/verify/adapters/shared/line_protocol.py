@@ -170,12 +170,14 @@ def by_module(place, needed, functions, spent, taken=lambda ask, at: at, summed=
         begun, extra = time.perf_counter(), dict[str, object]()
         rdp, source = total(peer, ask, given, at)
         if ask["ask"] == "rdp":
-            value, question = (rdp, "rdp") if index is None else (rdp[index], f"rdp[{index}]")
+            value, item = (rdp, "") if index is None else (rdp[index], f"[{index}]")
+            whole = source.replace("orders=orders", f"orders={shown_orders(at)}")
+            lines = [f"print(({whole}){item})"]
         else:
             value, best, question = spent(peer, ask, at, rdp)
             extra["alpha"] = repr(float(best))
+            lines = [f"orders = {shown_orders(at)}", f"rdp = {source}", f"print({question})"]
         extra["seconds"] = time.perf_counter() - begun
-        lines = [f"orders = {shown_orders(at)}", f"rdp = {source}", f"print({question})"]
         return {"value": repr(float(value)), "reproduce": [*loading(place), *lines], **extra}
 
     return answer

@@ -1,0 +1,43 @@
+"""The search of a run leaves out no region that spans the share that docs/verification.md says."""
+
+import random
+
+import numpy as np
+import pytest
+
+from symacct.verify import questions
+from symacct.verify.protocol import Hello, Support
+from symacct.verify.questions import FULL, QUICK
+
+
+@pytest.mark.parametrize(("places", "share"), [(FULL.places, 17), (4000, 11), (QUICK.places, 4)])
+def test_every_cube_has_a_place(places, share):
+    """Cubes anywhere, those at the rim too: none of this share is empty."""
+    chance = random.Random(0)
+    starts = [chance.random() for _ in range(3)]
+    points = np.array([questions.place(starts, i) for i in range(places)])
+    corners = np.array([[chance.random() for _ in range(3)] for _ in range(2000)])
+    for low in np.clip(1.2 * corners - 0.1, 0, 1 - 1 / share):
+        inside = np.logical_and(points >= low, points <= low + 1 / share).all(axis=1)
+        assert inside.any()
+
+
+def test_every_sampling_is_asked_at_each_place_and_what_has_no_rdp_for_its_ends():
+    rows = (
+        Support("Gaussian", "poisson"),
+        Support("Laplace", "poisson", asks=("epsilon",)),
+        Support("Gaussian"),
+    )
+    asked = list(questions.training(Hello("p", "1", rows), QUICK, 0))
+    kinds = [(ask.kind, ask.parts[0].mechanism, ask.parts[0].sampling) for ask in asked]
+    assert kinds.count(("rdp", "Gaussian", "poisson")) == QUICK.places
+    assert kinds.count(("epsilon", "Laplace", "poisson")) == QUICK.places
+    assert kinds.count(("rdp", "Gaussian", "none")) == -(-QUICK.places // 8)
+
+
+def test_places_are_numbers_that_no_float_rounds():
+    """Of which one truth is enough."""
+    rows = (Support("Gaussian", "poisson"), Support("RandomizedResponse", "poisson"))
+    for ask in questions.training(Hello("p", "1", rows), QUICK, 1):
+        for text in ask.parts[0].numbers:
+            assert np.float32(text) == float(text)
