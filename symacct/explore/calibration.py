@@ -188,6 +188,15 @@ class _Target:
             self.answers[value, digits] = answer
         return self.answers[value, digits]
 
+    def ways(self) -> tuple[int, int]:
+        """Up and down from 1, first that way which moves ε towards the target."""
+        one = Fraction(1)
+        try:
+            rises = self._log_excess(2 * one) > self._log_excess(one)
+        except DomainError:
+            return -1, 1
+        return (1, -1) if rises is self.met(one) else (-1, 1)
+
     def crossing(self, ends: tuple[int, int], unit: Fraction, otherwise: int) -> int:
         """Where the line through two (log value, log ε) meets the target, in whole units."""
         (x, f), (y, g) = ((end, self._log_excess(end * unit)) for end in ends)
@@ -211,7 +220,7 @@ class _Target:
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
     """Neighbouring powers of two of which one meets the target and the other does not."""
     first = target.met(Fraction(1))
-    for sign in (1,) if target.symbol.is_integer else (1, -1):
+    for sign in (1,) if target.symbol.is_integer else target.ways():
         before = Fraction(1)
         for power in range(1, _REACH + 1):
             value = Fraction(2) ** (sign * power)
