@@ -75,6 +75,9 @@ def special():
     yield "function", latex(PoissonSubsample(function, Q))
     hull = Convexify(SubsampleWithoutReplacement(Laplace(2), "1/9"), 6)
     yield "hull", latex(hull, "7/2")
+    for leaf in ("RandomizedResponse", "FiniteMechanism"):
+        repeated = OPERATIONS["RepeatAndSelect, binomial"](LEAVES[leaf][0])
+        yield f"wide denominators, {leaf}", latex(repeated, by="REPEAT-PURE")
     yield "tau", latex(step, by="ZW19-T11:tau=3")
     yield "rationals", latex(PoissonSubsample(Gaussian("22/7"), "1/1000") * 600_000)
     couples = (
