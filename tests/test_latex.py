@@ -18,7 +18,6 @@ from symacct import (
     OrderError,
     PoissonSubsample,
     PureDP,
-    RandomizedResponse,
     SubsampleWithoutReplacement,
     SymacctError,
     laws,
