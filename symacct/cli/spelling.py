@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-_FRACTION = re.compile(r"(?<![\w./])(\d{1,18})/(\d{1,18})(?![\w./])")
+_FRACTION = re.compile(r"(?<![\w./])(\d{1,18})/(\d{1,18})(?![\w/]|\.\d)")
 
 
 def as_given(text: str, given: str) -> str:
