@@ -210,7 +210,10 @@ class _Target:
         found = self._asked(value, self.few).epsilon.upper
         if self.epsilon == 0 or not 0 < found < INFINITY:
             return math.inf
-        return math.log1p(exact.exact(found) / self.epsilon - 1)
+        times = Fraction(exact.exact(found)) / self.epsilon
+        if 2 * abs(times - 1) < 1:
+            return math.log1p(times - 1)
+        return math.log(times.numerator) - math.log(times.denominator)  # beyond floats, too
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
         answer = self._asked(meets, _DIGITS)
