@@ -93,7 +93,7 @@ class _Screen:
                     self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
 
     def _write(self, line: str) -> None:
-        with suppress(OSError, ValueError):
+        with suppress(Exception):  # what shows a question must not end it
             self._show(line)
         self._written = bool(line)
 
@@ -124,6 +124,5 @@ def _watched() -> Show | None:
         if sys.stderr.isatty():
             return _on_terminal
     ipython: Any = sys.modules.get("IPython")
-    if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
-        return None
-    return _Cell(ipython.display.display)
+    shell = getattr(ipython, "get_ipython", lambda: None)()
+    return _Cell(ipython.display.display) if hasattr(shell, "kernel") else None
