@@ -1,4 +1,4 @@
-"""What takes long says so: a line on standard error, gone when it is done, where a person reads."""
+"""What takes long says so in a line, gone when it is done, where a person reads it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from symacct.forking import new_lock
 
 _QUIET = 2.0  # seconds before anything is shown
 _PACE = 0.2  # seconds between two looks
 _ERASE = "\r\x1b[2K"
+#: Shows a line in the place of the one before.
+Show: TypeAlias = Callable[[str], None]
 
 
 @dataclass(eq=False)
@@ -34,6 +37,26 @@ class _Task:
         return f"{self.what}:{share} {time.monotonic() - self.started:.0f} s"
 
 
+def _on_terminal(line: str) -> None:
+    sys.stderr.write(_ERASE + line)
+    sys.stderr.flush()
+
+
+class _Cell:
+    """An output of a notebook's cell, which is made with the first line and empty in the end."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def __call__(self, line: str) -> None:
+        shown = {"text/plain": line}
+        if self._handle is None:
+            self._handle = self._display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
 class _Screen:
     """What is under way, shown by one thread that ends when it finds nothing to show.
 
@@ -45,9 +68,11 @@ class _Screen:
         self.tasks: list[_Task] = []
         self._lock = new_lock()
         self._watching = self._written = False
+        self._show: Show = _on_terminal
 
-    def begin(self, task: _Task) -> None:
+    def begin(self, task: _Task, show: Show) -> None:
         with self._lock:
+            self._show = self._show if self.tasks else show
             self.tasks.append(task)
             if not self._watching:
                 self._watching = True
@@ -68,9 +93,8 @@ class _Screen:
                     self._write(str(self.tasks[-1])[: shutil.get_terminal_size().columns - 1])
 
     def _write(self, line: str) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(_ERASE + line)
-            sys.stderr.flush()
+        with suppress(Exception):  # what shows a question must not end it
+            self._show(line)
         self._written = bool(line)
 
 
@@ -83,19 +107,22 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """Gives advance(count); of what is nested the innermost is shown. It decorates, too."""
     task = _Task(what, total, done)
-    if not (wanted and _is_watched()):
+    show = _watched() if wanted else None
+    if show is None:
         yield task.advance
         return
-    _screen.begin(task)
+    _screen.begin(task, show)
     try:
         yield task.advance
     finally:
         _screen.end(task)
 
 
-def _is_watched() -> bool:
-    """Is standard error a terminal? (A notebook says itself that it is busy, and keeps all.)"""
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
-        return False
+def _watched() -> Show | None:
+    """How a line is shown where a person reads it: a terminal, or what a Jupyter kernel runs."""
+    with suppress(AttributeError, ValueError):  # there is no standard error, or it is closed
+        if sys.stderr.isatty():
+            return _on_terminal
+    ipython: Any = sys.modules.get("IPython")
+    shell = getattr(ipython, "get_ipython", lambda: None)()
+    return _Cell(ipython.display.display) if hasattr(shell, "kernel") else None

@@ -263,7 +263,10 @@ def theorems() -> list[Theorem]:
 
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
-    key, colon, options = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not isinstance(name, str):
+        needed = "one of the names that theorems() lists, such as 'ZW19-T5'"
+        raise DomainError(f"by: found {echo(name)}, needed {needed}")
+    key, colon, options = name.partition(":")
     found = _register.get(key)
     if found is None:
         needed = f"one of {', '.join(_register)}"

@@ -21,7 +21,7 @@ from symacct.export.latex import latex
 from symacct.export.prose import prose
 from symacct.export.tables import table
 from symacct.expr import kinds
-from tests.symbolic import ALPHA, LEAVES, OPERATIONS, A, N, Q, pairs
+from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 
 SIGMA, GAMMA, B = sympy.symbols("sigma gamma b", positive=True)
 
@@ -34,7 +34,7 @@ HOSTILE = (
 
 def displays(every=False):
     """(title, LaTeX) of each theorem on one mechanism, or on every one, and of the defaults."""
-    done = set()
+    done = set(NEED_NUMBERS)  # which have no formula: tests/test_formula.py
     for theorem, operation, kind in pairs():
         if every or theorem.name not in done:
             try:
@@ -75,6 +75,9 @@ def special():
     yield "function", latex(PoissonSubsample(function, Q))
     hull = Convexify(SubsampleWithoutReplacement(Laplace(2), "1/9"), 6)
     yield "hull", latex(hull, "7/2")
+    for leaf in ("RandomizedResponse", "FiniteMechanism"):
+        repeated = OPERATIONS["RepeatAndSelect, binomial"](LEAVES[leaf][0])
+        yield f"wide denominators, {leaf}", latex(repeated, by="REPEAT-PURE")
     yield "tau", latex(step, by="ZW19-T11:tau=3")
     yield "rationals", latex(PoissonSubsample(Gaussian("22/7"), "1/1000") * 600_000)
     couples = (

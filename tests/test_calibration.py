@@ -14,9 +14,11 @@ from symacct import (
     Laplace,
     PoissonSubsample,
     Scale,
+    SubsampleWithoutReplacement,
     calibrate,
 )
 from symacct.cli import main
+from symacct.expr import Node
 
 SIGMA = sympy.Symbol("sigma", positive=True)
 GAMMA = sympy.Symbol("gamma", positive=True)
@@ -98,3 +100,20 @@ def test_a_number_of_runs_is_a_whole_number():
     assert found.node is int(found.meets) * step
     assert (int(found.meets) * step).epsilon("1e-6").epsilon.upper <= 3
     assert (int(found.fails) * step).epsilon("1e-6").epsilon.lower > 3
+
+
+@pytest.mark.parametrize(
+    ("node", "digits", "most"),
+    [
+        (3516 * SubsampleWithoutReplacement(Gaussian(SIGMA, 2), "256/60000"), 6, 9),
+        (Gaussian(SIGMA), 25, 15),  # halving takes 86
+        (Laplace(SIGMA), 12, 14),
+    ],
+)
+def test_few_values_are_asked(monkeypatch, node, digits, most):
+    """Every one is a search for the best order: halving a bracket asked 22 of six digits."""
+    asked = []
+    ask = Node.epsilon
+    monkeypatch.setattr(Node, "epsilon", lambda *a, **how: asked.append(a) or ask(*a, **how))
+    calibrate(node, 2, "1e-5", digits=digits)
+    assert len(asked) <= most

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from symacct import (
+    TCDP,
     ZCDP,
     Compose,
     DiscreteGaussian,
@@ -357,6 +358,8 @@ def test_scalars_of_numpy_and_arrays_without_dimensions_are_numbers():
         ("DiscreteLaplace(1/4, sensitivity=3)", "add_remove"),
         ("DiscreteLaplace(1/4, sensitivity=2)", "replace_special"),
         ("TreeAggregation(5/2, 7)", "replace_special"),
+        ("PoissonSubsample(PureDP(1/2), 1/8) + 3 * ExponentialMechanism(1/4)", "add_remove"),
+        ("2 * PermuteAndFlip(1/2)", "replace_one"),
         ("Compose()", "add_remove"),
     ],
 )
@@ -396,7 +399,14 @@ def test_directed_floats_are_next_to_the_number(x):
     assert (below == above) == (Fraction(float(x)) == x)
 
 
-@pytest.mark.parametrize("node", [PureDP(1), DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])])
+def test_what_is_stated_for_one_relation_has_no_event(events):
+    """It would be read under any."""
+    for kind in (PureDP, ExponentialMechanism, PermuteAndFlip):
+        with pytest.raises(DomainError, match="needed adjacency='either'"):
+            to_dp_event(kind(1, adjacency="replace_one"))
+
+
+@pytest.mark.parametrize("node", [TCDP(1, 2), DistributionPair(["1/2", "1/2"], ["1/4", "3/4"])])
 def test_what_has_no_event_is_refused(events, node):
     with pytest.raises(DomainError, match="dp_accounting has no event for it"):
         to_dp_event(node + Gaussian(1))

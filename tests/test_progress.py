@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     screen = Terminal()
-    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
     monkeypatch.setattr("symacct.progress._QUIET", 0)
     monkeypatch.setattr("symacct.progress._PACE", 0.001)
     return screen
@@ -102,7 +102,7 @@ def test_what_is_quick_writes_nothing(terminal, monkeypatch):
 
 def test_nothing_is_written_for_a_program(monkeypatch):
     screen = io.StringIO()
-    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
     monkeypatch.setattr("symacct.progress._QUIET", 0)
     with progress("anything", total=1) as advance:
         advance(1)
@@ -113,6 +113,30 @@ def test_nothing_is_written_for_a_program(monkeypatch):
 def test_there_may_be_no_standard_error(monkeypatch, gone):
     if gone is not None:
         gone.close()
-    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=gone))
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=gone, modules={}))
     with progress("anything"):
         pass
+
+
+def test_a_cell_of_a_notebook_shows_it_and_is_empty_in_the_end():
+    """Run by a kernel's own shell: of what it shows there is one output, and nothing is left."""
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient")
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat")
+    cell = """
+import time
+from symacct import progress as module
+module._QUIET, module._PACE = 0, 0.001
+shown = []
+write = module._Cell.__call__
+module._Cell.__call__ = lambda self, line: shown.append(line) or write(self, line)
+with module.progress("long", total=2000) as advance:
+    advance(1500)
+    while not shown:
+        time.sleep(0.001)
+print(shown[0])
+"""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbclient.NotebookClient(notebook, kernel_name="python3", timeout=60).execute()
+    line, printed = notebook.cells[0].outputs
+    assert line["data"] == {"text/plain": ""}
+    assert printed["text"] == "long: 1,500 of 2,000, 0 s\n"

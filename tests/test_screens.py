@@ -60,7 +60,7 @@ QUESTIONS = [
     (["plot", "Gaussian(5)", "--orders", "2,3"], None),
     (["expand", STEP, "--alpha", "8"], None),
     (["theorems"], 24),
-    (["statement", RUN, "--delta", "1e-5"], 5),
+    (["statement", "3516*PoissonSubsample(Gaussian(1.1), 256/60000)", "--delta", "1e-5"], 5),
     (["cite", STEP], 8),
     (["latex", "Gaussian(5)"], None),
     (["table", STEP, "--alpha", "2,4,8"], None),

@@ -275,6 +275,7 @@ def test_a_callable_s_own_precision_is_the_one_asked_for():
     assert mpmath.mp.dps == 15
 
 
+@pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
 @pytest.mark.parametrize(
     ("m", "delta"),
     [

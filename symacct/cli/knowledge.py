@@ -20,6 +20,7 @@ from symacct.cli.frame import (
     print_relation,
     print_text,
 )
+from symacct.cli.spelling import as_given
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
 from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ratio
@@ -97,7 +98,7 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
     if as_json:
         print_json(explanation.as_dict())
     else:
-        console().print(_tree(explanation))
+        console().print(_tree(explanation, expr))
 
 
 @main.command("theorems")
@@ -140,11 +141,11 @@ def _times(ratio: Enclosure | None) -> str:
     return "–" if ratio is None else format_shared(ratio.lower, ratio.upper, 5)
 
 
-def _tree(explanation: Explanation) -> Tree:
+def _tree(explanation: Explanation, given: str) -> Tree:
     times = f"{explanation.count} × " if explanation.count > 1 else ""
-    tree = Tree(Text(times + explanation.title, style="bold"))
+    tree = Tree(Text(as_given(times + explanation.title, given), style="bold"))
     for label, text in explanation.lines():
-        tree.add(Text.assemble((f"{label}: ", "dim"), text))
+        tree.add(Text.assemble((f"{label}: ", "dim"), as_given(text, given)))
     for part in explanation.parts:
-        tree.add(_tree(part))
+        tree.add(_tree(part, given))
     return tree

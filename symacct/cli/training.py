@@ -15,6 +15,7 @@ from symacct.cli.frame import (
     main,
     print_facts,
 )
+from symacct.cli.spelling import as_given
 from symacct.enclosure import Guarantee
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.export.description import describe, neighbours
@@ -73,6 +74,7 @@ def dpsgd_command(
         calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
         m, guarantee = calibrated.node, calibrated.guarantee
         document, found = calibrated.as_dict(), _noise(calibrated)
+    rate = f"{run['batch_size']}/{run['n']}"
     truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     facts = [
         *found,
@@ -81,8 +83,8 @@ def dpsgd_command(
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
         ("neighbours", str(neighbours(guarantee.claim.adjacency))),
-        *(("assumed", one) for one in _assumed(m, guarantee)),
-        ("expression", repr(m)),
+        *(("assumed", as_given(one, rate)) for one in _assumed(m, guarantee)),
+        ("expression", as_given(repr(m), rate)),
     ]
     print_facts(as_json, document, *facts)
 

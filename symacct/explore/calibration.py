@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import sympy
 
 from symacct import doors, exact
 from symacct.domains import rational
-from symacct.enclosure import Guarantee, shortened
+from symacct.enclosure import Enclosure, Guarantee, shortened
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
@@ -22,7 +23,9 @@ from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
-_DIGITS = 30  # of the ε that is compared with the target
+_DIGITS = 30  # of the ε that is compared with the target, where few do not tell
+_MORE = 4  # digits of ε than of the value, while that is sought
+_HALVED = 5  # every so many steps a bracket is halved, whatever the line through its ends says
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def calibrate(
     """
     digits = doors.digits(digits)
     how = {"conversion": conversion, "orders": orders, "by": by}
-    target = _Target(as_node(m, "calibrate"), epsilon, delta, how)
+    target = _Target(as_node(m, "calibrate"), epsilon, delta, digits, how)
     low, high = _bracket(target)
     unit = (
         Fraction(1)
@@ -100,14 +103,29 @@ def calibrate(
             f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
             "monotone there; plot it against the symbol"
         )
-    while above - below > 1:
+    below, above = _neighbours(target, unit, below, above)
+    meets, fails = (below, above) if first else (above, below)
+    return target.calibrated(meets * unit, fails * unit)
+
+
+def _neighbours(target: _Target, unit: Fraction, below: int, above: int) -> tuple[int, int]:
+    """Whole numbers of units next to each other, of which one meets the target as `below` does.
+
+    Sought along the line through the last two, on logarithms; every fifth time halfway.
+    """
+    first, last = target.met(below * unit), (below, above)
+    for step in itertools.count(1):
+        if above - below == 1:
+            break
         middle = (below + above) // 2
+        if step % _HALVED:
+            middle = min(max(target.crossing(last, unit, middle), below + 1), above - 1)
+        last = last[1], middle
         if target.met(middle * unit) is first:
             below = middle
         else:
             above = middle
-    meets, fails = (below, above) if first else (above, below)
-    return target.calibrated(meets * unit, fails * unit)
+    return below, above
 
 
 def number(value: Fraction) -> str:
@@ -118,7 +136,9 @@ def number(value: Fraction) -> str:
 class _Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
-    def __init__(self, m: Node, epsilon: Numeric, delta: Numeric, how: dict[str, Any]) -> None:
+    def __init__(
+        self, m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
+    ) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
             found = ", ".join(map(str, free)) or "none"
@@ -128,20 +148,21 @@ class _Target:
         self.epsilon = rational(epsilon, "epsilon")
         self.delta = delta
         self.how = how
-        self.answers: dict[Fraction, Guarantee] = {}
+        self.few = min(digits + _MORE, _DIGITS)
+        self.answers: dict[tuple[Fraction, int], Guarantee] = {}
 
     def met(self, value: Fraction) -> bool:
         """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
-        node = self.m.subs({self.symbol: value})
-        if value not in self.answers:
-            self.answers[value] = node.epsilon(self.delta, _DIGITS, **self.how)
-        found = self.answers[value].epsilon
-        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
-            return True
-        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
-            return False
-        if self.answers[value].alpha == INFINITY:
-            pure = exact_pure(node, self.how["by"])
+        decided = self._decided(self._asked(value, self.few).epsilon)
+        if decided is not None:
+            return decided
+        answer = self._asked(value, _DIGITS)
+        found = answer.epsilon
+        decided = self._decided(found)
+        if decided is not None:
+            return decided
+        if answer.alpha == INFINITY:
+            pure = exact_pure(self._at(value), self.how["by"])
             if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
                 return bool(pure <= self.epsilon)
         raise PrecisionError(
@@ -150,15 +171,59 @@ class _Target:
             f"{echo(self.epsilon)}; move the target by a little"
         )
 
+    def _decided(self, found: Enclosure) -> bool | None:
+        """Is this ε at most the target? None where the enclosure does not tell."""
+        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
+            return True
+        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
+            return False
+        return None
+
+    def _at(self, value: Fraction) -> Node:
+        return self.m.subs({self.symbol: value})
+
+    def _asked(self, value: Fraction, digits: int) -> Guarantee:
+        if (value, digits) not in self.answers:
+            answer = self._at(value).epsilon(self.delta, digits, **self.how)
+            self.answers[value, digits] = answer
+        return self.answers[value, digits]
+
+    def ways(self) -> tuple[int, int]:
+        """Up and down from 1, first that way which moves ε towards the target."""
+        one = Fraction(1)
+        try:
+            rises = self._log_excess(2 * one) > self._log_excess(one)
+        except DomainError:
+            return -1, 1
+        return (1, -1) if rises is self.met(one) else (-1, 1)
+
+    def crossing(self, ends: tuple[int, int], unit: Fraction, otherwise: int) -> int:
+        """Where the line through two (log value, log ε) meets the target, in whole units."""
+        (x, f), (y, g) = ((end, self._log_excess(end * unit)) for end in ends)
+        if f == g or not math.isfinite(f - g):
+            return otherwise
+        step = math.log1p((y - x) / x) * g / (f - g)
+        return math.floor(y + y * Fraction(math.expm1(min(step, 1))))
+
+    def _log_excess(self, value: Fraction) -> float:
+        """About log ε less that of the target."""
+        found = self._asked(value, self.few).epsilon.upper
+        if self.epsilon == 0 or not 0 < found < INFINITY:
+            return math.inf
+        times = Fraction(exact.exact(found)) / self.epsilon
+        if 2 * abs(times - 1) < 1:
+            return math.log1p(times - 1)
+        return math.log(times.numerator) - math.log(times.denominator)  # beyond floats, too
+
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
-        node = self.m.subs({self.symbol: meets})
-        return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
+        answer = self._asked(meets, _DIGITS)
+        return Calibration(self.symbol.name, meets, fails, self._at(meets), answer)
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
     """Neighbouring powers of two of which one meets the target and the other does not."""
     first = target.met(Fraction(1))
-    for sign in (1,) if target.symbol.is_integer else (1, -1):
+    for sign in (1,) if target.symbol.is_integer else target.ways():
         before = Fraction(1)
         for power in range(1, _REACH + 1):
             value = Fraction(2) ** (sign * power)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from symacct.symbols import alpha as ALPHA
 
 #: Nodes up to which a notebook shows the formula rather than the expression.
 NOTEBOOK_NODES = 24
+
+_TEXT_WIDTH = 66  # of a line of words, in letters
 
 #: Whole orders, the real ones between, and ∞.
 _ALL_ORDERS = (WHOLE, REAL, INFINITY)
@@ -55,7 +58,8 @@ def latex(
 def _remark(m: Node, by: str | None) -> Iterator[str]:
     """Lines that say why, where the formula is that of another mechanism of the same curve."""
     if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
-        yield from (rf"&\quad \text{{(rewritten: {why})}}" for why in m.rewrites)
+        said = f"(rewritten: {'; '.join(m.rewrites)})"
+        yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(said, _TEXT_WIDTH))
 
 
 def inline(m: Node) -> str | None:

@@ -298,15 +298,38 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
     def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
         """What stands before the widest factor, and that over lines; or each on its own."""
         sign, small, tall, below = self.parts(e)
-        if not tall:
+        if not (tall or below):
             return [self._print(e)]
         fraction = rf"\frac{{{self._alone(small) or 1}}}{{{self._alone(below)}}}" if below else ""
         start = sign + fraction
+        if below and width_of(start) > first:
+            return self._lines_of_quotient(sign, [*small, *tall], below, width, first)
+        if not tall:
+            return [self._print(e)]
         widest = max(tall, key=lambda one: width_of(self._print(one)))
         others = " ".join(self._factor(one, last=False) for one in tall if one is not widest)
         if width_of(start + others) <= first / 2:
             return self._after(f"{start} {others}".strip(), widest, width, first)
         return self._lines_of_factors(start, tall, width, first)
+
+    def _lines_of_quotient(
+        self,
+        sign: str,
+        over: list[sympy.Expr],
+        below: list[sympy.Expr],
+        width: float,
+        first: float,
+    ) -> list[str]:
+        """Of a denominator too wide for a line the widest factor as a power of −1, over lines."""
+        widest = max(below, key=lambda one: width_of(self._print(one)))
+        rest = [one for one in below if one is not widest]
+        before = rf"{sign}\frac{{1}}{{{self._alone(rest)}}}" if rest else sign
+        base, exponent = as_power(widest)
+        lines = self._inside(before.strip(), base, width, first)
+        lines[-1] += f"^{{{self._script(-exponent)}}}"
+        if not over:
+            return lines
+        return lines + self._after(r"\cdot", sympy.Mul(*over, evaluate=False), width, width)
 
     def _lines_of_factors(
         self, start: str, factors: Sequence[sympy.Expr], width: float, first: float
@@ -318,8 +341,10 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
             room = (first if len(found) == 1 else width) - width_of(found[-1])
             if width_of(text) <= room:
                 found[-1] = f"{found[-1]} {text}".strip()
-            elif width_of(text) <= width - 2 or not found[-1].strip():
-                found.append(rf"\cdot {text}" if found[-1].strip() else text)
+            elif not found[-1].strip():
+                found = self._after("", factor, width, first)
+            elif width_of(text) <= width - 2:
+                found.append(rf"\cdot {text}")
             else:
                 found += self._after(r"\cdot", factor, width, width)
         return [line for line in found if line]
@@ -329,7 +354,7 @@ class Printer(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
         if e.is_Add:
             return self._inside(before, e, width, first)
         begun, *rest = self.lines(e, width, first - width_of(before))
-        return [f"{before} {begun}", *rest]
+        return [f"{before} {begun}".strip(), *rest]
 
 
 def _with_root_of_two_pi(

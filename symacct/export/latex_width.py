@@ -19,6 +19,7 @@ class _Widths:
     def __init__(self, pieces: list[str]) -> None:
         self.pieces = pieces
         self.place = 0
+        self.depth = 0  # of scripts, within which limits stand beside their sign
 
     def row(self) -> float:
         total = 0.0
@@ -44,7 +45,7 @@ class _Widths:
         if piece.isspace():
             return 0
         if piece in ("^", "_"):
-            return self.group() * 2 / 3
+            return self.script()
         name = piece[1:] if piece[0] == "\\" else ""
         if name == "frac":
             return max(self.group(), self.group()) + 0.5
@@ -56,9 +57,16 @@ class _Widths:
             return 2.2
         return 0 if name in _NONE else _WIDE.get(name, 1)
 
+    def script(self) -> float:
+        self.depth += 1
+        width = self.group() * 2 / 3
+        self.depth -= 1
+        return width
+
     def limits(self, width: float) -> float:
-        """A sign with limits above and below it."""
+        """A sign with limits above and below it; in a script both beside it."""
+        beside = width if self.depth else 0
         while self.place < len(self.pieces) and self.pieces[self.place] in ("^", "_"):
             self.place += 1
-            width = max(width, self.group() * 2 / 3)
+            width = max(width, beside + self.script())
         return width

@@ -19,6 +19,7 @@ from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.ball import rational as ball_number
+from symacct.claims import EITHER
 from symacct.domains import above_minus_one, nonnegative, positive, rate, rational, whole
 from symacct.doors import package
 from symacct.errors import DomainError, MissingPackageError, SymacctError, echo
@@ -331,6 +332,13 @@ def _field(event: object, name: str) -> Any:
 
 # --- to events
 
+#: The events of an ε, by their names, with what they are told beside it.
+_OF_EPSILON: dict[type[Node], tuple[Any, ...]] = {
+    ExponentialMechanism: ("ExponentialMechanismDpEvent",),
+    PermuteAndFlip: ("PermuteAndFlipDpEvent",),
+    PureDP: ("EpsilonDeltaDpEvent", 0.0),
+}
+
 
 def to_dp_event(node: Node) -> DpEvent:
     """dp_accounting's DpEvent for a node; its floats are rounded to the sound side."""
@@ -363,6 +371,14 @@ def _event(node: Node, made: dict[Node, DpEvent], events: ModuleType) -> DpEvent
         return events.DiscreteLaplaceDpEvent(rate, node.sensitivity)
     if isinstance(node, ZCDP):
         return events.ZCDpEvent(floats.up(node.rho, what), floats.up(node.xi, what))
+    if isinstance(node, tuple(_OF_EPSILON)):
+        if node.claim.adjacency != EITHER:
+            raise DomainError(
+                f"{what}: found {node.claim.adjacency}, needed adjacency='either': an event is "
+                "read under the relation of the accountant that it is given to"
+            )
+        name, *rest = _OF_EPSILON[type(node)]
+        return _newer(events, name)(floats.up(node.fields()["epsilon"], what), *rest)
     if isinstance(node, RandomizedResponse):
         p = floats.rational(node.p, what)
         noise = floats.down(2 * min(p, 1 - p), what)
