@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import sympy
-
 from symacct import doors, exact
 from symacct.domains import rational
 from symacct.enclosure import Guarantee, shortened
@@ -18,6 +16,7 @@ from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
 from symacct.export.cards import card, guarantee_card
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.progress import progress
 from symacct.rounding import exact_decimal
 

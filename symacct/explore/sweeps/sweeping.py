@@ -13,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-import sympy
-
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
 from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo
@@ -24,6 +22,7 @@ from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.progress import progress as shown_progress
 from symacct.version import __version__
 
