@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import mpmath
+
 from symacct import doors, exact
 from symacct.domains import rational
-from symacct.enclosure import Guarantee, shortened
+from symacct.enclosure import Enclosure, Guarantee, shortened
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
@@ -21,7 +24,10 @@ from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
-_DIGITS = 30  # of the ε that is compared with the target
+_DIGITS = 30  # of the ε of a guarantee, and of one that fewer do not tell from the target
+_FEWER = 4  # digits beyond those of the parameter, by which most values are decided
+_POINTS = 4  # values of ε that the next guess goes through
+_GUESSES = 12  # before the bracket is halved
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def calibrate(
     """
     digits = doors.digits(digits)
     how = {"conversion": conversion, "orders": orders, "by": by}
-    target = _Target(as_node(m, "calibrate"), epsilon, delta, how)
+    target = _Target(as_node(m, "calibrate"), epsilon, delta, digits, how)
     low, high = _bracket(target)
     unit = (
         Fraction(1)
@@ -100,11 +106,11 @@ def calibrate(
             "monotone there; plot it against the symbol"
         )
     while above - below > 1:
-        middle = (below + above) // 2
-        if target.met(middle * unit) is first:
-            below = middle
+        between = min(max(target.guess(below * unit, above * unit) // unit, below + 1), above - 1)
+        if target.met(between * unit) is first:
+            below = between
         else:
-            above = middle
+            above = between
     meets, fails = (below, above) if first else (above, below)
     return target.calibrated(meets * unit, fails * unit)
 
@@ -117,7 +123,9 @@ def number(value: Fraction) -> str:
 class _Target:
     """The question whether m at a value of its symbol is (ε, δ)-DP, each value asked once."""
 
-    def __init__(self, m: Node, epsilon: Numeric, delta: Numeric, how: dict[str, Any]) -> None:
+    def __init__(
+        self, m: Node, epsilon: Numeric, delta: Numeric, digits: int, how: dict[str, Any]
+    ) -> None:
         free = sorted(m.free_symbols, key=str)
         if len(free) != 1:
             found = ", ".join(map(str, free)) or "none"
@@ -126,32 +134,72 @@ class _Target:
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")
         self.delta = delta
+        self.digits = digits + _FEWER
         self.how = how
-        self.answers: dict[Fraction, Guarantee] = {}
+        self.answers: dict[Fraction, bool] = {}
+        self.guesses = 0
+        #: log of the value and log ε there, as far as floats have them.
+        self.points: list[tuple[float, float]] = []
 
     def met(self, value: Fraction) -> bool:
         """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
-        node = self.m.subs({self.symbol: value})
         if value not in self.answers:
-            self.answers[value] = node.epsilon(self.delta, _DIGITS, **self.how)
-        found = self.answers[value].epsilon
+            self.answers[value] = self._met(value, min(self.digits, _DIGITS))
+        return self.answers[value]
+
+    def _met(self, value: Fraction, digits: int) -> bool:
+        node, guarantee = self.asked(value, digits)
+        found = guarantee.epsilon
+        self._remember(value, found)
         if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
-        if self.answers[value].alpha == INFINITY:
+        if guarantee.alpha == INFINITY:
             pure = exact_pure(node, self.how["by"])
             if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
                 return bool(pure <= self.epsilon)
+        if digits < _DIGITS:
+            return self._met(value, _DIGITS)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
             f"{found.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}; move the target by a little"
         )
 
+    def asked(self, value: Fraction, digits: int = _DIGITS) -> tuple[Node, Guarantee]:
+        node = self.m.subs({self.symbol: value})
+        return node, node.epsilon(self.delta, digits, **self.how)
+
+    def _remember(self, value: Fraction, found: Enclosure) -> None:
+        if 0 < found.upper < INFINITY and value > 0:
+            self.points.append((math.log(value), float(mpmath.log(found.upper))))
+
+    def guess(self, low: Fraction, high: Fraction) -> Fraction:
+        """Where ε may be the target: by the values of ε nearest to it, or in the middle."""
+        self.guesses += 1
+        if self.guesses > _GUESSES or self.epsilon == 0:
+            return (low + high) / 2
+        goal = math.log(self.epsilon)
+        near = sorted(dict(self.points).items(), key=lambda point: abs(point[1] - goal))[:_POINTS]
+        with contextlib.suppress(ZeroDivisionError, OverflowError, ValueError):
+            return Fraction(math.exp(_through([(y, x) for x, y in near], goal)))
+        return (low + high) / 2
+
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
-        node = self.m.subs({self.symbol: meets})
-        return Calibration(self.symbol.name, meets, fails, node, self.answers[meets])
+        node, guarantee = self.asked(meets)
+        return Calibration(self.symbol.name, meets, fails, node, guarantee)
+
+
+def _through(points: list[tuple[float, float]], x: float) -> float:
+    """The polynomial through the points, at x (Neville): a guess, on which no claim rests."""
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
+    for step in range(1, len(xs)):
+        ys = [
+            ((x - xs[i]) * ys[i + 1] - (x - xs[i + step]) * ys[i]) / (xs[i + step] - xs[i])
+            for i in range(len(xs) - step)
+        ]
+    return ys[0]
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
