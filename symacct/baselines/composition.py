@@ -150,17 +150,10 @@ def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
     """The least ε′ of k runs at a total δ, in balls; 0 where the total variation is below δ′."""
     rest, runs = _left(delta, k, allowed), Runs(eps, k)
     near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
-    for steer in (lambda: near, lambda: runs.region(rest)):
-        i = steer()
-        first, last = max(i - 1, 0), min(i + 1, k // 2)
-        if (first == 0 or runs.delta(first) <= rest) and (
-            last == k // 2 or runs.delta(last + 1) >= rest
-        ):
-            # Any set of answers l <= i bounds δ(ε′) from below and the right one attains it, so
-            # the largest root is the root.
-            largest: arb = BALL.maximum(*(runs.root(i, rest) for i in range(first, last + 1)))
-            return largest
-    return arb(0).union(k * eps)
+    found = runs.largest_root(near, rest)
+    if found is None:
+        found = runs.largest_root(runs.region(rest), rest)
+    return arb(0).union(k * eps) if found is None else found
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
@@ -215,6 +208,19 @@ class Runs:
         return self._sum(i, lambda l: arb(1)), self._sum(
             i, lambda l: ((2 * l - self.k) * self.eps).exp()
         )
+
+    def largest_root(self, i: int, rest: arb) -> arb | None:
+        """The root, if its region is i or next to it: any answers l <= i bound δ(ε′) from below,
+
+        and the right ones attain it, so that it is the largest.
+        """
+        first, last = max(i - 1, 0), min(i + 1, self.k // 2)
+        if first > 0 and not self.delta(first) <= rest:
+            return None
+        if last < self.k // 2 and not self.delta(last + 1) >= rest:
+            return None
+        found: arb = BALL.maximum(*(self.root(i, rest) for i in range(first, last + 1)))
+        return found
 
     def root(self, i: int, rest: arb) -> arb:
         """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0."""
