@@ -240,24 +240,15 @@ class _Grid:
     ) -> Iterator[tuple[list[int], str]]:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
-        limits = asdict(sizes.current())
-        written: dict[tuple[str, ...], Record] = {}
+        asked = {"limits": asdict(sizes.current()), "settings": settings, **self._expression()}
         while numbers := list(itertools.islice(left, _TASK)):
-            questions = []
-            for point in numbers:
-                chosen = self.parameters(point)
-                asked = chosen.pop(self.question)
-                key = tuple(chosen.values())
-                if key not in written:
-                    written = {key: self._expression(chosen)}  # its neighbours ask for the same
-                questions.append({**written[key], self.question: asked})
-            task = {"limits": limits, "settings": settings, "questions": questions}
-            yield numbers, json.dumps(task)
+            questions = [list(self.parameters(point).items()) for point in numbers]
+            yield numbers, json.dumps({**asked, "questions": questions})
 
-    def _expression(self, chosen: Mapping[str, str]) -> Record:
-        """The expression at these values, or the error that they give: other points go on."""
+    def _expression(self) -> Record:
+        """The expression as text, or the error that every point then has for an answer."""
         try:
-            return {"expression": self.m.subs(chosen).to_json()}
+            return {"expression": self.m.to_json()}
         except SymacctError as error:
             return {"error": f"{type(error).__name__}: {error}"}
 
