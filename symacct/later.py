@@ -14,16 +14,19 @@ class _Kind(type):
     module: str
 
     def __instancecheck__(cls, value: object) -> bool:
-        return cls.module in sys.modules and isinstance(
-            value, getattr(import_module(cls.module), cls.__name__)
-        )
+        return cls.module in sys.modules and isinstance(value, cls._itself())
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        return cls._itself()(*given, **named)
+
+    def _itself(cls) -> Any:
+        return getattr(import_module(cls.module), cls.__name__)
 
 
 class Later(ModuleType):
     """A module that is imported when it is first asked for more than whether a value is its own.
 
-    `kinds` names the classes that values are asked about; those of no other name stand for
-    themselves before the import.
+    `kinds` names the classes that values are asked about: for each another stands until then.
     """
 
     def __init__(self, name: str, kinds: tuple[str, ...] = ()) -> None:
@@ -41,6 +44,6 @@ class Later(ModuleType):
 if TYPE_CHECKING:
     import sympy
 else:
-    sympy = Later("sympy", ("Basic", "Expr"))
+    sympy = Later("sympy", ("Basic", "Expr", "Integer", "Rational", "Symbol"))
 
 __all__ = ["sympy"]

@@ -119,6 +119,11 @@ def asked(*words):
             set(),
             set(),
         ),
+        (
+            "import symacct as s\ns.SubsampleWithoutReplacement(s.ZCDP(1), '1/9').rdp(3)",
+            set(),
+            set(),
+        ),
         (asked("--help"), {"click", "rich"}, {"cli", "explore"}),
         (
             asked("epsilon", EXPR, "--delta", "1e-8"),
@@ -156,6 +161,7 @@ from fractions import Fraction
 from symacct.later import sympy
 kind, union = sympy.Expr, Fraction | sympy.Expr
 assert not isinstance(1, kind) and isinstance(Fraction(1), union) and "sympy" not in sys.modules
+assert not isinstance(1, sympy.Rational | sympy.Symbol) and "sympy" not in sys.modules
 one = sympy.Integer(1)
 import sympy as imported
 assert sympy.Expr is imported.Expr and sympy.Expr is not kind
