@@ -137,3 +137,15 @@ def test_a_guess_finds_what_halving_finds(node, epsilon, delta, unit, ends, most
     assert len(asked) <= most
     expected = bisected(node, Fraction(epsilon), delta, Fraction(1, 10**unit), *ends)
     assert (found.meets, found.fails) == expected
+
+
+def test_the_guarantee_shown_meets_the_target_whatever_more_digits_find(monkeypatch):
+    epsilon_of = Node.epsilon
+
+    def looser(self, delta, digits=30, **how):
+        found = epsilon_of(self, delta, digits, **how)
+        return found if digits < 30 else epsilon_of(self, delta, digits, orders=[9])
+
+    monkeypatch.setattr(Node, "epsilon", looser)
+    found = calibrate(Gaussian(SIGMA), 1, "1e-5", digits=5)
+    assert found.guarantee.epsilon.upper <= 1

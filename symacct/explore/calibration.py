@@ -137,6 +137,7 @@ class _Target:
         self.digits = digits + _FEWER
         self.how = how
         self.answers: dict[Fraction, bool] = {}
+        self.proofs: dict[Fraction, Guarantee] = {}
         self.guesses = 0
         #: log of the value and log ε there, as far as floats have them.
         self.points: list[tuple[float, float]] = []
@@ -151,7 +152,8 @@ class _Target:
         node, guarantee = self.asked(value, digits)
         found = guarantee.epsilon
         self._remember(value, found)
-        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
+        if self._is_proved(guarantee):
+            self.proofs[value] = guarantee
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
@@ -166,6 +168,10 @@ class _Target:
             f"{found.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}; move the target by a little"
         )
+
+    def _is_proved(self, guarantee: Guarantee) -> bool:
+        found = guarantee.epsilon.upper
+        return bool(found < INFINITY and exact.exact(found) <= self.epsilon)
 
     def asked(self, value: Fraction, digits: int = _DIGITS) -> tuple[Node, Guarantee]:
         node = self.m.subs({self.symbol: value})
@@ -187,7 +193,10 @@ class _Target:
         return (low + high) / 2
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
+        """In all digits, unless the order that more of them led to does not meet the target."""
         node, guarantee = self.asked(meets)
+        if not self._is_proved(guarantee):
+            guarantee = self.proofs.get(meets, guarantee)  # none where a tie was decided exactly
         return Calibration(self.symbol.name, meets, fails, node, guarantee)
 
 
