@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -106,7 +107,9 @@ def local_dask(workers: int) -> Iterator[Executor]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        ) as cluster,
         Client(cluster) as client,
     ):
         yield client.get_executor()
