@@ -1,7 +1,8 @@
-"""Measure symacct against named alternatives: ratios within one run, a table, a JSON file, a plot.
+"""Measure symacct against named alternatives: ratios within one run, a line each as they come.
 
-`make bench` runs it. The peers live in an environment of their own (out/peers), made on first use;
-without it their rows say so. Nothing here is an absolute target: every row is a ratio or a count.
+`make bench` runs it, and writes a JSON file and a plot. The peers live in an environment of their
+own (out/peers), made on first use; without it their rows say so. What is waited for by people has
+targets in seconds, all else is a ratio or a count.
 Times are processor time, which other work on the machine does not lengthen: all that is compared
 runs in one thread.
 """
@@ -10,15 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 import subprocess
 import sys
-import time
 import tracemalloc
 import venv
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -26,11 +24,9 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import sympy
 from flint import arb
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
+from measuring import Row, peak, seconds
+from waits import wait_rows
 
 import symacct as sa
 from symacct.amplification.triples import gaussian as triangles
@@ -53,35 +49,6 @@ SEEDS = (
     sa.RandomizedResponse("0.9"),
     sa.Gaussian(50),
 )
-
-
-@dataclass
-class Row:
-    """One comparison: what was measured, against what, the figure and the target."""
-
-    work: str
-    against: str
-    figure: float
-    unit: str
-    target: float
-    at_least: bool
-    note: str = ""
-
-    @property
-    def met(self) -> bool:
-        return self.figure >= self.target if self.at_least else self.figure <= self.target
-
-
-def seconds(call: Callable[[], Any], least: float = 0.2, most: int = 200) -> float:
-    """The median processor time of a call, repeated until `least` seconds have been spent."""
-    times: list[float] = []
-    while len(times) < 3 or (sum(times) < least and len(times) < most):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-        if times[0] > 5:
-            break
-    return statistics.median(times)
 
 
 def cold_rdp(m: sa.Node, alpha: Any, digits: int) -> sa.Accountant:
@@ -373,7 +340,7 @@ def composition_rows() -> Iterator[Row]:
     steps = [sa.PoissonSubsample(sa.Gaussian(Fraction(1000 + i, 200)), GAMMA) for i in range(1000)]
     tracemalloc.start()
     total = sa.Compose(*(steps[i % 1000] for i in range(10**6)))
-    peak = tracemalloc.get_traced_memory()[1]
+    most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     accountant = sa.Accountant(digits=30)
     accountant.epsilon(total, "1e-8", orders="integer")
@@ -386,7 +353,7 @@ def composition_rows() -> Iterator[Row]:
         "× a mechanism",
         1,
         False,
-        f"{len(total.terms):,} entries, {asked} orders, {peak / 1e6:.1f} MB at most",
+        f"{len(total.terms):,} entries, {asked} orders, {most / 1e6:.1f} MB at most",
     )
 
 
@@ -407,15 +374,6 @@ def distinct(accountant: sa.Accountant) -> sa.Node:
     return total
 
 
-def traced(call: Callable[[], Any]) -> str:
-    """The most memory that Python's own objects took at a time, flint's numbers aside."""
-    tracemalloc.start()
-    call()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return f"{peak / 1e6:.1f} MB at most"
-
-
 def many_rows(peers: dict[str, Any]) -> Iterator[Row]:
     """Compositions of many different parts, against dp_accounting's RdpAccountant."""
     for name, work, ask, goal in (
@@ -424,7 +382,7 @@ def many_rows(peers: dict[str, Any]) -> Iterator[Row]:
     ):
         ours = seconds(lambda: ask(sa.Accountant()))  # noqa: B023
         if "ms" in peers[name]:
-            note = f"{ours:.3g} s, {traced(lambda: ask(sa.Accountant()))}"  # noqa: B023
+            note = f"{ours:.3g} s, {peak(lambda: ask(sa.Accountant()))}"  # noqa: B023
             figure = peers[name]["ms"] / 1e3 / ours
             yield Row(work, "dp_accounting", figure, "× faster", goal, True, note)
     accountant = sa.Accountant()
@@ -432,28 +390,6 @@ def many_rows(peers: dict[str, Any]) -> Iterator[Row]:
     deltas = (Fraction(1, 10**5 + i) for i in range(1, 10**6))
     second = seconds(lambda: accountant.epsilon(total, next(deltas)))
     yield Row("the same, a second δ", "the first", ours / second, "× faster", 20, True)
-
-
-def sweep_rows() -> Iterator[Row]:
-    """10,000 points on two processes against one; by the clock, for that is what is won."""
-    sigma, gamma = sympy.symbols("sigma gamma", positive=True)
-    node = 1000 * sa.PoissonSubsample(sa.Gaussian(sigma), gamma)
-    grid = {
-        "sigma": [f"{i}/10" for i in range(10, 60)],
-        "gamma": [f"{i}/1000" for i in range(1, 101)],
-        "delta": ["1e-5", "1e-6"],
-    }
-    start = time.perf_counter()
-    one = list(sa.sweep(node, grid))
-    alone = time.perf_counter() - start
-    with ProcessPoolExecutor(2) as executor:
-        sa.sweep(node, {"sigma": 1, "gamma": "1/2", "delta": "1e-5"}, executor=executor)
-        start = time.perf_counter()
-        two = list(sa.sweep(node, grid, executor=executor))
-        together = time.perf_counter() - start
-    same = "the same bits" if one == two else "OTHER DIGITS"
-    figure = alone / together if one == two else 0.0
-    yield Row(f"sweep of {len(one):,} points, two processes", "one", figure, "×", 1.8, True, same)
 
 
 def profile_rows(peers: dict[str, Any]) -> Iterator[Row]:
@@ -627,54 +563,34 @@ def cost_plot(path: Path) -> None:
     pyplot.close(figure)
 
 
-def show(rows: list[Row], console: Console) -> None:
-    table = Table(title="symacct against named alternatives (ratios within this run)")
-    for name in ("work", "against", "figure", "target", "", "note"):
-        table.add_column(name)
-    for row in rows:
-        sign = ">=" if row.at_least else "<="
-        table.add_row(
-            row.work,
-            row.against,
-            f"{row.figure:.3g} {row.unit}",
-            f"{sign} {row.target:g}",
-            "met" if row.met else "[bold]MISSED[/]",
-            row.note,
-        )
-    console.print(table)
-
-
 def main() -> int:
-    console = Console(width=None if sys.stdout.isatty() else 170)
     OUT.mkdir(exist_ok=True)
     rows: list[Row] = []
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("the peers' own queries", total=14)
-        peers = peers_answer()
-        for name, group in (
-            ("queries", query_rows(peers)),
-            ("Poisson sums", poisson_rows()),
-            ("oracle calls", oracle_rows()),
-            ("differences", difference_rows()),
-            ("fractional orders", fractional_rows()),
-            ("composition", composition_rows()),
-            ("many parts", many_rows(peers)),
-            ("sweep", sweep_rows()),
-            ("exact profile", profile_rows(peers)),
-            ("its cost", profile_cost_rows()),
-            ("exact sampling", triple_rows(peers)),
-        ):
-            progress.update(task, description=name, advance=1)
-            rows.extend(group)
-        progress.update(task, description="plot", advance=1)
-        cost_plot(OUT / "bench.png")
-    show(rows, console)
+    peers = peers_answer()
+    for group in (
+        query_rows(peers),
+        wait_rows(peers),
+        poisson_rows(),
+        oracle_rows(),
+        difference_rows(),
+        fractional_rows(),
+        composition_rows(),
+        many_rows(peers),
+        profile_rows(peers),
+        profile_cost_rows(),
+        triple_rows(peers),
+    ):
+        for row in group:
+            print(row, flush=True)
+            rows.append(row)
+    cost_plot(OUT / "bench.png")
     for name, answer in peers.items():
         aside = "its rows stand aside, " if "error" in answer else ""
-        console.print(f"{name}: {aside}{answer}")
+        print(f"{name}: {aside}{answer}")
+    print(f"{sum(row.met for row in rows)} of {len(rows)} rows met")
     report = {"rows": [{**asdict(row), "met": row.met} for row in rows], "peers": peers}
     (OUT / "bench.json").write_text(json.dumps(report, indent=2, default=str) + "\n")
-    console.print(f"written: {OUT / 'bench.json'}, {OUT / 'bench.png'}")
+    print(f"written: {OUT / 'bench.json'}, {OUT / 'bench.png'}")
     return 0
 
 

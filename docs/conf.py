@@ -4,8 +4,12 @@ import sys
 from pathlib import Path
 
 import symacct
+from symacct.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+for name in main.list_commands():  # the extension reads those that are there
+    main.get_command(None, name)
 
 project = "symacct"
 author = "the symacct developers"

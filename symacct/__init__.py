@@ -1,12 +1,12 @@
 """symacct: a symbolic, lazy privacy accountant in which every printed digit is proven."""
 
-from symacct import amplification, baselines, catalogue, laws, symbols
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from symacct import amplification, laws, symbols
 from symacct.accountant import Accountant
-from symacct.adaptive import Filter, Odometer
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
-from symacct.conditions import OddChiReport, check_odd_chi
 from symacct.conversion import conversions
-from symacct.divergence import chi_divergence, ternary_bound
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import (
     AdjacencyError,
@@ -27,18 +27,6 @@ from symacct.errors import (
     StorageWarning,
     SymacctError,
 )
-from symacct.explore.calibration import Calibration, calibrate
-from symacct.explore.comparison import compare
-from symacct.explore.falsify import Attack, falsify
-from symacct.explore.plots import (
-    phase_transition,
-    plot,
-    plot_profile,
-    plot_runs,
-    plot_sweep,
-    takeover,
-)
-from symacct.explore.sweeps import Sweep, sweep
 from symacct.expr import Node
 from symacct.mechanisms import (
     TCDP,
@@ -80,9 +68,27 @@ from symacct.operations import (
     truncated_poisson,
 )
 from symacct.sizes import limits
-from symacct.softmax import softmax_bounds
 from symacct.theory import Theorem, theorem, theorems
 from symacct.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from symacct import baselines, catalogue
+    from symacct.adaptive import Filter, Odometer
+    from symacct.conditions import OddChiReport, check_odd_chi
+    from symacct.divergence import chi_divergence, ternary_bound
+    from symacct.explore.calibration import Calibration, calibrate
+    from symacct.explore.comparison import compare
+    from symacct.explore.falsify import Attack, falsify
+    from symacct.explore.plots import (
+        phase_transition,
+        plot,
+        plot_profile,
+        plot_runs,
+        plot_sweep,
+        takeover,
+    )
+    from symacct.explore.sweeps import Sweep, sweep
+    from symacct.softmax import softmax_bounds
 
 __all__ = [
     "TCDP",
@@ -178,3 +184,38 @@ __all__ = [
     "theorems",
     "truncated_poisson",
 ]
+
+#: The rooms that are opened when something of theirs is first asked for.
+_ROOMS = {
+    "adaptive": ("Filter", "Odometer"),
+    "baselines": (),
+    "catalogue": (),
+    "conditions": ("OddChiReport", "check_odd_chi"),
+    "divergence": ("chi_divergence", "ternary_bound"),
+    "explore.calibration": ("Calibration", "calibrate"),
+    "explore.comparison": ("compare",),
+    "explore.falsify": ("Attack", "falsify"),
+    "explore.plots": (
+        "phase_transition",
+        "plot",
+        "plot_profile",
+        "plot_runs",
+        "plot_sweep",
+        "takeover",
+    ),
+    "explore.sweeps": ("Sweep", "sweep"),
+    "softmax": ("softmax_bounds",),
+}
+_LATER = {name: room for room, names in _ROOMS.items() for name in names or (room,)}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"symacct.{_LATER[name]}")
+    found = globals()[name] = room if name == _LATER[name] else getattr(room, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

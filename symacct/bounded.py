@@ -12,7 +12,6 @@ from functools import lru_cache, reduce
 from math import gcd
 from typing import Any
 
-import sympy
 from flint import arb
 
 from symacct import sizes
@@ -20,6 +19,7 @@ from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Exact, exact, expression
+from symacct.later import sympy
 
 _PRECISIONS = (64, 256, 1024, 4096)  # bits at which the size of a constant is looked for
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import sympy
 from flint import arb
 
+from symacct import symbols
 from symacct.arithmetic.ball import decide
 from symacct.bounded import bits
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Exact, Numeric, exact
-from symacct.symbols import alpha
+from symacct.later import sympy
 
 #: Of a rational, an expression or a ball; a comparison of balls holds where it is certain.
 Condition: TypeAlias = Callable[[Any], Any]
@@ -60,7 +60,7 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
 
 def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
     number = exact(value, name)
-    if not isinstance(number, Fraction) and alpha in number.free_symbols:
+    if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:
         raise DomainError(
             f"{name}: found {echo(value)}, needed a number or another symbol: alpha is the order"
         )

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
-import sympy
 
 from symacct import theory
 from symacct.arithmetic import Arithmetic, BallArithmetic, MpmathArithmetic, Number
@@ -26,6 +25,7 @@ from symacct.errors import (
 )
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve, Table
 from symacct.operations.subsample import Sampling

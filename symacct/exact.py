@@ -7,16 +7,16 @@ import numbers
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeAlias
 
 import flint
 import mpmath
 import numpy as np
-import sympy
-from sympy.printing.str import StrPrinter
 
 from symacct import sizes
 from symacct.errors import DomainError, echo
+from symacct.later import sympy
 
 Exact: TypeAlias = Fraction | sympy.Expr
 #: An order: an int where it is whole, `INFINITY`, an expression where a formula is written.
@@ -105,22 +105,27 @@ def is_infinite(value: object) -> bool:
     return hasattr(value, "_mpf_") and bool(mpmath.isinf(value) and mpmath.mpf(value) > 0)
 
 
-class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+@cache
+def printer() -> type[Any]:
     """SymPy's own, without Python's limit on the digits of an integer."""
+    from sympy.printing.str import StrPrinter
 
-    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
-        return text(Fraction(int(number.p), int(number.q)))
+    class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+        def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+            return text(Fraction(int(number.p), int(number.q)))
 
-    _print_Integer = _print_Rational  # noqa: N815
+        _print_Integer = _print_Rational  # noqa: N815
 
-    def _print_Mul(self, product: sympy.Mul) -> str:  # noqa: N802
-        """(x+y)/z·(p/q), the fraction last: read back, p(x+y) would be multiplied out."""
-        share, rest = product.as_coeff_Mul()
-        factors = sympy.Mul.make_args(rest)
-        over = not share.is_Integer and any(x.is_Pow and x.base.is_Add for x in factors)
-        if share == 1 or not share.is_Rational or not (over or any(x.is_Add for x in factors)):
-            return str(super()._print_Mul(product))
-        return f"{self._print(rest)}*({self._print(share)})"
+        def _print_Mul(self, product: sympy.Mul) -> str:  # noqa: N802
+            """(x+y)/z·(p/q), the fraction last: read back, p(x+y) would be multiplied out."""
+            share, rest = product.as_coeff_Mul()
+            factors = sympy.Mul.make_args(rest)
+            over = not share.is_Integer and any(x.is_Pow and x.base.is_Add for x in factors)
+            if share == 1 or not share.is_Rational or not (over or any(x.is_Add for x in factors)):
+                return str(super()._print_Mul(product))
+            return f"{self._print(rest)}*({self._print(share)})"
+
+    return Printer
 
 
 def text(value: Exact) -> str:
@@ -131,7 +136,7 @@ def text(value: Exact) -> str:
         if value.denominator == 1:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
-    return str(Printer().doprint(value))
+    return str(printer()().doprint(value))
 
 
 def expression(value: Exact | int) -> sympy.Expr:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-import sympy
 
 from symacct import sizes
 from symacct.bounded import replaced
@@ -16,6 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, Order, OrderArray, exact
 from symacct.forking import cached_property
 from symacct.interning import Interned
+from symacct.later import sympy
 from symacct.progress import progress
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to

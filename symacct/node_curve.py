@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
@@ -16,6 +15,7 @@ from symacct.errors import DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
@@ -184,7 +184,7 @@ def _normal(alpha: Order) -> Order:
     """Whole orders as int, so that 5/1 and 5 are one question."""
     if isinstance(alpha, Fraction) and alpha.denominator == 1:
         return int(alpha)
-    if isinstance(alpha, sympy.Integer):
+    if isinstance(alpha, sympy.Basic) and alpha.is_Integer:
         return int(alpha)
     return alpha
 

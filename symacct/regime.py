@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import sympy
 from flint import arb, fmpq
 
 from symacct import sizes
-from symacct.arithmetic import BallArithmetic, Number, SymbolicArithmetic
+from symacct.arithmetic import BallArithmetic, Number
 from symacct.arithmetic.ball import BALL, doubled, precision
 from symacct.errors import OrderError, PrecisionError, echo
 from symacct.exact import Exact, Numeric, Order
 from symacct.expr import Node
+from symacct.later import sympy
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,9 @@ class Regime:
     of_order: Conditions
 
     def __str__(self) -> str:
-        """All of the conditions, in words."""
-        symbols = [sympy.Symbol(name, positive=True) for name in (*self.names, "α")]
-        ctx = SymbolicArithmetic()
-        asked = [*self.of_node(ctx, *symbols[:-1]), *self.of_order(ctx, *symbols)]
+        """All of the conditions, in words, which are the same for all numbers."""
+        given = [arb(1)] * len(self.names)
+        asked = [*self.of_node(BALL, *given), *self.of_order(BALL, *given, arb(1))]
         return ", ".join(one.words for one in asked)
 
     def after(self, why_not: Callable[[Node], str | None]) -> Callable[[Node], str | None]:

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pylatexenc.latex2text import LatexNodes2Text
-
 from symacct.claims import Source
 
 _NAMED = 2  # authors that are named one by one
@@ -31,6 +29,8 @@ class Work:
     @property
     def named(self) -> str:
         """The authors' family names and the year."""
+        from pylatexenc.latex2text import LatexNodes2Text  # to import it takes 10 ms
+
         known = self.fields()
         names = [author.split()[-1] for author in known["author"].split(" and ")]
         who = f"{names[0]} et al." if len(names) > _NAMED else " and ".join(names)

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
-import sympy
 
 from symacct.arithmetic import Number
-from symacct.arithmetic.symbolic import Max
+from symacct.arithmetic.symbolic import written
 from symacct.claims import (
     INTEGER_ORDERS,
     UNSTATED,
@@ -31,6 +30,7 @@ from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessEr
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.options import chosen
 from symacct.regime import Regime
 
@@ -401,7 +401,7 @@ def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
     if isinstance(alpha, np.ndarray):
         return np.maximum(alpha, least)
     if isinstance(alpha, sympy.Expr):
-        return alpha if alpha.is_integer else Max(alpha, least)
+        return alpha if alpha.is_integer else written.Max(alpha, least)
     return max(alpha, least)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from symacct import AssumptionError, DomainError, Gaussian, Kind, OrderError, baselines
 from symacct.arithmetic import BALL
+from symacct.baselines import composition
 from symacct.claims import REPLACE_ONE
 from symacct.exact import INFINITY
 from tests import independent
@@ -119,6 +120,29 @@ def test_the_best_per_round_delta_beats_fixed_shares(k):
         eps, d = baselines.subsampled_dp(base.upper, first, gamma)
         fixed = baselines.optimal(eps.upper, d.upper, k, allowed, digits=12)
         assert best.epsilon.lower <= fixed.epsilon.upper
+
+
+@pytest.mark.parametrize(
+    ("sigma", "gamma", "k", "best"),
+    [  # by halving and golden sections in balls alone
+        (1, 1, 600_000, "4088002.653"),
+        (5, F(1, 1000), 600_000, "6.640608152"),
+        (5, F(1, 1000), 3, "0.001307284026"),
+    ],
+)
+def test_floats_find_the_region_and_the_share(sigma, gamma, k, best, monkeypatch):
+    monkeypatch.setattr(composition.Runs, "region", lambda *_: pytest.fail("searched in balls"))
+    found = baselines.best_over_rounds(baselines.gaussian_profile(sigma), k, "1e-5", gamma)
+    assert found.epsilon.rounded() == best
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 40, 1001])
+@pytest.mark.parametrize("eps", [F(1, 1000), F(1, 3), 5])
+@pytest.mark.parametrize("allowed", [F(1, 10**9), F(1, 50)])
+def test_a_wrong_region_is_not_believed(k, eps, allowed, monkeypatch):
+    right = baselines.optimal(eps, 0, k, allowed)
+    monkeypatch.setattr(composition, "_roughly", lambda *_: (0.0, k // 7))
+    assert baselines.optimal(eps, 0, k, allowed).epsilon == right.epsilon
 
 
 def test_a_profile_is_a_function():

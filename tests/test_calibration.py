@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from symacct import (
     ZCDP,
+    Curve,
     DomainError,
     Gaussian,
     Laplace,
@@ -22,6 +23,8 @@ from symacct.expr import Node
 
 SIGMA = sympy.Symbol("sigma", positive=True)
 GAMMA = sympy.Symbol("gamma", positive=True)
+A, S = "alpha", "Symbol('sigma', positive=True)"
+UPPER = {"kind": "upper", "adjacency": "add_remove"}
 
 
 def test_the_gaussian_under_the_classic_conversion_has_a_closed_form():
@@ -117,3 +120,50 @@ def test_few_values_are_asked(monkeypatch, node, digits, most):
     monkeypatch.setattr(Node, "epsilon", lambda *a, **how: asked.append(a) or ask(*a, **how))
     calibrate(node, 2, "1e-5", digits=digits)
     assert len(asked) <= most
+
+
+def bisected(node, epsilon, delta, unit, low, high):
+    """The neighbouring multiples of `unit` between which the target lies, by halving alone."""
+    below, above = int(low / unit), int(high / unit)
+    while above - below > 1:
+        middle = (below + above) // 2
+        met = node.subs({"sigma": middle * unit}).epsilon(delta, 12).epsilon.upper <= float(epsilon)
+        below, above = (below, middle) if met else (middle, above)
+    return above * unit, below * unit
+
+
+@pytest.mark.parametrize(
+    ("node", "epsilon", "delta", "unit", "ends", "most"),
+    [
+        (100 * PoissonSubsample(Gaussian(SIGMA), "1/50"), 1, "1e-6", 4, (1, 2), 9),
+        (Gaussian(SIGMA), "1/1000", "1e-5", 1, (1024, 2048), 19),
+        # What bends where the target is, and what is almost level, mislead the guess.
+        (Curve(f"{A}*Max(1/{S}**2, 5*(Rational(32,5)-{S}))", **UPPER), 1, "1e-6", 4, (4, 8), 16),
+        (Curve(f"{A}*Max(1/100, (5/2/{S})**400)", **UPPER), 1, "1e-6", 4, (2, 4), 21),
+    ],
+)
+def test_a_guess_finds_what_halving_finds(node, epsilon, delta, unit, ends, most, monkeypatch):
+    asked = []
+    epsilon_of = Node.epsilon
+
+    def counted(self, *given, **how):
+        asked.append(self)
+        return epsilon_of(self, *given, **how)
+
+    monkeypatch.setattr(Node, "epsilon", counted)
+    found = calibrate(node, epsilon, delta, digits=5)
+    assert len(asked) <= most
+    expected = bisected(node, Fraction(epsilon), delta, Fraction(1, 10**unit), *ends)
+    assert (found.meets, found.fails) == expected
+
+
+def test_the_guarantee_shown_meets_the_target_whatever_more_digits_find(monkeypatch):
+    epsilon_of = Node.epsilon
+
+    def looser(self, delta, digits=30, **how):
+        found = epsilon_of(self, delta, digits, **how)
+        return found if digits < 30 else epsilon_of(self, delta, digits, orders=[9])
+
+    monkeypatch.setattr(Node, "epsilon", looser)
+    found = calibrate(Gaussian(SIGMA), 1, "1e-5", digits=5)
+    assert found.guarantee.epsilon.upper <= 1

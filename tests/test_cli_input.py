@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from symacct.cli import main
 
-COMMANDS = sorted(main.commands)
+COMMANDS = sorted(main.list_commands())
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_input_that_cannot_be_answered_is_one_clear_line(words, says):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_is_whole_sentences(name):
-    for paragraph in re.split(r"\n\s*\n", main.commands[name].help.strip()):
+    for paragraph in re.split(r"\n\s*\n", main.get_command(None, name).help.strip()):
         assert paragraph.rstrip().endswith((".", ":", "?")), paragraph
 
 

@@ -33,7 +33,7 @@ from symacct import (
     limits,
     theorems,
 )
-from symacct.arithmetic.symbolic import Max, Min
+from symacct.arithmetic.written import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
 from symacct.expr import kinds
 from symacct.stating import StatingAccountant

@@ -2,10 +2,16 @@
 
 import ast
 import graphlib
+import json
+import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+import symacct
 
 ROOT = Path(__file__).parents[1]
 #: Who asks the layers below when a question is asked of it.
@@ -78,3 +84,94 @@ def test_no_circle_at_top_level():
         for name, file in known.items()
     }
     assert len(list(graphlib.TopologicalSorter(graph).static_order())) == len(known)
+
+
+# --- what is not asked for is not imported
+
+EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
+PACKAGES = {"sympy", "matplotlib", "pandas", "click", "rich", "pylatexenc", "asyncio"}
+ROOMS = {"adaptive", "baselines", "catalogue", "cli", "explore", "export", "interop", "verify"}
+
+
+def brought_in(program):
+    """The packages, and the rooms of ours, that a program has imported at its end."""
+    program += "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    names = json.loads(ended.stdout.splitlines()[-1])
+    ours = [name.split(".")[1] for name in names if name.startswith("symacct.")]
+    return {name.split(".")[0] for name in names} & PACKAGES, set(ours) & ROOMS
+
+
+def asked(*words):
+    return f"from symacct.cli import main\nmain({list(words)!r}, standalone_mode=False)"
+
+
+@pytest.mark.parametrize(
+    ("program", "packages", "rooms"),
+    [
+        ("import symacct", set(), set()),
+        (f"import symacct\nsymacct.parse({EXPR!r}).epsilon('1e-8', 6)", set(), set()),
+        (f"import symacct\nsymacct.parse({EXPR!r}).rdp('7/2')", set(), set()),
+        (
+            "import symacct\nprint(repr(symacct.Gaussian('5/2')), symacct.theorems()[0].assumes)",
+            set(),
+            set(),
+        ),
+        (
+            "import symacct as s\ns.SubsampleWithoutReplacement(s.ZCDP(1), '1/9').rdp(3)",
+            set(),
+            set(),
+        ),
+        (asked("--help"), {"click", "rich"}, {"cli", "explore"}),
+        (
+            asked("epsilon", EXPR, "--delta", "1e-8"),
+            {"click", "rich"},
+            {"cli", "explore", "export"},
+        ),
+    ],
+)
+def test_what_is_not_asked_for_is_not_imported(program, packages, rooms):
+    """SymPy's import takes longer than most answers; plots, code and verify longer than ours."""
+    assert brought_in(program) == (packages, rooms)
+
+
+def test_the_package_shows_every_name_whether_or_not_its_room_is_open():
+    listed = [name for names in symacct._ROOMS.values() for name in names]
+    alone = [room for room, names in symacct._ROOMS.items() if not names]
+    found = ast.parse(Path(symacct.__file__).read_text(encoding="utf-8"))
+    (typed,) = [node for node in found.body if isinstance(node, ast.If)]
+    stated = {one.name: node.module for node in typed.body for one in node.names}
+    assert stated == {
+        **dict.fromkeys(alone, "symacct"),
+        **{n: f"symacct.{room}" for room, names in symacct._ROOMS.items() for n in names},
+    }
+    assert {*listed, *alone} <= {*symacct.__all__}
+    assert {*symacct.__all__} <= {*dir(symacct)}
+    assert all(getattr(symacct, name) is not None for name in symacct.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'gauss'"):
+        _ = symacct.gauss
+
+
+def test_a_value_is_told_from_sympys_before_and_after_its_import():
+    program = """
+import sys
+from fractions import Fraction
+from symacct.later import sympy
+kind, union = sympy.Expr, Fraction | sympy.Expr
+assert not isinstance(1, kind) and isinstance(Fraction(1), union) and "sympy" not in sys.modules
+assert not isinstance(1, sympy.Rational | sympy.Symbol) and "sympy" not in sys.modules
+one = sympy.Integer(1)
+import sympy as imported
+assert sympy.Expr is imported.Expr and sympy.Expr is not kind
+assert isinstance(one, kind) and isinstance(one, union) and not isinstance("1", kind)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_was_pickled_is_read_where_nothing_is_imported_yet():
+    parts = symacct.Gaussian(5), symacct.PureDP(1)
+    program = f"import pickle; print(pickle.loads({pickle.dumps(parts)!r}))"
+    ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert ended.stdout.decode().strip() == repr(parts)

@@ -21,9 +21,9 @@ from symacct.integrals.expectations import (
     ReverseEntropy,
     expectation,
 )
-from symacct.integrals.jets import X
 from symacct.integrals.sides import Kernel, sides
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.symbols import x as X
 
 MP = mpmath.mp.clone()
 MP.dps = 25

@@ -25,12 +25,12 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.integrals.expectations import mass
-from symacct.integrals.exponents import T
 from symacct.integrals.germs import Germs
 from symacct.integrals.jets import evaluator
 from symacct.integrals.sides import sides
 from symacct.integrals.supremum import largest_log_ratio
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.symbols import t as T
 
 INFINITY = float("inf")
 Density = laws.Density

@@ -15,12 +15,14 @@ import sympy
 from click.testing import CliRunner
 
 from symacct import (
+    Curve,
     DomainError,
     ExecutorError,
     Gaussian,
     LimitError,
     MissingPackageError,
     PoissonSubsample,
+    Scale,
     StorageError,
     limits,
     sweep,
@@ -284,9 +286,20 @@ def test_a_grid_too_large_and_a_symbol_of_two_meanings_are_refused():
 
 def test_limits_reach_the_workers():
     task = {"limits": {"order": 3}, "settings": {"ask": "rdp", "digits": 5, "by": None}}
-    asked = {"expression": PoissonSubsample(Gaussian(1), "1/2").to_json(), "alpha": "4"}
-    answer = json.loads(worker.answer(json.dumps({**task, "questions": [asked]})))
+    m = PoissonSubsample(Gaussian(1), "1/2")
+    asked = {**task, "expression": m.to_json(), "questions": [[["alpha", "4"]], [["alpha", "2"]]]}
+    answer = json.loads(worker.answer(json.dumps(asked)))
     assert answer[0]["error"].startswith("LimitError")
+    assert answer[1]["value"] == m.rdp(2, 5).rounded()
+    small = json.loads(worker.answer(json.dumps({**asked, "limits": {"text_bytes": 10}})))
+    assert [one["error"].partition(":")[0] for one in small] == 2 * ["LimitError"]
+
+
+def test_what_has_no_text_is_the_answer_of_every_point():
+    node = Scale(Curve(lambda ctx, alpha: ctx.number(0), "upper", "add_remove"), SIGMA)
+    errors = [r["error"] for r in sweep(node, {SIGMA: ["1/2", 1], "alpha": 2}, "rdp")]
+    assert len(errors) == 2
+    assert "Python function" in errors[0]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import sympy
 from flint import fmpz
 
 from symacct.amplification.gaussian_ratio import noise_ratio, not_gaussian, rate_and_noise
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
 from symacct.exact import Exact, Order
+from symacct.later import sympy
 from symacct.operations.subsample import PoissonSubsample
 from symacct.rdp_curve import RDPCurve
 from symacct.regime import Inequality, Regime

@@ -12,7 +12,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-import sympy
 
 from symacct.arithmetic import (
     BALL,
@@ -25,12 +24,13 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision, rational
-from symacct.arithmetic.symbolic import Integral
+from symacct.arithmetic.symbolic import written
 from symacct.errors import PrecisionError
 from symacct.exact import Exact, Order
 from symacct.integrals.gaussian import Known, sampled_gaussian_excess
 from symacct.integrals.laplace import sampled_laplace_excess, sampled_laplace_kl
 from symacct.integrals.quadrature import sampled_gaussian_kl
+from symacct.later import sympy
 from symacct.mechanisms import Gaussian
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
@@ -162,9 +162,9 @@ def _(ctx: SymbolicArithmetic, mechanism: Mechanism, gamma: Number, alpha: Order
     if isinstance(mechanism, Gaussian):
         density = sympy.exp(-(z**2) / (2 * scale**2)) / (sympy.sqrt(2 * sympy.pi) * scale)
         whole = (z, -sympy.oo, sympy.oo)
-        return Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
+        return written.Integral(density * value((2 * z - 1) / (2 * scale**2)), whole) - one
     s = 1 / scale
-    inside = Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
+    inside = written.Integral(sympy.exp(-s * z) * value(s * (2 * z - 1)), (z, 0, 1))
     return (value(-s) + sympy.exp(-s) * value(s) + s * inside) / 2 - one
 
 

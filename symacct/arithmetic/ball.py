@@ -9,7 +9,6 @@ from functools import reduce
 from operator import methodcaller
 
 import flint
-import sympy
 from flint import arb, fmpq
 
 from symacct import sizes
@@ -18,6 +17,7 @@ from symacct.arithmetic.expression import evaluate
 from symacct.errors import PrecisionError, echo
 from symacct.exact import INFINITY, Numeric, exact
 from symacct.forking import new_lock
+from symacct.later import sympy
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cache, reduce
 from operator import add, mul
 from types import MappingProxyType
 
-import sympy
-
 from symacct.arithmetic.context import Arithmetic, Number
 from symacct.errors import DomainError
+from symacct.later import sympy
 
 NO_VALUES: Mapping[sympy.Expr, Number] = MappingProxyType({})
 
@@ -38,10 +37,11 @@ def evaluate(
     arguments = [evaluate(ctx, argument, values) for argument in expression.args]
     if head is sympy.Pow:
         return _power(ctx, expression, arguments)
-    if head in _FOLDS:
-        return reduce(_FOLDS[head], arguments)
+    if head is sympy.Add or head is sympy.Mul:
+        return reduce(add if head is sympy.Add else mul, arguments)
     # By the line of classes: our Min and Max are kinds of SymPy's.
-    function = next((_FUNCTIONS[kind] for kind in head.__mro__ if kind in _FUNCTIONS), None)
+    known = _functions()
+    function = next((known[kind] for kind in head.__mro__ if kind in known), None)
     if function is not None:
         return function(ctx, *arguments)
     raise DomainError(f"found {head.__name__} in {expression}, needed one of {_known()}")
@@ -58,15 +58,17 @@ def _power(ctx: Arithmetic, expression: sympy.Expr, arguments: list[Number]) -> 
     return ctx.power(*arguments)
 
 
-_FOLDS = {sympy.Add: add, sympy.Mul: mul}
-_FUNCTIONS: dict[object, Callable[..., Number]] = {
-    sympy.exp: lambda ctx, x: ctx.exp(x),
-    sympy.log: lambda ctx, x: ctx.log(x),
-    sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),
-    sympy.Max: lambda ctx, *xs: ctx.maximum(*xs),
-    sympy.Abs: lambda ctx, x: ctx.maximum(x, -x),
-}
+@cache
+def _functions() -> dict[object, Callable[..., Number]]:
+    return {
+        sympy.exp: lambda ctx, x: ctx.exp(x),
+        sympy.log: lambda ctx, x: ctx.log(x),
+        sympy.Min: lambda ctx, *xs: ctx.minimum(*xs),
+        sympy.Max: lambda ctx, *xs: ctx.maximum(*xs),
+        sympy.Abs: lambda ctx, x: ctx.maximum(x, -x),
+    }
 
 
 def _known() -> str:
-    return ", ".join(sorted(head.__name__ for head in [*_FOLDS, sympy.Pow, *_FUNCTIONS]))
+    heads = [sympy.Add, sympy.Mul, sympy.Pow, *_functions()]
+    return ", ".join(sorted(head.__name__ for head in heads))

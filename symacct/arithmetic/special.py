@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sympy
 from flint import arb
 
 from symacct.arithmetic.ball import BallArithmetic
 from symacct.arithmetic.context import Arithmetic, Number
 from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.later import sympy
 
 
 def log_gamma(ctx: Arithmetic, x: Number) -> Number:

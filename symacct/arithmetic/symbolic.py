@@ -4,91 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import sympy
-from mpmath.libmp import prec_to_dps
-from sympy.core.evalf import EvalfMixin
-
 from symacct import sizes
 from symacct.arithmetic.context import PlainGaps
 from symacct.exact import INFINITY, Numeric, expression
+from symacct.later import Later, sympy
 
-
-class _Extremum:
-    """The smallest or largest of several expressions, left as it is written.
-
-    SymPy's own compares its arguments whenever one changes, which takes minutes for the bounds
-    of theorems. Here only rationals, their logarithms and ∞ are compared, and what can never be
-    the answer is left out.
-    """
-
-    #: SymPy's own, for rationals.
-    plain: Callable[..., sympy.Expr]
-    #: The value that is never the answer, and the one that always is; SymPy's names.
-    identity: sympy.Expr
-    zero: sympy.Expr
-    args: tuple[sympy.Expr, ...]
-
-    def __new__(cls, *arguments: Numeric, **_: object) -> sympy.Expr:  # SymPy passes evaluate=
-        kept: dict[sympy.Expr, None] = {}
-        numbers: list[sympy.Expr] = []
-        logs: list[sympy.Expr] = []  # of rationals, which are in the order of the rationals
-        for argument in map(sympy.sympify, arguments):
-            for part in argument.args if isinstance(argument, cls) else (argument,):
-                if part.is_Rational or part in (cls.identity, cls.zero):
-                    numbers.append(part)
-                elif isinstance(part, sympy.log) and part.args[0].is_Rational:
-                    logs.append(part.args[0])
-                else:
-                    kept[part] = None
-        best, argument = cls.plain(*numbers), cls.plain(*logs)
-        if logs and best == 0:  # log r against 0 is r against 1
-            best = sympy.log(cls.plain(argument, 1))
-        elif logs:
-            kept[sympy.log(argument)] = None
-        if best == cls.zero:
-            return best
-        if best != cls.identity or not kept:
-            kept[best] = None
-        return sympy.Expr.__new__(cls, *kept) if len(kept) > 1 else next(iter(kept))
-
-    #: SymPy's Min and Max have one that calls the constructor, which would not choose here.
-    evalf = n = EvalfMixin.evalf
-
-    def _eval_evalf(self, prec: int) -> sympy.Expr:
-        values = [argument._evalf(prec) for argument in self.args]
-        return (self.plain if all(v.is_Number for v in values) else type(self))(*values)
-
-
-class Min(_Extremum, sympy.Min):  # type: ignore[misc, unused-ignore]
-    """min(…), left as it is written."""
-
-    plain = sympy.Min
-
-
-class Max(_Extremum, sympy.Max):  # type: ignore[misc, unused-ignore]
-    """max(…), left as it is written."""
-
-    plain = sympy.Max
-
-
-class Sum(sympy.Sum):  # type: ignore[misc, unused-ignore]
-    """Σ, left as it is written: SymPy's own lifts the cases of an inner sum out of that sum."""
-
-    def __new__(cls, function: Numeric, *limits: Iterable[Numeric], **_: object) -> sympy.Expr:
-        e = sympy.Expr.__new__(cls, sympy.sympify(function), *(sympy.Tuple(*x) for x in limits))
-        e.is_commutative = True
-        return e
-
-    is_number = False  # what compares and sorts would add up thousands of terms
-
-
-class Integral(sympy.Integral):  # type: ignore[misc, unused-ignore]
-    """∫, left as it is written: SymPy's own is worked out whenever it is compared or sorted."""
-
-    is_number = False
-
-    def _eval_evalf(self, prec: int) -> sympy.Expr:
-        return sympy.Integral(*self.args).evalf(prec_to_dps(prec))
+#: What SymPy does not work out, in classes of its own.
+written = Later("symacct.arithmetic.written")
 
 
 class SymbolicArithmetic(PlainGaps):
@@ -131,7 +53,8 @@ class SymbolicArithmetic(PlainGaps):
     def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
         return self.number(x) ** y
 
-    binomial = staticmethod(sympy.binomial)
+    def binomial(self, n: sympy.Expr, k: sympy.Expr) -> sympy.Expr:
+        return sympy.binomial(n, k)
 
     def sum(
         self, term: Callable[[sympy.Expr], sympy.Expr], first: int, last: int | sympy.Expr
@@ -144,15 +67,15 @@ class SymbolicArithmetic(PlainGaps):
             if last == first:
                 return sympy.sympify(term(first))
             self.reach[index] = int(last)
-        return Sum(term(index), (index, first, last))
+        return written.Sum(term(index), (index, first, last))
 
     def minimum(self, *xs: sympy.Expr) -> sympy.Expr:
-        return Min(*xs)
+        return written.Min(*xs)
 
     def maximum(self, *xs: sympy.Expr) -> sympy.Expr:
         if len(xs) == 2 and xs[0] == -xs[1]:
             return xs[0] if xs[0].is_nonnegative else sympy.Abs(xs[0], evaluate=False)
-        return Max(*xs)
+        return written.Max(*xs)
 
     def is_infinite(self, x: sympy.Expr) -> bool:
         return bool(x == sympy.oo)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from symacct import sizes
@@ -21,6 +23,8 @@ from symacct.sums.refine import ball
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)
 _GOLDEN_STEPS = 40
+_SPREAD = 40  # standard deviations beyond which floats have nothing
+_FAR = 700.0  # nats beyond which e^ε is no float
 
 
 def naive(epsilon: Numeric, delta: Numeric, k: Numeric, digits: int = 30) -> Baseline:
@@ -125,37 +129,55 @@ def best_over_rounds(
     per_round = allowed / (k * rate)
     source = KOV15.at("Theorem 3.3; WBK19, Figure 2")
 
-    def value(share: Fraction) -> arb:
+    def round_of(share: Fraction) -> tuple[arb, arb]:
         first = min(share * per_round, Fraction(1))
-        eps = (ball(rate) * profile(ball(first)).expm1()).log1p()
-        return composed_epsilon(eps, ball(rate * first), k, ball(allowed))
+        return (ball(rate) * profile(ball(first)).expm1()).log1p(), ball(rate * first)
 
-    best = _best_share(value)
+    def value() -> arb:
+        return composed_epsilon(*round_of(best), k, ball(allowed))
+
+    def roughly(share: Fraction) -> float:
+        eps, delta = round_of(share)
+        rest = _left(delta, k, ball(allowed))
+        return _roughly(float(eps), k, float(rest))[0] if eps.is_finite() else math.inf
+
+    best = _best_share(roughly)
     name = "optimal, best per-round δ"
-    return Baseline.of(name, source, digits, Kind.UPPER, lambda: value(best), allowed)
+    return Baseline.of(name, source, digits, Kind.UPPER, value, allowed)
 
 
 def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
     """The least ε′ of k runs at a total δ, in balls; 0 where the total variation is below δ′."""
-    rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()  # δ′
-    if not rest >= 0:
-        if rest < 0:
-            raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
-        rest = rest.max(arb(0))
-    runs = Runs(eps, k)
-    low, high = 0, k // 2  # steer to the last region i with δ_i <= δ′
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if runs.delta(middle).mid() <= rest.mid() else (low, middle - 1)
-    first, last = max(low - 1, 0), min(low + 1, k // 2)
-    if (first > 0 and not runs.delta(first) <= rest) or (
-        last < k // 2 and not runs.delta(last + 1) >= rest
-    ):
-        return arb(0).union(k * eps)
-    # Any set of answers l <= i bounds δ(ε′) from below and the right one attains it, so the largest
-    # root is the root.
-    largest: arb = BALL.maximum(*(runs.root(i, rest) for i in range(first, last + 1)))
-    return largest
+    rest, runs = _left(delta, k, allowed), Runs(eps, k)
+    near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
+    found = runs.largest_root(near, rest)
+    if found is None:
+        found = runs.largest_root(runs.region(rest), rest)
+    return arb(0).union(k * eps) if found is None else found
+
+
+def _left(delta: arb, k: int, allowed: arb) -> arb:
+    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ."""
+    rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
+    if rest < 0:
+        raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
+    return rest if rest >= 0 else rest.max(arb(0))
+
+
+def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
+    """In floats the largest root of `Runs` and its i: by these one searches, and claims nothing."""
+    wrong = 1 / (1 + math.exp(min(eps, _FAR)))  # the probability of a lie
+    reach = _SPREAD * (1 + math.sqrt(k * wrong))
+    first, last = max(0, int(k * wrong - reach)), min(k // 2, int(k * wrong + reach))
+    l = np.arange(first, last + 1)
+    start = math.lgamma(k + 1) - math.lgamma(first + 1) - math.lgamma(k - first + 1)
+    start -= first * eps + k * math.log1p(math.exp(-eps))
+    logs = start + np.concatenate(([0.0], np.cumsum(np.log((k - l[:-1]) / l[1:]) - eps)))
+    above, below = np.cumsum(np.exp(logs)), np.logaddexp.accumulate(logs + (2 * l - k) * eps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        roots = np.nan_to_num(np.log(above - rest) - below, nan=0.0)
+    best = int(np.argmax(roots))
+    return max(0.0, float(roots[best])), first + best
 
 
 class Runs:
@@ -172,11 +194,33 @@ class Runs:
             return arb(0)
         return self._sum(i - 1, lambda l: -(-2 * (i - l) * self.eps).expm1())
 
+    def region(self, rest: arb) -> int:
+        """About the last i with δ_i <= rest."""
+        low, high = 0, self.k // 2
+        while low < high:
+            middle = (low + high + 1) // 2
+            less = self.delta(middle).mid() <= rest.mid()
+            low, high = (middle, high) if less else (low, middle - 1)
+        return low
+
     def sums(self, i: int) -> tuple[arb, arb]:
         """Σ_{l<=i} C(k,l)e^{(k−l)ε}/(1+e^ε)^k, and the same with e^{lε} for e^{(k−l)ε}."""
         return self._sum(i, lambda l: arb(1)), self._sum(
             i, lambda l: ((2 * l - self.k) * self.eps).exp()
         )
+
+    def largest_root(self, i: int, rest: arb) -> arb | None:
+        """The root, if its region is i or next to it: any answers l <= i bound δ(ε′) from below,
+
+        and the right ones attain it, so that it is the largest.
+        """
+        first, last = max(i - 1, 0), min(i + 1, self.k // 2)
+        if first > 0 and not self.delta(first) <= rest:
+            return None
+        if last < self.k // 2 and not self.delta(last + 1) >= rest:
+            return None
+        found: arb = BALL.maximum(*(self.root(i, rest) for i in range(first, last + 1)))
+        return found
 
     def root(self, i: int, rest: arb) -> arb:
         """The ε′ >= 0 with Σ_{l<=i} C(k,l)(e^{(k−l)ε} − e^{ε′+lε})/(1+e^ε)^k = rest; else 0."""
@@ -203,15 +247,14 @@ class Runs:
         return total
 
 
-def _best_share(value: Callable[[Fraction], arb]) -> Fraction:
+def _best_share(value: Callable[[Fraction], float]) -> Fraction:
     """A share in (0, 1) with a small value, by golden sections on its logarithm."""
 
     def at(place: Fraction) -> tuple[float, Fraction]:
         with precision(_SEARCH_BITS):
             near = Fraction(2.0 ** float(place)).limit_denominator(2**64)
             share = Fraction(1) - Fraction(1, 2**20) if place == 0 else near
-            found = value(share)
-            return (float(found.mid()) if found.is_finite() else float("inf")), share
+            return value(share), share
 
     low, high = Fraction(-40), Fraction(0)
     left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)

@@ -1,16 +1,5 @@
 """The command line: a file per kind of command; importing one adds its commands to `main`."""
 
-from symacct.cli import (  # noqa: F401
-    asking,
-    coding,
-    exploring,
-    formulas,
-    knowledge,
-    papers,
-    reference,
-    training,
-    verifying,
-)
 from symacct.cli.frame import main
 
 __all__ = ["main"]

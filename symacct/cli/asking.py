@@ -30,7 +30,6 @@ from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import order
 from symacct.explore.comparison import ratio
-from symacct.export.tables import as_printed
 from symacct.expr import Node
 from symacct.progress import progress
 from symacct.rounding import given
@@ -54,6 +53,8 @@ def rdp(
     as_json: bool,
 ) -> None:
     """ε(α) of EXPR at one or more orders."""
+    from symacct.export.tables import as_printed  # with all that writes formulas
+
     m = in_numbers(expr)
     accountant = Accountant(digits, engine)
     ask = accountant.lower_bound if lower else functools.partial(accountant.rdp, by=by)

@@ -8,11 +8,11 @@ import functools
 import json
 import traceback
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import IO, Any
 
 import click
 
-import symacct
 from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Order
@@ -21,7 +21,7 @@ from symacct.expr import Node
 from symacct.notation import parse_open
 from symacct.rounding import order_text
 from symacct.screen import print_pairs
-from symacct.verify.judgement import NOT_JUDGED
+from symacct.version import __version__
 
 EPILOG = (
     "EXPR is an expression such as '600000 * PoissonSubsample(Gaussian(5), 1/1000)'. "
@@ -30,14 +30,49 @@ EPILOG = (
 )
 
 
-#: Every command, by what one comes for.
+#: Every command by what one comes for, with the room that it is in and what it says of itself.
 JOBS = {
-    "Ask": ("epsilon", "delta", "rdp", "dpsgd", "calibrate", "sweep", "optimum"),
-    "Look": ("compare", "explain", "graph", "plot", "expand", "theorems"),
-    "Write": ("statement", "cite", "latex", "table", "code", "reference"),
-    "Verify": ("verify", "check", "falsify"),
+    "Ask": {
+        "epsilon": ("asking", "The smallest ε of EXPR at this δ, beside the true one."),
+        "delta": ("asking", "The smallest δ of EXPR at this ε, beside the true one."),
+        "rdp": ("asking", "ε(α) of EXPR at one or more orders."),
+        "dpsgd": ("training", "The ε of a DP-SGD training run, or the noise it needs."),
+        "calibrate": (
+            "exploring",
+            "The least noise, or largest rate or count, for a target (ε, δ).",
+        ),
+        "sweep": ("exploring", "One question at every point of a grid."),
+        "optimum": ("papers", "The best order of EXPR and its (ε, δ) in closed form."),
+    },
+    "Look": {
+        "compare": ("knowledge", "Every theorem that speaks of EXPR, beside the best known."),
+        "explain": (
+            "knowledge",
+            "What EXPR is, and which theorem says what about each part of it.",
+        ),
+        "graph": ("exploring", "What EXPR is made of, as a tree or a drawing."),
+        "plot": ("exploring", "A picture of ε(α), or of ε or δ over a parameter."),
+        "expand": ("papers", "ε(α) of EXPR as powers of one of its variables."),
+        "theorems": ("knowledge", "Every computable result of the papers."),
+    },
+    "Write": {
+        "statement": ("papers", "A paragraph about EXPR for a privacy section."),
+        "cite": ("papers", "BibTeX of exactly the works behind EXPR's curve."),
+        "latex": ("formulas", "The formula of EXPR's curve in LaTeX."),
+        "table": ("formulas", "A table of ε(α) of EXPR for a paper, rounded soundly."),
+        "code": ("coding", "A self-contained function that gives ε(α) of EXPR."),
+        "reference": ("reference", "A table of certified values, both ends rounded outwards."),
+    },
+    "Verify": {
+        "verify": ("verifying", "Compare an accountant's answers with certified enclosures."),
+        "check": ("papers", "Verify every number of the paper file FILE."),
+        "falsify": (
+            "knowledge",
+            "Search small finite mechanisms for a violation of THEOREM.",
+        ),
+    },
 }
-_WHOLE = 1000  # characters, which no line of help has
+_ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.items()}
 
 
 class InputError(click.ClickException):
@@ -59,6 +94,8 @@ def findings_alone_are_1() -> Iterator[None]:
     except (KeyboardInterrupt, BrokenPipeError) as stopped:
         raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
     except Exception:
+        from symacct.verify.judgement import NOT_JUDGED  # a room that takes long to open
+
         traceback.print_exc()
         click.echo("Error: a defect of symacct, not a finding; please report it", err=True)
         raise SystemExit(NOT_JUDGED) from None
@@ -75,13 +112,18 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for job, names in JOBS.items():
+        for job, listed in JOBS.items():
             with formatter.section(job):
-                formatter.write_dl([(name, self._line(name)) for name in names])
+                formatter.write_dl([(name, line) for name, (_, line) in listed.items()])
 
-    def _line(self, name: str) -> str:
-        """What a command is for, in whole sentences."""
-        return self.commands[name].get_short_help_str(_WHOLE)
+    def list_commands(self, ctx: click.Context | None = None) -> list[str]:
+        return list(_ROOMS)
+
+    def get_command(self, ctx: click.Context | None, name: str) -> click.Command | None:
+        """The command, whose room is opened where it is asked for."""
+        if name in _ROOMS:
+            import_module(f"symacct.cli.{_ROOMS[name]}")
+        return self.commands.get(name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -135,7 +177,7 @@ def how_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.group("symacct", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(symacct.__version__, prog_name="symacct")
+@click.version_option(__version__, prog_name="symacct")
 def main() -> None:
     """A privacy accountant in which every printed digit is proven."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-import sympy
 
 from symacct import doors, exact
 from symacct.domains import rational
@@ -19,13 +17,15 @@ from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
 from symacct.export.cards import card, guarantee_card
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
-_DIGITS = 30  # of the ε that is compared with the target, where few do not tell
-_MORE = 4  # digits of ε than of the value, while that is sought
-_HALVED = 5  # every so many steps a bracket is halved, whatever the line through its ends says
+_DIGITS = 30  # of the ε of a guarantee, and of one that fewer do not tell from the target
+_FEWER = 4  # digits beyond those of the parameter, by which most values are decided
+_POINTS = 4  # values of ε that the next guess goes through
+_GUESSES = 12  # before the bracket is halved
 
 
 @dataclass(frozen=True)
@@ -103,29 +103,14 @@ def calibrate(
             f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
             "monotone there; plot it against the symbol"
         )
-    below, above = _neighbours(target, unit, below, above)
+    while above - below > 1:
+        between = min(max(target.guess(below * unit, above * unit) // unit, below + 1), above - 1)
+        if target.met(between * unit) is first:
+            below = between
+        else:
+            above = between
     meets, fails = (below, above) if first else (above, below)
     return target.calibrated(meets * unit, fails * unit)
-
-
-def _neighbours(target: _Target, unit: Fraction, below: int, above: int) -> tuple[int, int]:
-    """Whole numbers of units next to each other, of which one meets the target as `below` does.
-
-    Sought along the line through the last two, on logarithms; every fifth time halfway.
-    """
-    first, last = target.met(below * unit), (below, above)
-    for step in itertools.count(1):
-        if above - below == 1:
-            break
-        middle = (below + above) // 2
-        if step % _HALVED:
-            middle = min(max(target.crossing(last, unit, middle), below + 1), above - 1)
-        last = last[1], middle
-        if target.met(middle * unit) is first:
-            below = middle
-        else:
-            above = middle
-    return below, above
 
 
 def number(value: Fraction) -> str:
@@ -147,77 +132,98 @@ class _Target:
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")
         self.delta = delta
+        self.digits = digits + _FEWER
         self.how = how
-        self.few = min(digits + _MORE, _DIGITS)
-        self.answers: dict[tuple[Fraction, int], Guarantee] = {}
+        self.answers: dict[Fraction, bool] = {}
+        self.proofs: dict[Fraction, Guarantee] = {}
+        self.guesses = 0
+        #: log ε at a value, less that of the target.
+        self.points: dict[Fraction, float] = {}
 
     def met(self, value: Fraction) -> bool:
         """Is ε <= the target at this value? Raises DomainError where m does not exist there."""
-        decided = self._decided(self._asked(value, self.few).epsilon)
-        if decided is not None:
-            return decided
-        answer = self._asked(value, _DIGITS)
-        found = answer.epsilon
-        decided = self._decided(found)
-        if decided is not None:
-            return decided
-        if answer.alpha == INFINITY:
-            pure = exact_pure(self._at(value), self.how["by"])
+        if value not in self.answers:
+            self.answers[value] = self._met(value, min(self.digits, _DIGITS))
+        return self.answers[value]
+
+    def _met(self, value: Fraction, digits: int) -> bool:
+        node, guarantee = self.asked(value, digits)
+        found = guarantee.epsilon
+        self._remember(value, found)
+        if self._is_proved(guarantee):
+            self.proofs[value] = guarantee
+            return True
+        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
+            return False
+        if guarantee.alpha == INFINITY:
+            pure = exact_pure(node, self.how["by"])
             if pure is not None:  # as in a tie such as Laplace(3) at ε = 1/3
                 return bool(pure <= self.epsilon)
+        if digits < _DIGITS:
+            return self._met(value, _DIGITS)
         raise PrecisionError(
             f"{self.symbol} = {number(value)}: found ε in [{found.rounded_down()}, "
             f"{found.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}; move the target by a little"
         )
 
-    def _decided(self, found: Enclosure) -> bool | None:
-        """Is this ε at most the target? None where the enclosure does not tell."""
-        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
-            return True
-        if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
-            return False
-        return None
+    def _is_proved(self, guarantee: Guarantee) -> bool:
+        found = guarantee.epsilon.upper
+        return bool(found < INFINITY and exact.exact(found) <= self.epsilon)
 
-    def _at(self, value: Fraction) -> Node:
-        return self.m.subs({self.symbol: value})
+    def asked(self, value: Fraction, digits: int = _DIGITS) -> tuple[Node, Guarantee]:
+        node = self.m.subs({self.symbol: value})
+        return node, node.epsilon(self.delta, digits, **self.how)
 
-    def _asked(self, value: Fraction, digits: int) -> Guarantee:
-        if (value, digits) not in self.answers:
-            answer = self._at(value).epsilon(self.delta, digits, **self.how)
-            self.answers[value, digits] = answer
-        return self.answers[value, digits]
+    def _remember(self, value: Fraction, found: Enclosure) -> None:
+        if 0 < found.upper < INFINITY and value > 0 and self.epsilon:
+            self.points[value] = _log_near_1(Fraction(exact.exact(found.upper)) / self.epsilon)
 
     def ways(self) -> tuple[int, int]:
         """Up and down from 1, first that way which moves ε towards the target."""
-        one = Fraction(1)
+        one, two = Fraction(1), Fraction(2)
+        meets = self.met(one)
         try:
-            rises = self._log_excess(2 * one) > self._log_excess(one)
+            self.met(two)
         except DomainError:
             return -1, 1
-        return (1, -1) if rises is self.met(one) else (-1, 1)
+        rises = self.points.get(two, math.inf) > self.points.get(one, math.inf)
+        return (1, -1) if rises is meets else (-1, 1)
 
-    def crossing(self, ends: tuple[int, int], unit: Fraction, otherwise: int) -> int:
-        """Where the line through two (log value, log ε) meets the target, in whole units."""
-        (x, f), (y, g) = ((end, self._log_excess(end * unit)) for end in ends)
-        if f == g or not math.isfinite(f - g):
-            return otherwise
-        step = math.log1p((y - x) / x) * g / (f - g)
-        return math.floor(y + y * Fraction(math.expm1(min(step, 1))))
-
-    def _log_excess(self, value: Fraction) -> float:
-        """About log ε less that of the target."""
-        found = self._asked(value, self.few).epsilon.upper
-        if self.epsilon == 0 or not 0 < found < INFINITY:
-            return math.inf
-        times = Fraction(exact.exact(found)) / self.epsilon
-        if 2 * abs(times - 1) < 1:
-            return math.log1p(times - 1)
-        return math.log(times.numerator) - math.log(times.denominator)  # beyond floats, too
+    def guess(self, low: Fraction, high: Fraction) -> Fraction:
+        """Where ε may be the target: by the values of ε nearest to it, or in the middle."""
+        self.guesses += 1
+        if self.guesses <= _GUESSES:
+            near = sorted(self.points, key=lambda value: abs(self.points[value]))[:_POINTS]
+            with contextlib.suppress(ZeroDivisionError, OverflowError, ValueError, IndexError):
+                steps = [(self.points[value], _log_near_1(value / near[0])) for value in near]
+                return near[0] * (1 + Fraction(math.expm1(_through(steps, 0.0))))
+        return (low + high) / 2
 
     def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
-        answer = self._asked(meets, _DIGITS)
-        return Calibration(self.symbol.name, meets, fails, self._at(meets), answer)
+        """In all digits, unless the order that more of them led to does not meet the target."""
+        node, guarantee = self.asked(meets)
+        if not self._is_proved(guarantee):
+            guarantee = self.proofs.get(meets, guarantee)  # none where a tie was decided exactly
+        return Calibration(self.symbol.name, meets, fails, node, guarantee)
+
+
+def _log_near_1(x: Fraction) -> float:
+    """log x, of all floats' digits where x is next to 1."""
+    if 2 * abs(x - 1) < 1:
+        return math.log1p(x - 1)
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+def _through(points: list[tuple[float, float]], x: float) -> float:
+    """The polynomial through the points, at x (Neville): a guess, on which no claim rests."""
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
+    for step in range(1, len(xs)):
+        ys = [
+            ((x - xs[i]) * ys[i + 1] - (x - xs[i + step]) * ys[i]) / (xs[i + step] - xs[i])
+            for i in range(len(xs) - step)
+        ]
+    return ys[0]
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:

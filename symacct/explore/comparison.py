@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import mpmath
-import sympy
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
@@ -19,6 +18,7 @@ from symacct.exact import Numeric, Order, order
 from symacct.explore.grids import several
 from symacct.export.cards import grid
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.progress import progress
 from symacct.rounding import format_shared, order_text
 from symacct.theory import PROVED, Theorem, is_about, theorems

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import sympy
-
+from symacct import symbols
 from symacct.claims import Adjacency, Relation
 from symacct.exact import text
 from symacct.expr import Node
 from symacct.formulas import value_text
+from symacct.later import sympy
 from symacct.mechanisms.curve import Curve
 from symacct.operations import Compose
 from symacct.rounding import exact_decimal
-from symacct.symbols import alpha as ALPHA
 
 _LISTED = 12  # mechanisms of a composition that are named one by one
 _PLACES = 40  # binary ones, which no decimal stated by hand has
@@ -60,7 +59,7 @@ def _inner(m: Node) -> str:
 def _stated(m: Curve) -> str:
     if not m.is_formula:
         return "a Python function"
-    return f"ε(α) = {m.f.xreplace({ALPHA: sympy.Symbol('α')})}"
+    return f"ε(α) = {m.f.xreplace({symbols.alpha: sympy.Symbol('α')})}"
 
 
 _WORDS = {

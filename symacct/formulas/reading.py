@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeGuard
 
-import sympy
-
 from symacct import bounded, exact, sizes
 from symacct.errors import ParseError, echo, meant
 from symacct.exact import Exact
+from symacct.later import sympy
 
 
 def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
@@ -211,7 +210,8 @@ class Reader:
     def bare(self, token: Token) -> Any:
         """What a name without arguments stands for."""
         if token.text in self.names:
-            return self.names[token.text]
+            found = self.names[token.text]
+            return CONSTANTS[token.text]() if found is CONSTANTS.get(token.text) else found
         if token.text in self.heads:
             raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
         raise self.unknown(token, self.names, self.needed)
@@ -287,22 +287,29 @@ def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> 
     return build
 
 
-def _function(head: Callable[..., sympy.Expr]) -> Callable[..., Any]:
-    return lambda *values: bounded.called(head, values)
+def _function(name: str) -> Callable[..., Any]:
+    """SymPy's function of this name."""
+    return lambda *values: bounded.called(getattr(sympy, name), values)
 
 
 HEADS: dict[str, Callable[..., Any]] = {
     "Symbol": _symbol,
     "Rational": _formula_head("Rational", 2, bounded.divided),
-    "exp": _formula_head("exp", 1, _function(sympy.exp)),
-    "log": _formula_head("log", 1, _function(sympy.log)),
+    "exp": _formula_head("exp", 1, _function("exp")),
+    "log": _formula_head("log", 1, _function("log")),
     "sqrt": _formula_head("sqrt", 1, lambda value: bounded.raised(value, Fraction(1, 2))),
-    "Min": _formula_head("Min", None, _function(sympy.Min)),
-    "Max": _formula_head("Max", None, _function(sympy.Max)),
-    "Abs": _formula_head("Abs", 1, _function(sympy.Abs)),
+    "Min": _formula_head("Min", None, _function("Min")),
+    "Max": _formula_head("Max", None, _function("Max")),
+    "Abs": _formula_head("Abs", 1, _function("Abs")),
     # What SymPy makes of Abs where a symbol is not said to be real: |e^x| = e^{re x}.
-    "re": _formula_head("re", 1, _function(sympy.re)),
-    "im": _formula_head("im", 1, _function(sympy.im)),
-    "arg": _formula_head("arg", 1, _function(sympy.arg)),
+    "re": _formula_head("re", 1, _function("re")),
+    "im": _formula_head("im", 1, _function("im")),
+    "arg": _formula_head("arg", 1, _function("arg")),
 }
-CONSTANTS = {"pi": sympy.pi, "E": sympy.E, "True": True, "False": False}
+#: Each with what makes it, where it is met.
+CONSTANTS: dict[str, Callable[[], Any]] = {
+    "pi": lambda: sympy.pi,
+    "E": lambda: sympy.E,
+    "True": lambda: True,
+    "False": lambda: False,
+}

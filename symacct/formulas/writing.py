@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import singledispatch
+from functools import cache, singledispatch
+from typing import Any
 
-import sympy
-
-from symacct import exact
+from symacct import exact, symbols
 from symacct.claims import Adjacency
-from symacct.symbols import alpha as ALPHA
+from symacct.later import sympy
 
 
 @singledispatch
 def value_text(value: object) -> str:
     """A field that is no node, as Python with the same meaning."""
-    if isinstance(value, sympy.Rational):
+    if isinstance(value, sympy.Expr) and value.is_Rational:
         value = Fraction(int(value.p), int(value.q))
     if isinstance(value, sympy.Expr):
         # Only a curve's formula speaks of alpha, and is quoted; a parameter stands bare.
-        return repr(formula_text(value)) if value.has(ALPHA) else formula_text(value)
+        return repr(formula_text(value)) if value.has(symbols.alpha) else formula_text(value)
     if isinstance(value, Fraction | int) and value.denominator == 1:
         return exact.text(Fraction(value))
     if isinstance(value, tuple):
@@ -44,23 +43,24 @@ def is_default(value: object, default: object) -> bool:
     return value is default if default is None else value == default
 
 
-class _Printer(exact.Printer):
+@cache
+def _printer() -> Any:
     """SymPy expressions as valid Python: symbols and fractions spelled out, alpha bare."""
 
-    def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
-        if symbol == ALPHA:
-            return str(symbol.name)
-        stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
-        return f"Symbol('{symbol.name}'{''.join(stated)})"
+    class Printer(exact.printer()):  # type: ignore[misc]  # made where SymPy is
+        def _print_Symbol(self, symbol: sympy.Symbol) -> str:  # noqa: N802
+            if symbol == symbols.alpha:
+                return str(symbol.name)
+            stated = [f", {k}={v}" for k, v in sorted(symbol._assumptions_orig.items())]
+            return f"Symbol('{symbol.name}'{''.join(stated)})"
 
-    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
-        ends = (exact.text(Fraction(int(end))) for end in (number.p, number.q))
-        return f"Rational({', '.join(ends)})"
+        def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+            ends = (exact.text(Fraction(int(end))) for end in (number.p, number.q))
+            return f"Rational({', '.join(ends)})"
 
-
-_PRINTER = _Printer()
+    return Printer()
 
 
 def formula_text(value: sympy.Expr) -> str:
     """A formula as Python with the same meaning."""
-    return str(_PRINTER.doprint(value))
+    return str(_printer().doprint(value))

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import lru_cache
 from operator import sub
 
-import sympy
 from flint import arb, ctx
 
 from symacct.arithmetic import MpmathArithmetic, Number
@@ -16,6 +15,7 @@ from symacct.arithmetic.signs import log_sign
 from symacct.errors import PrecisionError
 from symacct.integrals.jets import constants
 from symacct.integrals.stretch import Bounds, Integrand, Logs
+from symacct.later import sympy
 from symacct.sums.refine import ball, within
 
 _MOST_TERMS = 200_000

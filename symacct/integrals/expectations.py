@@ -18,17 +18,18 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TypeVar
 
-import sympy
 from flint import acb, arb, ctx
 from mpmath.ctx_mp import MPContext
 
+from symacct import symbols
 from symacct.arithmetic import BALL, Number
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
-from symacct.integrals.exponents import T, collected
+from symacct.integrals.exponents import collected
 from symacct.integrals.jets import Jet
 from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Bounds, Integrand, Logs, Stretch
+from symacct.later import sympy
 from symacct.sums.refine import ball, steered_by_floats
 
 Value = TypeVar("Value", Jet, arb)  # of the functions: with a derivative, or alone
@@ -251,7 +252,8 @@ class Entropy(Mixed):
         at_start = abs(side.value(ratio, start) - shifts[0] + shifts[1])
         scale = scale / ball(power) + at_start * start ** -ball(power)
         sign = 1 if side.is_infinite else -1
-        exponent = side.blend(_ONE, _ZERO) + sign * sympy.Rational(str(power)) * sympy.log(T)
+        rising = sign * sympy.Rational(str(power)) * sympy.log(symbols.t)
+        exponent = side.blend(_ONE, _ZERO) + rising
         weight = ball(self.gamma) * scale * (-shifts[0]).exp()
         return total + weight * side.tail(exponent, start)
 

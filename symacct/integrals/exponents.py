@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import sympy
 from flint import acb, arb, ctx
 
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, constants, evaluator, log_of
+from symacct import symbols
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, constants, evaluator, log_of
+from symacct.later import sympy
 
 #: The distance from a finite end of a piece, or towards an infinite one.
-T = sympy.Symbol("t", positive=True)
 REMEMBERED = 4096  # exponents, of which each order of a pair has a few
 _FAR = arb(2) ** 10  # where a sum shows which of its terms leads
 
@@ -35,7 +35,7 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
         total = node.args[0]
         if not isinstance(total, sympy.Add):
             return node
-        values = [(evaluator(term, T)(far).value.real, term) for term in total.args]
+        values = [(evaluator(term, symbols.t)(far).value.real, term) for term in total.args]
         value, lead = max(values, key=lambda one: abs(one[0]).mid())
         if not value > 0:
             return node
@@ -46,16 +46,16 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
 
 def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:
     """Of X = log T, the weight times X added: what cancels is gone before balls see it."""
-    apart = _leading_apart(log, infinite).xreplace({T: sympy.exp(X)})
-    return evaluator(sympy.expand(apart, deep=False) + weight * X)
+    apart = _leading_apart(log, infinite).xreplace({symbols.t: sympy.exp(symbols.x)})
+    return evaluator(sympy.expand(apart, deep=False) + weight * symbols.x)
 
 
 def in_balls(log: sympy.Expr) -> Evaluator:
     """As `evaluator`; a polynomial of degree 2 as a(T + h)² + c, sharp over a wide ball."""
-    polynomial = log.as_poly(T)
+    polynomial = log.as_poly(symbols.t)
     if polynomial is None or not 1 <= polynomial.degree() <= 2 or not log.is_real:
-        return evaluator(log, T)
-    a, b, c = (polynomial.coeff_monomial(T**k) for k in (2, 1, 0))
+        return evaluator(log, symbols.t)
+    a, b, c = (polynomial.coeff_monomial(symbols.t**k) for k in (2, 1, 0))
     if a:
         return _polynomial(a, b / (2 * a), c - b**2 / (4 * a))
     return _polynomial(a, b, c)
@@ -79,7 +79,7 @@ def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
 
 @lru_cache(REMEMBERED)
 def in_distance(exponent: sympy.Expr) -> Evaluator:
-    return evaluator(exponent, T)
+    return evaluator(exponent, symbols.t)
 
 
 @lru_cache(REMEMBERED)
@@ -88,8 +88,8 @@ def at_end(expression: sympy.Expr, infinite: bool, density: bool) -> tuple[Evalu
 
     A density takes dT = dy/y² in at a finite end, where T = 1/y.
     """
-    turned = expression if infinite else collected(expression.xreplace({T: 1 / T}))
+    turned = expression if infinite else collected(expression.xreplace({symbols.t: 1 / symbols.t}))
     if density and not infinite:
-        turned -= 2 * sympy.log(T)
+        turned -= 2 * sympy.log(symbols.t)
     apart = collected(_leading_apart(turned, infinite=True))
-    return tuple(evaluator(one, T) for one in dict.fromkeys((apart, turned)))
+    return tuple(evaluator(one, symbols.t) for one in dict.fromkeys((apart, turned)))

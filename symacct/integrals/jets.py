@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from operator import add, mul
 from typing import Any
 
-import sympy
 from flint import acb, arb, ctx
 
+from symacct import symbols
 from symacct.arithmetic.ball import BALL
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import DomainError
+from symacct.later import sympy
 from symacct.sums.refine import ball
 
-#: The variable of a density.
-X = sympy.Symbol("x", real=True)
 NAN = acb("nan")
 
 Evaluator = Callable[["Jet"], "Jet"]
@@ -111,8 +110,9 @@ class ComplexBalls:
         return bool(one.real.mid() >= other.real.mid())
 
 
-def evaluator(expression: sympy.Expr, symbol: sympy.Symbol = X) -> Evaluator:
-    """The function of a Jet that the expression states; DomainError for a head not known."""
+def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:
+    """The function of a Jet that the expression in x states; DomainError for a head not known."""
+    symbol = symbols.x if symbol is None else symbol
     if not expression.has(symbol):
         return _constant(expression)
     if expression == symbol:
@@ -122,7 +122,7 @@ def evaluator(expression: sympy.Expr, symbol: sympy.Symbol = X) -> Evaluator:
     if isinstance(expression, sympy.Pow):
         return _power(expression, symbol)
     arguments = [evaluator(argument, symbol) for argument in expression.args]
-    combine = _COMBINE.get(expression.func)
+    combine = _combinations().get(expression.func)
     if combine is None:
         raise DomainError(
             f"found {expression.func.__name__} in a density, needed +, *, /, powers, exp, log, "
@@ -165,15 +165,18 @@ def _power(expression: sympy.Pow, symbol: sympy.Symbol) -> Evaluator:
     return lambda x: inner(x).power(c)
 
 
-_COMBINE: dict[Any, Callable[..., Jet]] = {
-    sympy.Add: lambda *jets: reduce(add, jets),
-    sympy.Mul: lambda *jets: reduce(mul, jets),
-    sympy.exp: lambda jet: jet.exp(),
-    sympy.log: lambda jet: jet.log(),
-    sympy.Abs: lambda jet: jet.larger(-jet),
-    sympy.Max: lambda *jets: reduce(lambda a, b: a.larger(b), jets),
-    sympy.Min: lambda *jets: -reduce(lambda a, b: a.larger(b), [-jet for jet in jets]),
-}
+@cache
+def _combinations() -> dict[Any, Callable[..., Jet]]:
+    """What each head of an expression makes of its arguments."""
+    return {
+        sympy.Add: lambda *jets: reduce(add, jets),
+        sympy.Mul: lambda *jets: reduce(mul, jets),
+        sympy.exp: lambda jet: jet.exp(),
+        sympy.log: lambda jet: jet.log(),
+        sympy.Abs: lambda jet: jet.larger(-jet),
+        sympy.Max: lambda *jets: reduce(lambda a, b: a.larger(b), jets),
+        sympy.Min: lambda *jets: -reduce(lambda a, b: a.larger(b), [-jet for jet in jets]),
+    }
 
 
 # --- logarithms

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
 
+from symacct import symbols
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import PrecisionError
 from symacct.integrals.expectations import Mass
-from symacct.integrals.exponents import T
 from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Integrand
 
@@ -37,7 +37,7 @@ def plain_expectation(
 
             def at(t: Number, side: Side = side) -> Number:
                 values = [
-                    -mp.inf if log is None else evaluate(ctx, log, {T: t}) - shift
+                    -mp.inf if log is None else evaluate(ctx, log, {symbols.t: t}) - shift
                     for log, shift in zip(side.logs, totals, strict=True)
                 ]
                 return integrand.plainly(mp, *values)

@@ -15,15 +15,14 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, pairwise
 
-import sympy
 from flint import acb, arb
 
+from symacct import symbols
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY
 from symacct.forking import cached_property
 from symacct.integrals.exponents import (
     REMEMBERED,
-    T,
     at_end,
     collected,
     in_balls,
@@ -32,7 +31,8 @@ from symacct.integrals.exponents import (
     over_logarithm,
 )
 from symacct.integrals.germs import Germ, Germs
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, X, real_value
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, real_value
+from symacct.later import sympy
 from symacct.sums.refine import ball
 
 Cut = Fraction | float
@@ -163,7 +163,7 @@ def _goes(side: Side, exponent: sympy.Expr) -> bool:
         if any(slope.least() >= -1 for slope in slopes):
             return False
     raise PrecisionError(
-        f"whether e^({exponent}) has a finite integral for {T} → "
+        f"whether e^({exponent}) has a finite integral for {symbols.t} → "
         f"{'∞' if side.is_infinite else '0'}: found no proof; write the density as a sum or a "
         "product of exponentials and powers"
     )
@@ -209,8 +209,8 @@ def corners(log: sympy.Expr) -> Iterator[Fraction]:
 def _line(expression: sympy.Expr) -> tuple[Fraction, Fraction] | None:
     """(c, d) of cx + d with rational c and d."""
     flat = sympy.expand(expression)
-    slope = flat.coeff(X, 1)
-    rest = flat - slope * X
+    slope = flat.coeff(symbols.x, 1)
+    rest = flat - slope * symbols.x
     if isinstance(slope, sympy.Rational) and isinstance(rest, sympy.Rational):
         return Fraction(int(slope.p), int(slope.q)), Fraction(int(rest.p), int(rest.q))
     return None
@@ -227,12 +227,12 @@ def _halves(logs: Iterable[sympy.Expr | None], low: Cut, high: Cut) -> list[Side
 
 def _half(logs: list[sympy.Expr | None], middle: Fraction, end: Cut, sign: int) -> Side:
     extent: Cut = INFINITY
-    origin, step = middle, -sign * T
+    origin, step = middle, -sign * symbols.t
     if math.isfinite(end):
-        origin, step = Fraction(end), sign * T
+        origin, step = Fraction(end), sign * symbols.t
         extent = abs(middle - origin)
     place = sympy.Rational(origin.numerator, origin.denominator) + step
-    moved = [log if log is None else log.xreplace({X: place}) for log in logs]
+    moved = [log if log is None else log.xreplace({symbols.x: place}) for log in logs]
     side = Side((moved[0], moved[1]), extent)
     if side.is_infinite or side.is_regular:
         return side
@@ -250,13 +250,13 @@ def _settled(log: sympy.Expr, middle: Fraction, low: Cut, high: Cut) -> sympy.Ex
             return node
         node = node.func(*map(plain, node.args))
         if isinstance(node, sympy.Abs) and _line(node.args[0]):
-            return node.args[0] if node.args[0].xreplace({X: at}) >= 0 else -node.args[0]
+            return node.args[0] if node.args[0].xreplace({symbols.x: at}) >= 0 else -node.args[0]
         if isinstance(node, sympy.Min | sympy.Max) and all(
             _line(a - b) for a, b in combinations(node.args, 2)
         ):
             best = max if isinstance(node, sympy.Max) else min
             first = node.args[0]
-            return best(node.args, key=lambda one: (one - first).xreplace({X: at}).expand())
+            return best(node.args, key=lambda one: (one - first).xreplace({symbols.x: at}).expand())
         return node
 
     return plain(log)

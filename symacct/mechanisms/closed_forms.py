@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import sympy
-
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.signs import log_sign
 from symacct.arithmetic.special import digamma, log_gamma
 from symacct.exact import INFINITY, Order
+from symacct.later import sympy
 from symacct.mechanisms.direction import Direction, FamilyDirection
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import mpmath
 import numpy as np
-import sympy
 
+from symacct import symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
@@ -24,8 +24,8 @@ from symacct.errors import AdjacencyError, DomainError, OrderError, echo
 from symacct.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
 from symacct.forking import new_lock
 from symacct.formulas import parse_formula
+from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.symbols import alpha as ALPHA
 
 _KIND_REMEDY = (
     'kind="upper" for a bound, kind="exact" where one pair attains it at every order, '
@@ -95,7 +95,7 @@ class Curve(Mechanism):
     @property
     def free_symbols(self) -> frozenset[sympy.Symbol]:
         """The symbols left open; alpha is the formula's variable and no parameter."""
-        return super().free_symbols - {ALPHA}
+        return super().free_symbols - {symbols.alpha}
 
     def _infer(self) -> Claim:
         return Claim(
@@ -135,17 +135,17 @@ class Curve(Mechanism):
 
     def _formula_at(self, ctx: Arithmetic, alpha: Order) -> Number:
         if isinstance(ctx, SymbolicArithmetic):
-            return expression(replaced(self.f, {ALPHA: exact(alpha, "order alpha")}))
-        return evaluate(ctx, self.f, {ALPHA: alpha})
+            return expression(replaced(self.f, {symbols.alpha: exact(alpha, "order alpha")}))
+        return evaluate(ctx, self.f, {symbols.alpha: alpha})
 
 
 def _form(f: Form) -> sympy.Expr | Callable[..., Number]:
     """The SymPy expression or the function that states a curve."""
     if isinstance(f, str):
-        f = parse_formula(f, ALPHA)
+        f = parse_formula(f, symbols.alpha)
     if isinstance(f, sympy.Basic) or not callable(f):  # a SymPy symbol can be called
         f = expression(exact(f, "Curve"))
-        named = {s: ALPHA for s in f.free_symbols if s.name == ALPHA.name}
+        named = {s: symbols.alpha for s in f.free_symbols if s.name == symbols.alpha.name}
         return f.xreplace(named)
     if _arity(f) not in (1, 2):
         raise DomainError(

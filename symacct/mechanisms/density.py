@@ -8,10 +8,9 @@ from itertools import pairwise, product
 from math import isfinite
 from typing import Any, Self
 
-import sympy
 from flint import arb
 
-from symacct import doors
+from symacct import doors, symbols
 from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.errors import DomainError, PrecisionError, echo
@@ -19,8 +18,9 @@ from symacct.exact import INFINITY, Exact, Numeric, exact, expression, is_infini
 from symacct.forking import cached_property
 from symacct.formulas import parse_formula
 from symacct.integrals.expectations import mass
-from symacct.integrals.jets import X, log_of
+from symacct.integrals.jets import log_of
 from symacct.integrals.sides import Cut, Kernel, Side, corners, sides
+from symacct.later import sympy
 from symacct.mechanisms.law import Law
 
 _CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
@@ -76,10 +76,12 @@ class Density(Law):
 def _formula(value: Numeric) -> sympy.Expr:
     """The formula in x, of a size that can be worked with."""
     if isinstance(value, str):
-        value = parse_formula(value, X)
+        value = parse_formula(value, symbols.x)
     formula = expression(exact(value, "Density, f"))
-    formula = formula.xreplace({s: X for s in formula.free_symbols if s.name == X.name})
-    others = formula.free_symbols - {X}
+    formula = formula.xreplace(
+        {s: symbols.x for s in formula.free_symbols if s.name == symbols.x.name}
+    )
+    others = formula.free_symbols - {symbols.x}
     if others:
         raise DomainError(f"Density: found the symbol {min(map(str, others))}, needed x alone")
     if formula.count_ops() > _MOST_OPERATIONS:
@@ -179,7 +181,9 @@ def _mirrors(first: Kernel, second: Kernel) -> bool:
     """Is a reflection x ↦ c − x proved to turn each density into the other?"""
     return any(
         first.cuts == tuple(c - cut for cut in reversed(second.cuts))
-        and not sympy.expand(first.log - second.log.xreplace({X: expression(c) - X})).has(X)
+        and not sympy.expand(
+            first.log - second.log.xreplace({symbols.x: expression(c) - symbols.x})
+        ).has(symbols.x)
         for c in _centres(first, second)
     )
 
@@ -202,5 +206,5 @@ def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
 def _polynomials(log: sympy.Expr) -> list[sympy.Poly]:
     """Those of degree >= 2 that the exponent is, or has in its logarithms."""
     inner = [node.args[0] for node in log.atoms(sympy.log)]
-    found = [sympy.expand(one).as_poly(X) for one in [log, *inner]]
+    found = [sympy.expand(one).as_poly(symbols.x) for one in [log, *inner]]
     return [p for p in found if p is not None and p.domain.is_Exact and p.degree() >= 2]

@@ -9,7 +9,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from symacct import sizes
@@ -22,10 +21,11 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.symbolic import Sum
+from symacct.arithmetic.symbolic import written
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.later import sympy
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.sources import CKS20
@@ -180,7 +180,9 @@ def _(ctx: SymbolicArithmetic, sigma: Exact, x: Order) -> sympy.Expr:
 
 def _theta(ctx: SymbolicArithmetic, sigma: Exact, x: sympy.Expr) -> sympy.Expr:
     k = sympy.Dummy("k", integer=True)
-    return Sum(ctx.exp(-((k - x) ** 2) / (2 * ctx.number(sigma) ** 2)), (k, -sympy.oo, sympy.oo))
+    return written.Sum(
+        ctx.exp(-((k - x) ** 2) / (2 * ctx.number(sigma) ** 2)), (k, -sympy.oo, sympy.oo)
+    )
 
 
 # --- E_Q[value(log(P/Q))] in each arithmetic
@@ -241,4 +243,4 @@ def _(
 ) -> sympy.Expr:
     k = sympy.Dummy("k", integer=True)
     span = (k, noise.first_above_one if above_one else -sympy.oo, sympy.oo)
-    return Sum(noise.terms(ctx, value)(k), span) / _theta(ctx, noise.sigma, ctx.number(0))
+    return written.Sum(noise.terms(ctx, value)(k), span) / _theta(ctx, noise.sigma, ctx.number(0))

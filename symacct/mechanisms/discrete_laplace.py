@@ -6,13 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import sympy
-
 from symacct import sizes
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.exact import INFINITY, Exact, Numeric, Order, expression
+from symacct.later import sympy
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.sources import SYMACCT
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import sympy
-
+from symacct import symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
@@ -14,12 +13,10 @@ from symacct.domains import nonnegative, positive
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
 from symacct.formulas import parse_formula
+from symacct.later import sympy
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.sources import WBK19
-from symacct.symbols import alpha as ALPHA
-
-KAPPA = sympy.Symbol("kappa", positive=True)
 
 
 class ExponentialFamily(Mechanism):
@@ -125,11 +122,11 @@ class ExponentialFamily(Mechanism):
         True
         """
         delta = expression(positive(sensitivity, "ExponentialFamily.over_radii, sensitivity"))
-        far = (ALPHA - 1) * delta
+        far = (symbols.alpha - 1) * delta
         bounds = []
         if L is not None:
             smooth = _of_radius(L, "L")
-            bounds.append(((ALPHA - 1) * smooth(far) + smooth(delta)) * delta**2 / 2)
+            bounds.append(((symbols.alpha - 1) * smooth(far) + smooth(delta)) * delta**2 / 2)
         if B is not None:
             lipschitz = _of_radius(B, "B")
             bounds.append((lipschitz(far) + lipschitz(delta)) * delta)
@@ -156,8 +153,8 @@ def _check_reach(kappa: Exact, delta: Exact) -> None:
 def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
     """The function of the radius that an expression in kappa, or its text, states."""
     if isinstance(value, str):
-        value = parse_formula(value, KAPPA)
+        value = parse_formula(value, symbols.kappa)
     formula = expression(exact(value, f"ExponentialFamily.over_radii, {name}"))
-    named = {s: KAPPA for s in formula.free_symbols if s.name == KAPPA.name}
+    named = {s: symbols.kappa for s in formula.free_symbols if s.name == symbols.kappa.name}
     formula = formula.xreplace(named)
-    return lambda radius: formula.xreplace({KAPPA: radius})
+    return lambda radius: formula.xreplace({symbols.kappa: radius})

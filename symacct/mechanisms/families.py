@@ -7,16 +7,15 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Self
 
-import sympy
-
+from symacct import symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.special import log_gamma
 from symacct.domains import above_minus_one, nonnegative, positive, probability
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, exact, expression
 from symacct.integrals.discrete import Progression
-from symacct.integrals.jets import X
 from symacct.integrals.sides import Kernel
+from symacct.later import sympy
 from symacct.mechanisms.closed_forms import (
     BetaDirection,
     GammaDirection,
@@ -27,7 +26,7 @@ from symacct.mechanisms.closed_forms import (
     TruncatedNegativeBinomialDirection,
 )
 from symacct.mechanisms.direction import ConstantDirection, Direction
-from symacct.mechanisms.law import LOG_X, Law, kernel_of
+from symacct.mechanisms.law import Law, kernel_of, log_x
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +54,7 @@ class Exponential(Law, rate=positive):
     @property
     def kernel(self) -> Kernel:
         (rate,) = self.expressions
-        return kernel_of(-rate * X, 0)
+        return kernel_of(-rate * symbols.x, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         return -ctx.log(ctx.number(self.rate))
@@ -74,7 +73,7 @@ class Weibull(Law, shape=positive, scale=positive):
     @property
     def kernel(self) -> Kernel:
         shape, scale = self.expressions
-        return kernel_of((shape - 1) * LOG_X - (X / scale) ** shape, 0)
+        return kernel_of((shape - 1) * log_x() - (symbols.x / scale) ** shape, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         shape, scale = ctx.number(self.shape), ctx.number(self.scale)
@@ -97,7 +96,7 @@ class Rayleigh(Law, sigma=positive):
     @property
     def kernel(self) -> Kernel:
         (sigma,) = self.expressions
-        return kernel_of(LOG_X - X**2 / (2 * sigma**2), 0)
+        return kernel_of(log_x() - symbols.x**2 / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         return 2 * ctx.log(ctx.number(self.sigma))
@@ -116,7 +115,7 @@ class Pareto(Law, shape=positive, start=positive):
     @property
     def kernel(self) -> Kernel:
         shape, _ = self.expressions
-        return kernel_of(-(shape + 1) * LOG_X, self.start)
+        return kernel_of(-(shape + 1) * log_x(), self.start)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         shape = ctx.number(self.shape)
@@ -140,7 +139,7 @@ class Gamma(Law, shape=positive, rate=positive):
     @property
     def kernel(self) -> Kernel:
         shape, rate = self.expressions
-        return kernel_of((shape - 1) * LOG_X - rate * X, 0)
+        return kernel_of((shape - 1) * log_x() - rate * symbols.x, 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         shape = ctx.number(self.shape)
@@ -160,7 +159,7 @@ class Chi(Law, degrees=positive, sigma=positive):
     @property
     def kernel(self) -> Kernel:
         degrees, sigma = self.expressions
-        return kernel_of((degrees - 1) * LOG_X - X**2 / (2 * sigma**2), 0)
+        return kernel_of((degrees - 1) * log_x() - symbols.x**2 / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         half = ctx.number(self.degrees / 2)
@@ -182,7 +181,7 @@ class Beta(Law, a=positive, b=positive):
     @property
     def kernel(self) -> Kernel:
         a, b = self.expressions
-        return kernel_of((a - 1) * LOG_X + (b - 1) * sympy.log(1 - X), 0, 1)
+        return kernel_of((a - 1) * log_x() + (b - 1) * sympy.log(1 - symbols.x), 0, 1)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         a, b = ctx.number(self.a), ctx.number(self.b)
@@ -295,7 +294,7 @@ class Laplace(Law, mean=exact, scale=positive):
     @property
     def kernel(self) -> Kernel:
         mean, scale = self.expressions
-        return kernel_of(-sympy.Abs(X - mean) / scale)
+        return kernel_of(-sympy.Abs(symbols.x - mean) / scale)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.number(2 * self.scale))

@@ -7,21 +7,24 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias
 
-import sympy
-
+from symacct import symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, expression
 from symacct.formulas import value_text
 from symacct.integrals.discrete import Progression
-from symacct.integrals.jets import X
 from symacct.integrals.normal_mixtures import NormalParts
 from symacct.integrals.sides import Kernel
+from symacct.later import sympy
 from symacct.mechanisms.direction import Direction
 
 #: (value, name) ↦ the exact value, or DomainError.
 Domain: TypeAlias = Callable[[Any, str], Exact]
-LOG_X = sympy.log(X)
+
+
+def log_x() -> sympy.Expr:
+    """log x, of the variable of a density."""
+    return sympy.log(symbols.x)
 
 
 class Law:

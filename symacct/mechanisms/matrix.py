@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-import sympy
-
 from symacct import doors, sizes
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Exact, Numeric, exact, expression
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
 from symacct.sources import SYMACCT

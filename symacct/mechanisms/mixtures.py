@@ -9,8 +9,7 @@ from functools import lru_cache, singledispatch
 from math import isfinite, isqrt
 from typing import Any
 
-import sympy
-
+from symacct import symbols
 from symacct.arithmetic import (
     BALL,
     Arithmetic,
@@ -21,7 +20,7 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision, rational
-from symacct.arithmetic.symbolic import Integral
+from symacct.arithmetic.symbolic import written
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
@@ -35,12 +34,12 @@ from symacct.integrals.expectations import (
     expectation,
     mass,
 )
-from symacct.integrals.jets import X
 from symacct.integrals.normal_mixtures import NormalParts, power_integral, relative_entropy
 from symacct.integrals.plain import plain_expectation, plain_mass
 from symacct.integrals.sides import Kernel, Side, sides
 from symacct.integrals.stretch import Integrand
 from symacct.integrals.supremum import largest_log_ratio
+from symacct.later import sympy
 from symacct.mechanisms.density import Density
 from symacct.mechanisms.direction import Direction
 from symacct.mechanisms.families import Laplace as LaplaceLaw
@@ -65,7 +64,7 @@ class Overlap:
         if P is None or Q is None:
             return self.P == self.Q
         ends = (P.cuts[0], P.cuts[-1]) == (Q.cuts[0], Q.cuts[-1])
-        return ends and not sympy.expand(P.log - Q.log).has(X)
+        return ends and not sympy.expand(P.log - Q.log).has(symbols.x)
 
     @cached_property
     def sides(self) -> list[Side]:
@@ -268,7 +267,7 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Numbe
             )
         p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
         span = _span(P.kernel)
-        whole = Integral
+        whole = written.Integral
     ratio = p / q if gamma == 1 else 1 - gamma + gamma * p / q
     if power is not None:
         return whole(q * ratio**power, span) - 1
@@ -322,7 +321,7 @@ def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
     if isinstance(ctx, MpmathArithmetic):
         return ctx.log(plain_mass(ctx, kernel))
     if isinstance(ctx, SymbolicArithmetic):
-        return sympy.log(Integral(sympy.exp(kernel.log), _span(kernel)))
+        return sympy.log(written.Integral(sympy.exp(kernel.log), _span(kernel)))
     raise _no_integrals(ctx)
 
 
@@ -330,7 +329,7 @@ def _span(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
     """x and the ends of what a formula integrates over."""
     ends = (kernel.cuts[0], kernel.cuts[-1])
     low, high = (expression(Fraction(c)) if isfinite(c) else c * sympy.oo for c in ends)
-    return X, low, high
+    return symbols.x, low, high
 
 
 def _no_integrals(ctx: Arithmetic) -> DomainError:

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-import sympy
 from flint import fmpq, fmpq_mat
 
-from symacct import doors, sizes
+from symacct import doors, sizes, symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.domains import positive
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, exact, expression
-from symacct.integrals.jets import X
 from symacct.integrals.normal_mixtures import NormalParts
 from symacct.integrals.sides import Kernel
+from symacct.later import sympy
 from symacct.mechanisms.direction import Direction, FamilyDirection
-from symacct.mechanisms.law import LOG_X, Law, kernel_of
+from symacct.mechanisms.law import Law, kernel_of, log_x
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +31,7 @@ class Normal(Law, mean=exact, variance=positive):
     @property
     def kernel(self) -> Kernel:
         mean, variance = self.expressions
-        return kernel_of(-((X - mean) ** 2) / (2 * variance))
+        return kernel_of(-((symbols.x - mean) ** 2) / (2 * variance))
 
     @property
     def normal_parts(self) -> NormalParts | None:
@@ -73,7 +72,7 @@ class NormalMixture(Law, variance=positive):
         """Σ w e^{−(x−m)²/(2v)}"""
         (variance,) = self.expressions
         pairs = zip(map(expression, self.means), map(expression, self.weights), strict=True)
-        total = sum(w * sympy.exp(-((X - m) ** 2) / (2 * variance)) for m, w in pairs)
+        total = sum(w * sympy.exp(-((symbols.x - m) ** 2) / (2 * variance)) for m, w in pairs)
         return kernel_of(sympy.log(total))
 
     @property
@@ -103,7 +102,7 @@ class LogNormal(Normal, mean=exact, variance=positive):
     @property
     def kernel(self) -> Kernel:
         mean, variance = self.expressions
-        return kernel_of(-LOG_X - (LOG_X - mean) ** 2 / (2 * variance), 0)
+        return kernel_of(-log_x() - (log_x() - mean) ** 2 / (2 * variance), 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +114,7 @@ class HalfNormal(Law, sigma=positive):
     @property
     def kernel(self) -> Kernel:
         (sigma,) = self.expressions
-        return kernel_of(-(X**2) / (2 * sigma**2), 0)
+        return kernel_of(-(symbols.x**2) / (2 * sigma**2), 0)
 
     def log_total(self, ctx: Arithmetic) -> Number:
         return ctx.log(ctx.pi() * ctx.number(self.sigma**2 / 2)) / 2

@@ -8,7 +8,6 @@ from functools import lru_cache, singledispatch
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb, ctx
 
 from symacct.arithmetic import (
@@ -22,10 +21,11 @@ from symacct.arithmetic import (
     SymbolicArithmetic,
 )
 from symacct.arithmetic.ball import precision
-from symacct.arithmetic.symbolic import Sum
+from symacct.arithmetic.symbolic import written
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.later import sympy
 from symacct.mechanisms.integer_noise import LatticeNoise, check_terms, float_above, scale_in_float
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.sources import AKL21
@@ -244,4 +244,4 @@ def _(
     k, mu = sympy.Dummy("k", integer=True), ctx.number(noise.mu)
     p, q = (sympy.besseli(at, mu) for at in (k - noise.sensitivity, k))
     first = noise.first_above_one if above_one else -sympy.oo
-    return Sum(sympy.exp(-mu) * q * value(sympy.log(p / q)), (k, first, sympy.oo))
+    return written.Sum(sympy.exp(-mu) * q * value(sympy.log(p / q)), (k, first, sympy.oo))

@@ -6,17 +6,15 @@ import json
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-import sympy
-
-from symacct import sizes
+from symacct import sizes, symbols
 from symacct.errors import DomainError, ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.formulas.reading import parse_formula
 from symacct.formulas.writing import formula_text, is_default, plain_text, value_text
+from symacct.later import sympy
 from symacct.mechanisms.law import Law
 from symacct.notation.reading import parse_law
 from symacct.operations.compose import Compose
-from symacct.symbols import alpha as ALPHA
 
 Json: TypeAlias = dict[str, Any] | list[Any] | str | None
 FORMAT = 1  # of the JSON documents
@@ -120,7 +118,7 @@ def _field_from(value: object, nodes: list[Node]) -> Any:
     if isinstance(value, dict) and set(value) == {"node"}:
         return _node_at(value["node"], nodes)
     if isinstance(value, dict) and set(value) == {"formula"}:
-        return parse_formula(value["formula"], ALPHA)
+        return parse_formula(value["formula"], symbols.alpha)
     if isinstance(value, dict) and set(value) == {"law"}:
         return parse_law(value["law"])
     if _is_list_of_text(value) or (isinstance(value, list) and all(map(_is_list_of_text, value))):

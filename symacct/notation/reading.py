@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import sympy
-
 from symacct import doors
 from symacct.errors import ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.formulas.reading import CONSTANTS, HEADS, Reader, Token, is_number
+from symacct.later import sympy
 from symacct.mechanisms.law import Law
 from symacct.operations.compose import Compose
 

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable
 from operator import itemgetter
 
-import sympy
-
 from symacct import sizes
 from symacct.expr import Node
 from symacct.formulas.writing import is_default, value_text
+from symacct.later import sympy
 from symacct.operations.compose import Compose, Count
 
 
@@ -49,7 +48,7 @@ def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
 def _count_text(count: Count) -> str:
     """A number of runs as a factor; an open one may be a sum."""
     text = value_text(count)
-    return f"({text})" if isinstance(count, sympy.Add) else text
+    return f"({text})" if isinstance(count, sympy.Expr) and count.is_Add else text
 
 
 def heading(node: Node) -> str:

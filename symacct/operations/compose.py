@@ -8,8 +8,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
 
-import sympy
-
 from symacct import doors, sizes
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
 from symacct.domains import whole
@@ -17,6 +15,7 @@ from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, Order, exact
 from symacct.expr import Node, as_node
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.operations.operation import Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.

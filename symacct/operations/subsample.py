@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import sympy
-
 from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import rate
 from symacct.errors import AdjacencyError, SymacctError
 from symacct.exact import Exact, Numeric
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.mechanisms import Gaussian
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
-import sympy
-
 from symacct import sizes
 from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError, echo
-from symacct.exact import Exact, expression
+from symacct.exact import Exact, exact, expression
 from symacct.expr import Node
+from symacct.later import sympy
 from symacct.mechanisms import (
     DiscreteLaplace,
     DistributionPair,
@@ -271,8 +270,7 @@ def _binary(p: Exact) -> Atoms:
 
 def _square(x: Exact) -> Exact:
     """x², a fraction wherever it is one."""
-    square = x**2
-    return Fraction(square.p, square.q) if isinstance(square, sympy.Rational) else square
+    return exact(x**2)
 
 
 def composed(choice: Iterable[tuple[Product, int]]) -> Product:

@@ -7,8 +7,6 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
-import sympy
-
 from symacct.amplification.sampled_pairs import falling_in, shape_ratio
 from symacct.amplification.triples.careful import carefully
 from symacct.arithmetic import (
@@ -18,11 +16,12 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.symbolic import Integral
+from symacct.arithmetic.symbolic import written
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order, expression
 from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
+from symacct.later import sympy
 from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
@@ -172,7 +171,7 @@ def above_one_of(
         return value(1 - rate + rate * sympy.exp(log_ratio))
 
     if isinstance(mechanism, VectorLaplace):
-        inside = Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
+        inside = written.Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
         return s * inside / 4 + at(s) * sympy.exp(-s) / 2
     density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))
+    return written.Integral(density * at(s * z - s**2 / 2), (z, s / 2, sympy.oo))

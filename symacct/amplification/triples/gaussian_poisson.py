@@ -7,7 +7,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-import sympy
 
 from symacct.amplification.pairs import has_rational_pair
 from symacct.amplification.sampled_pairs import falling_in, shape_ratio
@@ -20,13 +19,14 @@ from symacct.arithmetic import (
     Number,
     SymbolicArithmetic,
 )
-from symacct.arithmetic.symbolic import Integral
+from symacct.arithmetic.symbolic import written
 from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.opposite import opposite_kl
 from symacct.integrals.plane import line_excess
 from symacct.integrals.triple import Floats, Triple
+from symacct.later import sympy
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
 from symacct.rdp_curve import RDPCurve
@@ -110,7 +110,7 @@ def _integral(ctx: SymbolicArithmetic, gamma: Number, shift: Any, value: Any) ->
     rate, delta = ctx.number(gamma), ctx.number(shift)
     m, n = (1 - rate + rate * sympy.exp(s * delta * x - delta**2 / 2) for s in (1, -1))
     density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
+    return written.Integral(density * value(m, n), (x, -sympy.oo, sympy.oo))
 
 
 @log_moment.register

@@ -13,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-import sympy
-
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
 from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo
@@ -24,6 +22,7 @@ from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.expr import Node, as_node
+from symacct.later import sympy
 from symacct.progress import progress as shown_progress
 from symacct.version import __version__
 
@@ -241,24 +240,15 @@ class _Grid:
     ) -> Iterator[tuple[list[int], str]]:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
-        limits = asdict(sizes.current())
-        written: dict[tuple[str, ...], Record] = {}
+        asked = {"limits": asdict(sizes.current()), "settings": settings, **self._expression()}
         while numbers := list(itertools.islice(left, _TASK)):
-            questions = []
-            for point in numbers:
-                chosen = self.parameters(point)
-                asked = chosen.pop(self.question)
-                key = tuple(chosen.values())
-                if key not in written:
-                    written = {key: self._expression(chosen)}  # its neighbours ask for the same
-                questions.append({**written[key], self.question: asked})
-            task = {"limits": limits, "settings": settings, "questions": questions}
-            yield numbers, json.dumps(task)
+            questions = [list(self.parameters(point).items()) for point in numbers]
+            yield numbers, json.dumps({**asked, "questions": questions})
 
-    def _expression(self, chosen: Mapping[str, str]) -> Record:
-        """The expression at these values, or the error that they give: other points go on."""
+    def _expression(self) -> Record:
+        """The expression as text, or the error that every point then has for an answer."""
         try:
-            return {"expression": self.m.subs(chosen).to_json()}
+            return {"expression": self.m.to_json()}
         except SymacctError as error:
             return {"error": f"{type(error).__name__}: {error}"}
 

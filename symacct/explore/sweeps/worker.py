@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import Any
 
 from symacct import sizes
@@ -10,6 +11,7 @@ from symacct.accountant import Accountant
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import INFINITY
+from symacct.expr import Node
 from symacct.notation import from_json
 from symacct.rounding import order_text
 
@@ -19,33 +21,55 @@ Answer = dict[str, Any]
 def answer(task: str) -> str:
     """The answers to a task's questions, in their order.
 
-    A task is {"limits": {…}, "settings": {"ask": …, "digits": …}, "questions":
-    [{"expression": JSON text, "alpha" or "delta" or "epsilon": number as text}]}. A question that
-    cannot be answered has an "error" for an answer and does not touch the others.
+    A task is {"limits": {…}, "settings": {"ask": …, "digits": …}, "expression": JSON text,
+    "questions": [[["sigma", "5"], …, ["alpha" or "delta" or "epsilon", number as text]]]}, the
+    symbols' values first. A question that cannot be answered has an "error" for an answer and does
+    not touch the others.
     """
     read = json.loads(task)
     settings = read["settings"]
+    if "error" in read:  # the expression has no text
+        return json.dumps([{"error": read["error"]}] * len(read["questions"]))
+    answers: list[Answer] = []
     with sizes.limits(**read["limits"]):
         accountant = Accountant(settings["digits"])
-        return json.dumps([_answered(accountant, settings, q) for q in read["questions"]])
+        try:
+            m = from_json(read["expression"])
+        except SymacctError as error:
+            return json.dumps([_error(error)] * len(read["questions"]))
+        # One set of parameters is asked at several orders, δ or ε.
+        for chosen, questions in groupby(read["questions"], lambda question: question[:-1]):
+            answers += _answers(accountant, settings, m, chosen, [q[-1][1] for q in questions])
+        return json.dumps(answers)
 
 
-def _answered(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
-    if "error" in question:  # its parameters give no mechanism
-        return {"error": question["error"]}
+def _answers(
+    accountant: Accountant, settings: Answer, m: Node, chosen: list[list[str]], given: list[str]
+) -> list[Answer]:
+    """The answers at each of the numbers given, or the error of parameters that give no m."""
     try:
-        return _asked(accountant, settings, question)
+        at = m.subs(dict(chosen)) if chosen else m
     except SymacctError as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        return [_error(error)] * len(given)
+    return [_answered(accountant, settings, at, number) for number in given]
 
 
-def _asked(accountant: Accountant, settings: Answer, question: Answer) -> Answer:
-    m, ask = from_json(question["expression"]), settings["ask"]
-    given = question[NEEDED[ask]]
-    if ask == "rdp":
+def _answered(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
+    try:
+        return _asked(accountant, settings, m, given)
+    except SymacctError as error:
+        return _error(error)
+
+
+def _error(error: SymacctError) -> Answer:
+    return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
+    if settings["ask"] == "rdp":
         return shown(accountant.rdp(m, given, by=settings["by"]))
     how = {name: settings[name] for name in ("conversion", "orders", "by")}
-    guarantee: Guarantee = getattr(accountant, ask)(m, given, **how)
+    guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
     order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
     return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}
 

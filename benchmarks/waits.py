@@ -1,0 +1,153 @@
+"""Rows of what people wait for: a start, a calibration, a sweep, generated code."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import sympy
+from measuring import Row, peak, seconds, whole_process
+
+import symacct as sa
+from symacct.accountant import default_accountant
+from symacct.export.code.generate import _in_float64
+
+EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
+SIGMA = sympy.Symbol("sigma", positive=True)
+TARGETS = ("numpy", "python", "julia", "c")
+
+
+def start_rows() -> Iterator[Row]:
+    """What comes before the first answer."""
+    least = whole_process("-c", "import sympy")
+    command = ("-m", "symacct.cli")
+    for work, words in (
+        ("import symacct", ("-c", "import symacct")),
+        ("symacct --help", (*command, "--help")),
+        (f"symacct epsilon '{EXPR}' --delta 1e-8", (*command, "epsilon", EXPR, "--delta", "1e-8")),
+    ):
+        spent = whole_process(*words)
+        yield Row(work, "import sympy", spent / least, "× its time", 1.5, False, f"{spent:.2f} s")
+
+
+def calibrated(m: sa.Node, epsilon: int) -> Any:
+    default_accountant().clear()
+    return sa.calibrate(m, epsilon, "1e-5", digits=5)
+
+
+def calibration_rows(peers: dict[str, Any]) -> Iterator[Row]:
+    sampled = sa.PoissonSubsample(sa.Gaussian(SIGMA), "1/100")
+    three = 1000 * sampled + 500 * sa.PoissonSubsample(sa.Laplace(20), "1/100") + sa.Gaussian(10)
+    one = 10_000 * sampled
+    what = "calibrate σ, 5 digits"
+    spent = seconds(lambda: calibrated(one, 1))
+    note = f"{1e3 * spent:.3g} ms, {peak(lambda: calibrated(one, 1))}"
+    if "ms" in peers["calibration"]:
+        faster = peers["calibration"]["ms"] / 1e3 / spent
+        yield Row(f"{what}, 10,000 steps", "dp_accounting", faster, "× faster", 10, True, note)
+    for name, m, epsilon in (
+        ("under GroupPrivacy of 4", sa.GroupPrivacy(1000 * sampled, 4), 3),
+        ("of one of three mechanisms", three, 2),
+    ):
+        spent = seconds(lambda m=m, epsilon=epsilon: calibrated(m, epsilon))
+        yield Row(f"{what}, {name}", "–", spent, "s", 0.5, False)
+
+
+def long_rows() -> Iterator[Row]:
+    """Single questions that took long."""
+    near = sa.SubsampleWithoutReplacement(sa.Gaussian(1000), "999/1000")
+    said: list[str] = []
+
+    def refused() -> None:
+        try:
+            sa.Accountant(30).rdp(near, 10**5, by="WBK19-T27")
+        except sa.PrecisionError as error:
+            said.append(str(error).partition(":")[2].partition(";")[0].strip())
+
+    spent = seconds(refused)
+    work = "WBK19-T27 of Gaussian(1000), γ = 0.999, α = 10⁵"
+    figure, note = (math.inf, f"refused in {spent:.1f} s: {said[0]}") if said else (spent, "")
+    yield Row(work, "–", figure, "s", 2, False, note)
+
+    def best() -> Any:
+        return sa.baselines.best_over_rounds(sa.baselines.gaussian_profile(1), 600_000, "1e-5")
+
+    yield Row("best_over_rounds, 600,000 of σ = 1", "–", seconds(best), "s", 1, False, peak(best))
+    for name, density in (("logistic", "exp(-{0})/(1+exp(-{0}))**2"), ("Cauchy", "1/(1+({0})**2)")):
+        laws = (sa.laws.Density(density.format(x), mass="any") for x in ("x", "(x-1)"))
+        step = sa.PoissonSubsample(sa.DistributionPair(*laws), "1/100")
+        spent = seconds(lambda m=step: sa.Accountant(6).epsilon(m, "1e-5"))
+        yield Row(f"ε of a sampled pair of {name} densities, 6 digits", "–", spent, "s", 5, False)
+
+
+def code_rows() -> Iterator[Row]:
+    step = sa.PoissonSubsample(sa.Gaussian(5), "1/1000")
+
+    def written(together: bool) -> None:
+        for i, target in enumerate(TARGETS):
+            if i == 0 or not together:
+                _in_float64.cache_clear()
+                default_accountant().clear()
+            step.code(target)
+
+    alone, together = (seconds(lambda x=x: written(x)) for x in (False, True))
+    work, against = f"code of {step}: {', '.join(TARGETS)}", "each language by itself, as at first"
+    yield Row(work, against, alone / together, "× faster", 2, True, f"{1e3 * together:.3g} ms")
+
+
+@contextmanager
+def local_dask(workers: int) -> Iterator[Executor]:
+    """Dask's scheduler and workers, processes of this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client.get_executor()
+
+
+def sweep_rows() -> Iterator[Row]:
+    """10,000 points on several processes against one; by the clock, for that is what is won."""
+    gamma = sympy.Symbol("gamma", positive=True)
+    node = 1000 * sa.PoissonSubsample(sa.Gaussian(SIGMA), gamma)
+    grid = {
+        "sigma": [f"{i}/10" for i in range(10, 60)],
+        "gamma": [f"{i}/1000" for i in range(1, 101)],
+        "delta": ["1e-5", "1e-6"],
+    }
+    start = time.perf_counter()
+    one = list(sa.sweep(node, grid))
+    alone = time.perf_counter() - start
+    makers: list[tuple[str, int, float, Callable[[int], AbstractContextManager[Executor]]]] = [
+        ("processes", 2, 1.8, ProcessPoolExecutor),
+        ("processes", 4, 3.6, ProcessPoolExecutor),
+    ]
+    if importlib.util.find_spec("distributed"):
+        makers.append(("workers of a local Dask cluster", 4, 3.6, local_dask))
+    for name, count, target, made in makers:
+        with made(count) as executor:
+            sa.sweep(node, {**grid, "sigma": 1, "delta": "1e-5"}, executor=executor)  # all started
+            start = time.perf_counter()
+            several = list(sa.sweep(node, grid, executor=executor))
+            together = time.perf_counter() - start
+        same = "the same bits" if one == several else "OTHER DIGITS"
+        figure = alone / together if one == several else 0.0
+        work = f"sweep of {len(one):,} points, {count} {name}"
+        yield Row(work, "one process", figure, "×", target, True, f"{same}, {alone:.1f} s alone")
+
+
+def wait_rows(peers: dict[str, Any]) -> Iterator[Row]:
+    yield from start_rows()
+    yield from calibration_rows(peers)
+    yield from long_rows()
+    yield from code_rows()
+    yield from sweep_rows()
