@@ -14,7 +14,7 @@ from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
 from symacct.profile.beyond import SHARE, Curve, End, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
-from symacct.profile.power_sums import power_sums
+from symacct.profile.power_sums import real_power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
@@ -95,11 +95,10 @@ class Summed:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         found = self.sample(line.a, line.h * line.last, need)
-        turn = acb(0, arb(line.h))
-        turns = [(turn * loss).exp() for loss in found.losses]
+        angles = [arb(line.h) * loss for loss in found.losses]
         radius = arb(0, found.error.upper())
-        sums = power_sums([acb(w) for w in found.weights], turns, line.last + 1)
-        return [value + acb(radius, radius) for value in sums[line.first :]]
+        sums = real_power_sums(found.weights, angles, line.first, line.last)
+        return [value + acb(radius, radius) for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
