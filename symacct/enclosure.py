@@ -184,7 +184,10 @@ class Guarantee:
         if Kind.LOWER in (self.kind, self.claim.kind):
             raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
         name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"
-        object.__setattr__(self, name, bound(getattr(self, name), self.kind))
+        asked, most = bound(getattr(self, name), self.kind), mpmath.mpf(1)
+        if name == "delta" and asked.upper > most:  # what was worked out may exceed it, δ does not
+            asked = replace(asked, lower=min(asked.lower, most), upper=most)
+        object.__setattr__(self, name, asked)
 
     # What follows asks layers above this one, so each imports its layer when called.
 

@@ -38,13 +38,26 @@ class Logs(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """u from `low` to `high` on one side of a piece."""
+    """u on one side of a piece, T from `nearest` to `farthest`."""
 
     pair: Pair
     side: Side
     of_logarithm: bool
-    low: arb
-    high: arb
+    nearest: Fraction
+    farthest: Fraction
+
+    @property
+    def low(self) -> arb:
+        """The least u, at flint's current precision."""
+        return self._place(self.nearest)
+
+    @property
+    def high(self) -> arb:
+        """The largest."""
+        return self._place(self.farthest)
+
+    def _place(self, distance: Fraction) -> arb:
+        return ball(distance).log() if self.of_logarithm else ball(distance)
 
     @cached_property
     def _evaluators(self) -> list[Evaluator]:
@@ -134,28 +147,28 @@ class Pair:
         found, left_out = [], arb(0)
         for side in self.sides:
             if side.is_regular:
-                found.append(Chart(self, side, False, arb(0), ball(Fraction(side.extent))))
+                found.append(Chart(self, side, False, Fraction(0), Fraction(side.extent)))
                 continue
             start = self._cut(side, ends)
-            left_out += self._tail(side, ends[0][0], start)
+            left_out += self._tail(side, ends[0][0], ball(start))
             found.extend(self._up_to(side, start))
         return found, left_out
 
-    def _up_to(self, side: Side, start: arb) -> Iterator[Chart]:
+    def _up_to(self, side: Side, start: Fraction) -> Iterator[Chart]:
         if not side.is_infinite:
-            yield Chart(self, side, True, -start.log(), ball(Fraction(side.extent)).log())
+            yield Chart(self, side, True, 1 / start, Fraction(side.extent))
             return
-        bend = start.min(arb(_BEND))
-        yield Chart(self, side, False, arb(0), bend)
+        bend = min(start, Fraction(_BEND))
+        yield Chart(self, side, False, Fraction(0), bend)
         if start > bend:
-            yield Chart(self, side, True, bend.log(), start.log())
+            yield Chart(self, side, True, bend, start)
 
-    def _cut(self, side: Side, ends: Ends) -> arb:
+    def _cut(self, side: Side, ends: Ends) -> Fraction:
         least = 1 if side.is_infinite else max(1, math.ceil(2 / side.extent))
         for doubling in doublings(least.bit_length()):
             start = arb(2) ** doubling
             if all(self._tail(side, a, start) < arb(log_tail).exp() for a, log_tail in ends):
-                return start
+                return Fraction(2) ** doubling
         raise PrecisionError(
             f"the exact profile: found no bound of the moment at order {ends[0][0]:.6g} that "
             "falls fast enough at an end, needed one"

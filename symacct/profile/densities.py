@@ -29,13 +29,13 @@ from symacct.profile.summed import Sample, Summed
 _BOUND_BITS = 64
 _RHO = 2.5  # half-axes' sum of a panel's ellipse
 _ARCS = 8  # of half of it
-_MOST_NODES = 48  # on a panel, else it is halved
+_GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
 _MOST_PANELS = 1500
 _STEER_NEED = 20.0
 _SPARE = 6.0
 _NOTHING = -1e9  # log of it
 _STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
-_CELLS = 6  # of a panel, where far moments are bounded
+_CELLS = 240  # of all panels, where far moments are bounded
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,12 @@ class Panel:
         half = float(((self.high - self.low) / 2).mid())
         drop = self.log_most + math.log(5 * half / (1 - _RHO**-2)) + need
         return max(2, math.ceil(drop / (2 * math.log(_RHO))))
+
+    @property
+    def ends(self) -> tuple[arb, arb]:
+        """Low and high, those of the chart at flint's current precision; the others are exact."""
+        low = self.low if self.low.is_exact() else self.chart.low
+        return low, self.high if self.high.is_exact() else self.chart.high
 
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""
@@ -77,10 +83,8 @@ class DensityLoss(Summed):
 
     # --- float64: where to look
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
-        if reach > _STEP_OF_REACH:
-            reach = float(_STEP_OF_REACH) ** math.ceil(math.log(reach, _STEP_OF_REACH))
-        return _floats(self, reach)
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        return _floats(self, tuple(map(_coarse, (least, most))))
 
     # --- balls: what is proved
 
@@ -136,7 +140,7 @@ def _places(pair: Pair) -> list[tuple[float, float]]:
     """log(Tq) and the loss at T = 2^{k/4}, on all sides."""
     found = []
     for side in pair.sides:
-        chart = Chart(pair, side, False, arb(0), arb(0))
+        chart = Chart(pair, side, False, Fraction(0), Fraction(0))
         for k in range(-40, 48):
             if 2 ** (k / 4) <= side.extent:
                 logs = chart.logs(acb(2.0 ** (k / 4)))
@@ -159,7 +163,7 @@ def _panels(
         while pending:
             chart, low, high = pending.pop()
             panel = Panel(chart, low, high, _log_most(chart, sizes, far, low, high))
-            if panel.log_most < math.inf and panel.nodes(need + _SPARE) <= _MOST_NODES:
+            if panel.log_most <= _GROWTH:
                 found.append(panel)
                 continue
             if len(pending) + len(found) > _MOST_PANELS:
@@ -215,16 +219,25 @@ def _sample(part: DensityLoss, a: float, far: float, need: float, bits: int) -> 
 
 def _nodes(panel: Panel, count: int) -> Iterator[tuple[arb, arb, arb]]:
     """log q, the loss and the weight at each node, at flint's current precision."""
-    middle, half = (panel.low + panel.high) / 2, (panel.high - panel.low) / 2
+    low, high = panel.ends
+    middle, half = (low + high) / 2, (high - low) / 2
     for u, weight in legendre(count, ctx.prec):
         logs = panel.chart.logs(acb(middle + half * u))
         yield logs.q.value.real, logs.loss.value.real, half * weight
 
 
+def _coarse(order: float) -> float:
+    """One further out, by powers of some size."""
+    if abs(order) <= _STEP_OF_REACH:
+        return order
+    reach = float(_STEP_OF_REACH) ** math.ceil(math.log(abs(order), _STEP_OF_REACH))
+    return math.copysign(reach, order)
+
+
 @lru_cache(32)
-def _floats(part: DensityLoss, reach: float) -> tuple[Floats, Floats]:
-    """Nodes for the orders 1−reach to reach."""
-    orders = (1.0, reach, 1 - reach)
+def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Nodes for the orders from one to another, 0 and 1 between them."""
+    orders = tuple(sorted({0.0, 1.0, *ends}))
     try:
         panels, _ = _panels(part, orders, 0.0, _STEER_NEED)
     except PrecisionError as error:
@@ -249,9 +262,10 @@ def _far(part: DensityLoss, a: float) -> tuple[arb, arb]:
     with ctx.workprec(_BOUND_BITS):
         panels, constant = _panels(part, (a,), 0.0, _STEER_NEED)
         falling = arb(0)
+        count = math.ceil(_CELLS / len(panels))
         for _, same in itertools.groupby(panels, key=lambda panel: id(panel.chart)):
             before = g = arb(0)
-            for chart, low, high in _cells(same):
+            for chart, low, high in _cells(same, count):
                 logs = chart.logs(acb(low.union(high)))
                 g = (logs.q.value + arb(a) * logs.loss.value).real.exp()
                 steep, slope = (logs.q.slope + arb(a) * logs.loss.slope).real, logs.loss.slope.real
@@ -265,8 +279,8 @@ def _far(part: DensityLoss, a: float) -> tuple[arb, arb]:
         return constant, falling
 
 
-def _cells(panels: Iterable[Panel]) -> Iterator[tuple[Chart, arb, arb]]:
+def _cells(panels: Iterable[Panel], count: int) -> Iterator[tuple[Chart, arb, arb]]:
     for panel in panels:
-        step = (panel.high - panel.low) / _CELLS
-        for i in range(_CELLS):
+        step = (panel.high - panel.low) / count
+        for i in range(count):
             yield panel.chart, panel.low + step * i, panel.low + step * (i + 1)

@@ -55,7 +55,8 @@ class Equilateral(Summed):
 
     # --- float64: where to look
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        reach = max(most, 1 - least)
         half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
         z = np.arange(0, reach * half + _STEER_REACH, _STEER_STEP)
         z = np.concatenate([-z[:0:-1], z])[:, None]

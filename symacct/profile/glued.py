@@ -46,10 +46,10 @@ class GluedGaussian(Summed):
     def _floats(self) -> tuple[float, float]:
         return float(self.variance), float(self.gamma)
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
         variance, gamma = self._floats
         sigma = math.sqrt(variance)
-        edges = self._edges(reach + _STEER_REACH * sigma)
+        edges = self._edges(max(most, 1 - least) + _STEER_REACH * sigma)
         nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
         half = np.diff(edges)[:, None] / 2
         v = ((edges[:-1] + edges[1:])[:, None] / 2 + half * nodes).ravel()

@@ -37,7 +37,7 @@ class GluedLaplace(Summed):
 
     # --- float64: where to look
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
         s, gamma = float(self.shift), float(self.gamma)
         nodes, weights = np.polynomial.legendre.leggauss(_STEER_POINTS)
         x = np.append(s * (3 + nodes) / 4, s)

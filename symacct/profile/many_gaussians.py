@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, acb_mat, arb, ctx, fmpq
+from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.forking import cached_property
+from symacct.profile import chebyshev, real_line
 from symacct.profile.part import Factor, Floats, Line, Part, short
-from symacct.profile.power_sums import power, powers, real_power_sums
+from symacct.profile.power_sums import power, powers
 from symacct.profile.sampled_frame import Frame
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.sums.refine import normal_tail
@@ -115,7 +116,7 @@ class ManyGaussians:
         step = short(step)
         first, last = math.floor(left / step), math.ceil(end / step)
         sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
-        counts = (sizes + np.log(4 * _RATIOS / (_RATIOS - 1))) / np.log(_RATIOS)
+        counts = chebyshev.enough(sizes, _RATIOS)
         j = int(np.nanargmin(counts))
         points = max(2, math.ceil(min(counts[j], _MOST_POINTS)))
         return Grid(step, first, last, float(height), points, float(_RATIOS[j]))
@@ -197,12 +198,12 @@ class ManyGaussians:
         """The same by the values at a grid's points."""
         error = self._error(grid, line).upper()
         disc = acb(arb(0, error), arb(0, error))
-        columns = [self._sums(grid, line, s) for s in self._points(grid)]
+        columns = [self._sums(grid, line, s, error) for s in self._points(grid)]
         rows = [list(row) for row in zip(*columns, strict=True)]
-        shares, places = self._shares(grid), self._at_places(grid)
+        places = acb_mat(chebyshev.shares(grid.points) * self._at_places(grid))
         found: list[acb] = []
         for first in range(0, len(rows), _ROWS):
-            values = (acb_mat(rows[first : first + _ROWS]) * shares * places).tolist()
+            values = (acb_mat(rows[first : first + _ROWS]) * places).tolist()
             found.extend(_product((x + disc for x in row), self._counts) for row in values)
         return found
 
@@ -212,43 +213,28 @@ class ManyGaussians:
 
     def _points(self, grid: Grid) -> list[arb]:
         middle, half = self._interval()
-        return [middle + half * x for x in _chebyshev_points(grid.points)]
+        return [middle + half * x for x in chebyshev.points(grid.points)]
 
     def _interval(self) -> tuple[arb, arb]:
         low, high = arb(self.low), arb(self.high)
         return (low + high) / 2, (high - low) / 2
 
-    def _shares(self, grid: Grid) -> acb_mat:
-        """What a point's value adds to each coefficient: T_k(x_j)/m, twice that for k > 0."""
-        scales = [arb(1) / grid.points, *[arb(2) / grid.points] * (grid.points - 1)]
-        rows = [_polynomials(x, grid.points) for x in _chebyshev_points(grid.points)]
-        return acb_mat([[w * x for w, x in zip(scales, row, strict=True)] for row in rows])
-
-    def _at_places(self, grid: Grid) -> acb_mat:
+    def _at_places(self, grid: Grid) -> arb_mat:
         """T_k at each s."""
         middle, half = self._interval()
         places = [(self._s(part) - middle) / half for part, _ in self.runs]
         columns = [_polynomials(x, grid.points) for x in places]
-        return acb_mat([list(row) for row in zip(*columns, strict=True)])
+        return arb_mat(columns).transpose()
 
     @staticmethod
     def _s(part: SampledGaussian) -> arb:
         return BALL.number(part.variance).rsqrt()
 
-    def _sums(self, grid: Grid, line: Line, s: arb) -> list[acb]:
+    def _sums(self, grid: Grid, line: Line, s: arb, goal: arb) -> list[acb]:
         """Σ κφR^z over the grid, for one s."""
         frame = self.frame(s, line.a)
-        step, first = arb(grid.step), grid.first
-        weighed = frame.gamma * (s * step * first - s * s / 2).exp()
-        growth, fall = (s * step).exp(), step * step / 2
-        scale = step / (2 * arb.pi()).sqrt()
-        losses, weights = [], []
-        for j in range(first, grid.last + 1):
-            loss = (weighed + frame.rest).log()
-            losses.append(arb(line.h) * loss)
-            weights.append((frame.a * loss - fall * (j * j)).exp() * scale)
-            weighed *= growth
-        return real_power_sums(weights, losses, line.first, line.last)
+        step = arb(grid.step) * frame.sigma
+        return chebyshev.sums(*real_line.nodes(frame, step, grid.first, grid.last), goal, line)
 
     def frame(self, s: arb, a: float) -> Frame:
         return Frame(1 / (s * s), self._steepest.gamma, a)
@@ -305,7 +291,7 @@ class ManyGaussians:
         most = functools.reduce(
             arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
         )
-        return 4 * most * ratio ** (1 - grid.points) / (ratio - 1)
+        return chebyshev.off(most, ratio, grid.points)
 
     def _boxes(self, ratio: arb) -> Iterator[tuple[arb, arb, arb]]:
         """Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
@@ -411,10 +397,6 @@ def _places(end: float) -> Iterator[float]:
     """Ends of cells of Z."""
     count = math.ceil((end + _FAR) / _FINE)
     yield from (min(-_FAR + _FINE * i, end) for i in range(count + 1))
-
-
-def _chebyshev_points(count: int) -> list[arb]:
-    return [arb.cos_pi_fmpq(fmpq(2 * j + 1, 2 * count)) for j in range(count)]
 
 
 def _polynomials(x: arb, count: int) -> list[arb]:

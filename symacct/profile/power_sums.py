@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from flint import acb, acb_mat, arb, arb_mat
+from flint import acb, acb_mat, arb
 
 _ROWS = 256  # of a matrix product at once
 _COLUMNS = 2048
+_I = acb(0, 1)
 
 
 def powers(x: acb, count: int) -> list[acb]:
@@ -64,12 +65,11 @@ def _by_columns(
 def _power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
     small = max(1, math.isqrt(count))
     steps = _columns(ratios, small + 1)
-    giants = _columns(steps[small], -(-count // small))
-    inner = acb_mat([list(row) for row in zip(*steps[:small], strict=True)])
+    rows = _weighed(weights, steps[small], -(-count // small))
+    inner = acb_mat(steps[:small]).transpose()
     sums: list[acb] = []
-    for first in range(0, len(giants), _ROWS):
-        rows = [_times(weights, giant) for giant in giants[first : first + _ROWS]]
-        sums.extend((acb_mat(rows) * inner).entries())
+    for first in range(0, len(rows), _ROWS):
+        sums.extend((acb_mat(rows[first : first + _ROWS]) * inner).entries())
     return sums[:count]
 
 
@@ -78,26 +78,22 @@ def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[a
     small = math.isqrt((count - 1) // 2)
     steps = _columns(turns, small + 2)
     stride = _times(steps[small], steps[small + 1])
-    giants = _columns(stride, -(-count // (2 * small + 1)))
-    inner = [[x.real for x in step] for step in steps[: small + 1]]
-    inner += [[x.imag for x in step] for step in steps[: small + 1]]
-    columns = arb_mat([list(row) for row in zip(*inner, strict=True)])
+    rows = _weighed(weights, stride, -(-count // (2 * small + 1)))
+    inner = acb_mat(steps[: small + 1]).transpose()
     sums: list[acb] = []
-    for first in range(0, len(giants), _ROWS):
-        rows = [_times(weights, giant) for giant in giants[first : first + _ROWS]]
-        sums.extend(_both_signs(rows, columns))
+    for first in range(0, len(rows), _ROWS):
+        sums.extend(_both_signs(acb_mat(rows[first : first + _ROWS]), inner))
     return sums[:count]
 
 
-def _both_signs(rows: list[list[acb]], columns: arb_mat) -> Iterator[acb]:
+def _both_signs(rows: acb_mat, columns: acb_mat) -> Iterator[acb]:
     """Σ z e^{−iθ} and Σ z e^{iθ} for each row of z, by products of real and imaginary parts."""
-    found = [[x.real for x in row] for row in rows] + [[x.imag for x in row] for row in rows]
-    products = (arb_mat(found) * columns).tolist()
-    half = columns.ncols() // 2
-    for real, imag in zip(products[: len(rows)], products[len(rows) :], strict=True):
-        parts = list(zip(real[:half], imag[half:], imag[:half], real[half:], strict=True))
-        yield from (acb(p + q, r - s) for p, q, r, s in parts[:0:-1])
-        yield from (acb(p - q, r + s) for p, q, r, s in parts)
+    real, imag, cosines, sines = rows.real, rows.imag, columns.real, columns.imag
+    even = acb_mat(real * cosines) + acb_mat(imag * cosines) * _I
+    odd = acb_mat(imag * sines) - acb_mat(real * sines) * _I
+    for below, above in zip((even + odd).tolist(), (even - odd).tolist(), strict=True):
+        yield from below[:0:-1]
+        yield from above
 
 
 def _times(xs: list[acb], ys: list[acb]) -> list[acb]:
@@ -110,3 +106,12 @@ def _columns(ratios: list[acb], count: int) -> list[list[acb]]:
     for n in range(2, count):
         found.append(_times(found[n // 2], found[n - n // 2]))
     return found[:count]
+
+
+def _weighed(weights: list[acb], ratios: list[acb], count: int) -> list[list[acb]]:
+    """The same times the weights."""
+    halves = _columns(ratios, count // 2 + 1)
+    found = [weights]
+    for n in range(1, count):
+        found.append(_times(found[n // 2], halves[n - n // 2]))
+    return found

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import acb, arb, ctx
 
+from symacct.profile.chebyshev import sums
 from symacct.profile.part import Floats, Line, short
-from symacct.profile.power_sums import real_power_sums
 from symacct.profile.sampled_frame import Frame, Rule
 
 if TYPE_CHECKING:
@@ -98,22 +98,19 @@ def _log_masses(
 def transform(part: SampledGaussian, line: Line, rule: Strip) -> list[acb]:
     """F on a line of orders."""
     frame = part.frame(line.a)
-    weights, losses = nodes(frame, rule)
-    h = arb(line.h)
-    radius = arb(0, error(frame, rule, line.h * line.last).upper())
-    disc = acb(radius, radius)
-    sums = real_power_sums(weights, [h * loss for loss in losses], line.first, line.last)
-    return [value + disc for value in sums]
+    off = error(frame, rule, line.h * line.last).upper()
+    weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
+    disc = acb(arb(0, off), arb(0, off))
+    return [value + disc for value in sums(weights, losses, off, line)]
 
 
-def nodes(frame: Frame, rule: Strip) -> tuple[list[arb], list[arb]]:
-    """κQR^a and log R at each node."""
-    step, first = arb(rule.step), rule.first
+def nodes(frame: Frame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:
+    """κQR^a and log R at the multiples of a step κ."""
     weighed = frame.gamma * ((2 * step * first - 1) * frame.half).exp()
     growth, fall = (2 * step * frame.half).exp(), step * step * frame.half
     scale, a, rest = frame.density * step, frame.a, frame.rest
     weights, losses = [], []
-    for j in range(first, rule.last + 1):
+    for j in range(first, last + 1):
         loss = (weighed + rest).log()
         losses.append(loss)
         weights.append((a * loss - fall * (j * j)).exp() * scale)

@@ -91,6 +91,8 @@ class Moments:
             return objective(shift(j), log_moment) if math.isfinite(log_moment) else math.inf
 
         j, step = 0, _PER_OCTAVE // 2
+        while at(j) == math.inf and j > -_FARTHEST * _PER_OCTAVE:  # moments end before
+            j -= step
         here, there = at(j), at(j + step)
         if not there < here:
             step = -step

@@ -20,19 +20,20 @@ from symacct.profile.closed import apart, are_few, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
+from symacct.profile.roots import Value, convex_root, enclosed
 from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
 
-_ATTEMPTS, _WIDENINGS, _NEWTON_STEPS, _HALVINGS = 8, 12, 40, 60
+_ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 2.0
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
+_RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 Runs = tuple[tuple[Part, int], ...]
-Value = Callable[[arb], arb]
 
 
 @dataclass
@@ -331,17 +332,8 @@ class Direction:
 
             start, slope = contour.rough.root(contour.at, float(goal.log()), float(lost))
             if slope < 0:
-                y, width = _near_root(value, goal, arb(start), arb(slope))
-            else:  # too much cancels for float64
-                y, width = _near_root(value, goal, arb(contour.at))
-            for _ in range(_WIDENINGS):
-                if not width < y / 8:
-                    break
-                low, high = y - width, y + width
-                if value(low) > goal and value(high) < goal:
-                    return low.max(arb(0)).union(high)
-                width *= 8
-        return None
+                return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
+            return convex_root(value, goal, arb(contour.at))  # too much cancels for float64
 
     # --- about where the root is, in float64
 
@@ -376,59 +368,6 @@ class Direction:
                 is_above = sum(ones, arb(0)).mid() > ball(delta)
             low, high = (middle, high) if is_above else (low, middle)
         return (low + high) / 2
-
-
-def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
-    """Where a nonincreasing function crosses `goal`: both ends are proved, secants bring them near.
-
-    value(low) > goal > value(high); halved where a secant leaves the bracket or does not shrink it.
-    """
-    low, high = bracket
-    for _ in range(4 * _HALVINGS):
-        before = high - low
-        y, width = _near_root(value, goal, ((low + high) / 2).mid())
-        for _ in range(_WIDENINGS):
-            left, right = (y - width).mid(), (y + width).mid()
-            if left > low and value(left) > goal:
-                low = left
-            if right < high and right > low and value(right) < goal:
-                high = right
-            if high - low <= 4 * width:
-                break
-            width *= 8
-        middle = ((low + high) / 2).mid()
-        if value(middle) > goal:
-            low = middle
-        elif value(middle) < goal:
-            high = middle
-        if not high - low < before * 3 / 4:
-            break
-    return low.union(high)
-
-
-def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:
-    """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
-
-    def height(y: arb) -> arb:
-        return (value(y) / goal).log()
-
-    y, new = start.mid(), height(start.mid())
-    step = abs(y) * arb(2) ** -20 if slope is None else -(new / slope).mid()
-    for _ in range(_NEWTON_STEPS):
-        before, y, old = y, (y + step).mid(), new
-        new = height(y)
-        if (new - old).mid() == 0 or y == before:
-            break
-        slope, last = ((new - old) / (y - before)).mid(), step
-        step = -(new / slope).mid()
-        blur = abs(new.rad() / slope) * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
-        left = abs(step * last / y)  # about what the step after this one is
-        if not step.is_finite():
-            break
-        if left <= blur:
-            return (y + step).mid(), (blur + left).upper()
-    slope = arb(-1) if slope is None else slope
-    return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
 
 
 def _middle(y: Callable[[], arb]) -> float:

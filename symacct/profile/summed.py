@@ -14,12 +14,16 @@ from symacct.errors import AssumptionError, LimitError
 from symacct.exact import Exact
 from symacct.profile.beyond import SHARE, Curve, End, bent_by_moments
 from symacct.profile.part import Floats, Line, Part, log_turning
-from symacct.profile.power_sums import power_sums
+from symacct.profile.power_sums import real_power_sums
 
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
 _SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
+_NEAREST = 2.0**-6  # beyond 0 and 1, that moments may end
 _SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
+
+
+Grid = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,11 @@ class Summed:
     symmetric = True
     least_order = -math.inf
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
-        """log of Q's masses, and the losses, for orders up to `reach`; float64."""
+    def floats(self, least: float, most: float) -> Grid:
+        """log of Q's masses, and the losses, for orders from `least` to `most`; float64.
+
+        LimitError where they would be too many, or a moment is infinite.
+        """
         raise NotImplementedError
 
     def sample(self, a: float, far: float, need: float) -> Sample:
@@ -65,17 +72,23 @@ class Summed:
 
     # --- float64: where to look
 
-    def _grid(self, order: float) -> tuple[Floats, Floats]:
-        return _grid(self, _reach(order))
+    def _grid(self, order: float) -> Grid | None:
+        """Nodes for orders about as far out, or, where moments end before that, for nearer ones."""
+        shift = max(order - 1, -order)
+        width = 2.0 ** math.ceil(math.log2(max(shift, 1.0)))
+        while width >= max(shift, _NEAREST):
+            if (found := _grid(self, order > 0.5, width)) is not None:
+                return found
+            width /= 2
+        return None
 
     def steer(self, orders: Floats) -> tuple[Floats, Floats]:
         """Orders of about one size share a grid; where it would be too long, none is taken."""
-        reaches = np.array([_reach(float(order)) for order in orders])
         log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
-        for reach in np.unique(reaches):
-            own = reaches == reach
-            with contextlib.suppress(LimitError):
-                log_moments[own], variances[own] = _steered(orders[own], *_grid(self, float(reach)))
+        grids = [self._grid(float(order)) for order in orders]
+        for grid in {id(grid): grid for grid in grids if grid is not None}.values():
+            own = np.array([one is grid for one in grids])
+            log_moments[own], variances[own] = _steered(orders[own], *grid)
         return log_moments, variances
 
     def log_decay(self, a: float, t: float) -> float:
@@ -85,7 +98,7 @@ class Summed:
         return log_moment + float(np.interp(math.log(t), np.log(times), falls))
 
     def log_values(self, line: Line) -> Floats:
-        log_weights, losses = self._grid(line.a)
+        log_weights, losses = _known(self, line.a)
         return log_turning(log_weights + line.a * losses, losses, line)
 
     # --- balls: what is proved
@@ -95,11 +108,10 @@ class Summed:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         found = self.sample(line.a, line.h * line.last, need)
-        turn = acb(0, arb(line.h))
-        turns = [(turn * loss).exp() for loss in found.losses]
+        angles = [arb(line.h) * loss for loss in found.losses]
         radius = arb(0, found.error.upper())
-        sums = power_sums([acb(w) for w in found.weights], turns, line.last + 1)
-        return [value + acb(radius, radius) for value in sums[line.first :]]
+        sums = real_power_sums(found.weights, angles, line.first, line.last)
+        return [value + acb(radius, radius) for value in sums]
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of an upper bound of |F(a+is)| for s >= t, by `Curve`."""
@@ -150,11 +162,6 @@ class Summed:
         return None
 
 
-def _reach(order: float) -> float:
-    """A power of 2 above the order and its mirror image."""
-    return 2.0 ** math.ceil(math.log2(max(abs(order), abs(1 - order), 2.0)))
-
-
 def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
     exponent = orders[:, None] * losses + log_weights
     top = exponent.max(axis=1)
@@ -165,14 +172,24 @@ def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Float
 
 
 @lru_cache(32)
-def _grid(part: Summed, reach: float) -> tuple[Floats, Floats]:
-    return part.floats(reach)
+def _grid(part: Summed, is_above: bool, width: float) -> Grid | None:
+    """Nodes for orders from 0 or 1 to so far beyond the other."""
+    with contextlib.suppress(LimitError):
+        return part.floats(0.0, 1 + width) if is_above else part.floats(-width, 1.0)
+    return None
+
+
+def _known(part: Summed, order: float) -> Grid:
+    """The nodes at an order that `steer` has found a moment at."""
+    found = part._grid(order)
+    assert found is not None  # noqa: S101  # no other order is chosen
+    return found
 
 
 @lru_cache(64)
 def _weighed(part: Summed, a: float) -> tuple[Floats, Floats, float]:
     """Q e^{aL} over F(a) and the losses, on a grid, and log F(a); float64."""
-    log_weights, losses = part._grid(a)
+    log_weights, losses = _known(part, a)
     log_moment = float(part.steer(np.array([a]))[0][0])
     return np.exp(log_weights + a * losses - log_moment), losses, log_moment
 

@@ -44,8 +44,8 @@ class IntegerLoss(Summed):
             return log_ratio
         return (BALL.number(self.gamma) * log_ratio.expm1()).log1p()
 
-    def floats(self, reach: float) -> tuple[Floats, Floats]:
-        kept = self.noise.outcomes(1 - reach, reach, _STEERING_NATS)
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        kept = self.noise.outcomes(least, most, _STEERING_NATS)
         log_weights, log_ratios = self.noise.in_floats(kept)
         if self.gamma == 1:
             return log_weights, log_ratios

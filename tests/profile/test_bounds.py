@@ -246,7 +246,7 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
         rule = Strip(0.0, step, first, last, angle, PLACES)
         with ctx.workprec(BITS):
             frame = part.frame(a)
-            weights, losses = nodes(frame, rule)
+            weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
             bound = error(frame, rule, t)
             rules += bool(bound < 1)
             for u, known in wanted.items():

@@ -119,7 +119,7 @@ def test_what_lies_beyond_a_chart(a, gamma):
         pair = Pair(overlap, Fraction(gamma))
         infinite = [side for side in pair.sides if side.is_infinite]
         for side, start in itertools.product(infinite, (4.0, 8.0, 16.0)):
-            chart = Chart(pair, side, False, arb(0), arb(0))
+            chart = Chart(pair, side, False, Fraction(0), Fraction(0))
             with ctx.workprec(64):
                 bound = float(pair._tail(side, a, arb(start)))
                 logs = [chart.logs(acb(start + 0.05 * (i + 0.5))) for i in range(800)]
@@ -185,3 +185,27 @@ def test_laws_of_different_supports_are_refused():
     pair = DistributionPair(laws.Exponential(1), laws.Normal(0, 1))
     with pytest.raises(AssumptionError, match="same part of the line"):
         pair.epsilon("1e-4", conversion="exact")
+
+
+def test_moments_that_end_below_order_2():
+    """Of (Q, P) those from 2 on are infinite: its contour has 1 < Re z < 2."""
+    pair = DistributionPair(laws.Normal(0, 4), laws.Normal("1/2", 8))
+    # P(L > y) − e^y Q(L > y) by noncentral χ² laws, sums of mpmath's gammainc over Poisson weights
+    known = "296.72564536286449982075075583735494691945770607972187460139"
+    found = Accountant(20).epsilon(1000 * pair, "1e-5", "exact").epsilon
+    with mpmath.workdps(60):
+        assert found.lower <= mpmath.mpf(known) <= found.upper
+    assert found.digits > 19
+
+
+def test_any_number_of_digits_of_moments_on_pieces():
+    """Pieces whose ends are logarithms, and so many nodes on each as the digits need."""
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    # by mpmath's gammainc: the sum of the losses is k log(2/3) and half of a gamma variable
+    known = "51.164369312914425829522132048395407258163695303500268714"
+    found = Accountant(36).epsilon(200 * pair, "1e-5", "exact").epsilon
+    with mpmath.workdps(60):
+        assert found.lower <= mpmath.mpf(known) <= found.upper
+    assert found.digits > 35
+    beta = DistributionPair(laws.Beta(2, "5/2"), laws.Beta("5/2", 2))
+    assert Accountant(25).epsilon(1000 * beta, "1e-5", "exact").epsilon.digits > 24

@@ -309,3 +309,27 @@ def test_arguments_of_thousands_of_digits_are_answered(at):
         assert abs(mpmath.log(delta) - mpmath.log(mpmath.mpf(at))) < 1e-7
     near_0 = Gaussian(1).delta(at, digits=12, conversion="exact").delta
     assert abs(mpmath.mpf(near_0.upper) - mpmath.erf(1 / mpmath.sqrt(8))) < 1e-10
+
+
+# --- δ is at most 1
+
+
+@pytest.mark.parametrize("conversion", ["exact", "improved", "optimal", "classic"])
+@pytest.mark.parametrize(
+    "m",
+    [
+        10**5 * Gaussian(1),
+        1000 * PoissonSubsample(Gaussian("1/2"), "1/2"),
+        10**5 * PoissonSubsample(Laplace(1), "1/2"),
+        10**4 * RandomizedResponse("9/10"),
+        40 * Gaussian(2),
+    ],
+    ids=str,
+)
+def test_no_delta_is_printed_above_1(m, conversion):
+    for digits in (3, 12, 30):
+        found = m.delta("1/10", conversion=conversion, digits=digits).delta
+        assert found.lower <= found.upper <= 1
+        assert found.upper > 0.8
+        assert Fraction(str(found)) <= 1
+        assert Fraction(found.rounded_up(digits)) <= 1

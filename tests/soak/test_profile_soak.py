@@ -101,7 +101,7 @@ def drawn_densities(chance):
     family = chance.choice(
         [
             (laws.Normal(0, scale**2), laws.Normal(1, scale**2)),
-            (laws.Normal(0, 4), laws.Normal(Fraction(1, 2), 4 * scale)),
+            (laws.Normal(0, 4), laws.Normal(Fraction(1, 2), 4 * scale)),  # moments end
             (laws.Exponential(1), laws.Exponential(scale)),
             (laws.Gamma(scale, 1), laws.Gamma(scale, Fraction(6, 5))),
             (laws.Beta(2, 1 + scale), laws.Beta(1 + scale, 2)),
@@ -109,7 +109,7 @@ def drawn_densities(chance):
     )
     pair = DistributionPair(*family) if chance.random() < 0.5 else DistributionPair(*family[::-1])
     gamma = Fraction(1, chance.choice([1, 2, 10, 100]))
-    count = chance.choice([1, 1, 1, 200, 1000, 10**5])
+    count = chance.choice([1, 50, 200, 1000, 10**4, 10**5])
     return count * (pair if gamma == 1 else PoissonSubsample(pair, gamma))
 
 

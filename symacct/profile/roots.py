@@ -1,0 +1,89 @@
+"""Where a profile crosses δ, in balls: by secants, and what proves how near they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, ctx
+
+_WIDENINGS, _NEWTON_STEPS, _HALVINGS = 12, 40, 240
+_BESIDE = 2.0**-20  # of y
+
+Value = Callable[[arb], arb]
+
+
+def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> arb | None:
+    """Where a nonincreasing function that is convex in e^y crosses `goal`.
+
+    To the left of any point it is at least as steep as a chord that begins at y or to the right.
+    """
+    seen: list[tuple[arb, arb]] = []
+
+    def noted(y: arb) -> arb:
+        seen.append((y, value(y)))
+        return seen[-1][1]
+
+    y, _ = _near_root(noted, goal, start, slope)
+    here = noted(y)
+    if not any(right > y for right, _ in seen):
+        noted(y + abs(y) * _BESIDE)
+    for right, there in seen:
+        chord = (there - here) / (right.exp() - y.exp())
+        if right > y and chord < 0:
+            off = abs((here - goal) / chord).upper()
+            found = (y.exp() + arb(0, off)).log()
+            return found.max(arb(0)) if found <= right else None
+    return None
+
+
+def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
+    """Where a nonincreasing function crosses `goal`: both ends are proved, secants bring them near.
+
+    value(low) > goal > value(high); halved where a secant leaves the bracket or does not shrink it.
+    """
+    low, high = bracket
+    for _ in range(_HALVINGS):
+        before = high - low
+        y, width = _near_root(value, goal, ((low + high) / 2).mid())
+        for _ in range(_WIDENINGS):
+            left, right = (y - width).mid(), (y + width).mid()
+            if left > low and value(left) > goal:
+                low = left
+            if right < high and right > low and value(right) < goal:
+                high = right
+            if high - low <= 4 * width:
+                break
+            width *= 8
+        middle = ((low + high) / 2).mid()
+        if value(middle) > goal:
+            low = middle
+        elif value(middle) < goal:
+            high = middle
+        if not high - low < before * 3 / 4:
+            break
+    return low.union(high)
+
+
+def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:
+    """About where value(y) = goal by secants of its logarithm, and how far off that may be."""
+
+    def height(y: arb) -> arb:
+        return (value(y) / goal).log()
+
+    y, new = start.mid(), height(start.mid())
+    step = abs(y) * arb(2) ** -20 if slope is None else -(new / slope).mid()
+    for _ in range(_NEWTON_STEPS):
+        before, y, old = y, (y + step).mid(), new
+        new = height(y)
+        if (new - old).mid() == 0 or y == before:
+            break
+        slope, last = ((new - old) / (y - before)).mid(), step
+        step = -(new / slope).mid()
+        blur = abs(new.rad() / slope) * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
+        left = abs(step * last / y)  # about what the step after this one is
+        if not step.is_finite():
+            break
+        if left <= blur:
+            return (y + step).mid(), (blur + left).upper()
+    slope = arb(-1) if slope is None else slope
+    return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
