@@ -11,6 +11,7 @@ import operator
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
+from sympy.utilities.iterables import partitions
 
 from symacct import DiscreteGaussian, DiscreteLaplace, Skellam, symbols
 
@@ -313,6 +314,8 @@ def rdp(mp, node, alpha):
         return mp.fsum(count * rdp(mp, part, alpha) for part, count in node.terms.items())
     if name == "Either":
         return either(mp, alpha, **fields)
+    if name == "RandomAllocation":
+        return allocation(mp, fields["mechanism"], alpha, fields["steps"])
     if name == "Scale":
         return number(mp, fields["c"]) * rdp(mp, fields["mechanism"], alpha)
     if name == "PostProcess":
@@ -333,6 +336,30 @@ def either(mp, alpha, first, second, share):
         return s * one + (1 - s) * two
     lam = number(mp, alpha) - 1
     return mp.log(s * mp.exp(lam * one) + (1 - s) * mp.exp(lam * two)) / lam
+
+
+def allocation(mp, mechanism, alpha, steps):
+    """The least of the mechanism's own and the larger of what adding and removing cost."""
+    whole = rdp(mp, mechanism, alpha)
+    if alpha in (1, INFINITY):
+        return whole
+    below, lam = math.floor(alpha), number(mp, alpha) - 1
+    ends = [mp.log(mean_of_ratios(mp, mechanism, n, steps)) for n in (below, math.ceil(alpha))]
+    part = lam - (below - 1)
+    removed = ((1 - part) * ends[0] + part * ends[1]) / lam
+    return min(whole, max(removed, rdp(mp, mechanism, 1 + Fraction(alpha - 1) / steps)))
+
+
+def mean_of_ratios(mp, mechanism, order, steps):
+    """E_Q[(mean of T ratios)^n], over the partitions of n: how often which steps are chosen."""
+    moments = [mp.exp((k - 1) * rdp(mp, mechanism, k)) if k > 1 else 1 for k in range(order + 1)]
+    terms = []
+    for partition in partitions(order, m=steps):
+        ways = mp.factorial(order) * mp.ff(steps, sum(partition.values()))
+        for k, times in partition.items():
+            ways *= (moments[k] / mp.factorial(k)) ** times / mp.factorial(times)
+        terms.append(ways)
+    return mp.fsum(terms) / mp.mpf(steps) ** order
 
 
 def of_group(mp, mechanism, alpha, size):
@@ -857,6 +884,7 @@ GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17
 REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T6", "T6-BEST")}
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
+PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT"}
 
 
 def smallest(mp, objective, low, high):

@@ -34,6 +34,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     ScalarGaussian,
@@ -209,6 +210,7 @@ _OPERATIONS = {
     "Either": lambda base: st.builds(
         lambda m, b, share: Either(m, Laplace(b), share), base, parameters, rates
     ),
+    "RandomAllocation": lambda base: st.builds(RandomAllocation, base, st.integers(2, 9)),
     "Scale": lambda base: st.builds(Scale, base, fractions(Fraction(1, 9), 3, 9).filter(_no_count)),
     "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),
     "PostProcess": lambda base: st.builds(PostProcess, base),
@@ -242,14 +244,14 @@ SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
 TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
-#: Expressions without sampling, whose curve tests/independent.py writes down; that of repeated
-#: runs is searched for (tests/test_repeat.py).
+#: Expressions without sampling, whose curve tests/independent.py writes down, for neighbours of
+#: either relation; that of repeated runs is searched for (tests/test_repeat.py).
 BASES = {
     **LEAVES,
     **{
         f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
         for name in PLAIN_OPERATIONS
-        if "Repeat" not in name
+        if "Repeat" not in name and name != "RandomAllocation"
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }

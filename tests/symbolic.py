@@ -32,6 +32,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     ScalarGaussian,
@@ -93,6 +94,7 @@ LEAVES = {
 OPERATIONS = {
     "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
     "Either": lambda m: Either(m, Curve("alpha/9", "exact", "either", "inf"), Q),
+    "RandomAllocation": lambda m: RandomAllocation(m, 3),
     "Scale": lambda m: Scale(m, Q),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,
@@ -117,7 +119,7 @@ REGIMES = {
 }
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
-NEED_NUMBERS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL"}
+NEED_NUMBERS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL", "FS25-DIRECT"}
 REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
 
 

@@ -70,6 +70,8 @@ _WORDS = {
     "(a share {gamma} of the records, of fixed size)",
     "PostProcess": "a post-processing of {mechanism}",
     "RepeatAndSelect": "the best of a random number of runs ({runs}) of {mechanism}",
+    "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
+    "at random",
     "Either": "{first} with probability {share}, else {second}",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
