@@ -74,13 +74,15 @@ def nodes_of_first(steps):
 def squared_ratio(mechanism):
     """(Δ/σ)² of Gaussian noise."""
     fields = mechanism.fields()
-    if "strategy" in fields:
-        square = largest_move(*(v for name, v in fields.items() if name != "sigma"))
-    elif "steps" in fields:
-        square = nodes_of_first(fields["steps"])
-    else:
-        square = fields["sensitivity"] ** 2
-    return square / fields["sigma"] ** 2
+    sigma = fields.pop("sigma")
+    moves = {
+        "MatrixMechanism": largest_move,
+        "TreeAggregation": nodes_of_first,
+        "NoisyDescent": moved_by_all,
+        "NoisyPass": moved_by_one,
+    }
+    move = moves.get(type(mechanism).__name__, lambda sensitivity: sensitivity**2)
+    return move(**fields) / sigma**2
 
 
 def sparse_vector(mp, alpha, b_threshold, b_query, count, sensitivity):
@@ -271,6 +273,30 @@ def skellam(mp, alpha, mu, sensitivity):
     return divergence(mp, alpha, integer_masses(mp, Skellam(mu, sensitivity)), mp.mpf)
 
 
+def descent(mp, alpha, sigma, **iteration):
+    return number(mp, alpha * moved_by_all(**iteration) / sigma**2 / 2)
+
+
+def moved_by_all(steps, contraction, diameter):
+    """Of all steps from one point, or the least over the numbers of last steps, term by term."""
+    lasts = range(1, steps + 1) if diameter != INFINITY else ()
+    asked = [(steps, 0), *((last, diameter) for last in lasts)]
+    return min(
+        (contraction**m * apart + sum(contraction**j for j in range(m))) ** 2
+        / Fraction(sum(contraction ** (2 * j) for j in range(m)))
+        for m, apart in asked
+    )
+
+
+def single_pass(mp, alpha, sigma, **iteration):
+    return number(mp, alpha * moved_by_one(**iteration) / sigma**2 / 2)
+
+
+def moved_by_one(steps, contraction):
+    spread = Fraction(sum(contraction ** (2 * j) for j in range(steps)))
+    return contraction ** (2 * steps - 2) / spread
+
+
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
     if alpha == INFINITY or (kappa != INFINITY and (alpha - 1) * sensitivity > kappa):
         return mp.inf if kappa != INFINITY else 2 * number(mp, B) * number(mp, sensitivity)
@@ -290,7 +316,9 @@ LEAVES = {
     "FiniteMechanism": finite_laws,
     "GaussianNoisyMax": gaussian_max,
     "GaussianSparseVector": gaussian_vector,
+    "NoisyDescent": descent,
     "NoisyMax": noisy_max,
+    "NoisyPass": single_pass,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
     "DiscreteGaussian": discrete_gaussian,

@@ -29,7 +29,9 @@ from symacct import (
     GroupPrivacy,
     Laplace,
     MatrixMechanism,
+    NoisyDescent,
     NoisyMax,
+    NoisyPass,
     PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
@@ -176,6 +178,15 @@ LEAVES = {
     ),
     "ExponentialMechanism": st.builds(ExponentialMechanism, fractions(Fraction(1, 20), 3, 20)),
     "MatrixMechanism": matrix_mechanisms(),
+    "NoisyDescent": st.builds(
+        NoisyDescent,
+        parameters,
+        st.integers(1, 40),
+        st.sampled_from([1, Fraction(1, 2), Fraction(9, 10)]),
+    ),
+    "NoisyPass": st.builds(
+        NoisyPass, parameters, st.integers(1, 9), st.sampled_from([1, Fraction(1, 2)])
+    ),
     "NoisyMax": st.builds(NoisyMax, parameters),
     "PermuteAndFlip": st.builds(PermuteAndFlip, fractions(Fraction(1, 20), 3, 20)),
     "PureDP": st.builds(PureDP, fractions(Fraction(1, 20), 3, 20)),

@@ -11,7 +11,9 @@ from symacct import (
     GaussianNoisyMax,
     GaussianSparseVector,
     MatrixMechanism,
+    NoisyDescent,
     NoisyMax,
+    NoisyPass,
     Odometer,
     PermuteAndFlip,
     RepeatAndSelect,
@@ -40,6 +42,8 @@ LEAVES = [
     GaussianSparseVector(20, 40, 10),
     MatrixMechanism([[1, 0], ["1/2", 1]], 8, 2),
     TreeAggregation(12, 7),
+    NoisyDescent(12, 30, "1/2", 3),
+    NoisyPass(3, 9),
 ]
 RUNS = [laws.Poisson(3), laws.TruncatedNegativeBinomial(0, "1/10")]
 ORDERS = (2, 5, 16)

@@ -90,6 +90,10 @@ _WORDS = {
     "{participations} participations at least {separation} steps apart)",
     "NoisyMax": "the largest of several scores with Laplace noise (b = {b}, sensitivity "
     "{sensitivity})",
+    "NoisyDescent": "the last of {steps} noisy iterates (σ = {sigma}, contraction {contraction}, "
+    "diameter {diameter}), a record in every step",
+    "NoisyPass": "the last noisy iterate (σ = {sigma}, contraction {contraction}), a record in the "
+    "first of the last {steps} steps",
     "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",

@@ -7,6 +7,7 @@ from symacct.mechanisms.discrete_laplace import DiscreteLaplace
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
+from symacct.mechanisms.iteration import NoisyDescent, NoisyPass
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
@@ -33,7 +34,9 @@ __all__ = [
     "Laplace",
     "MatrixMechanism",
     "Mechanism",
+    "NoisyDescent",
     "NoisyMax",
+    "NoisyPass",
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",
