@@ -267,6 +267,20 @@ def discrete_gaussian(mp, alpha, sigma, sensitivity):
     return divergence(mp, alpha, integer_masses(mp, DiscreteGaussian(sigma, sensitivity)), mp.mpf)
 
 
+def discrete_gaussian_sum(mp, alpha, sigma, parties, sensitivity, dimension):
+    if alpha == INFINITY:
+        return mp.inf
+    s, d = number(mp, sensitivity / sigma), mp.mpf(dimension)
+    spread = mp.mpf(0)
+    for k in range(1, parties):
+        j = 2 ** (k.bit_length() - 1)
+        q = mp.exp(-2 * mp.pi**2 * number(mp, sigma**2) * j / (j + 1))
+        spread += 4 * mp.atanh(q) / (1 - q**2)
+    n, order = mp.mpf(parties), number(mp, alpha)
+    root = s / mp.sqrt(n) + mp.sqrt(d) * spread
+    return min(order * s**2 / 2, order * s**2 / (2 * n) + d * spread, order * root**2 / 2)
+
+
 def skellam(mp, alpha, mu, sensitivity):
     if alpha == INFINITY:
         return mp.inf
@@ -322,6 +336,7 @@ LEAVES = {
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
     "DiscreteGaussian": discrete_gaussian,
+    "DiscreteGaussianSum": discrete_gaussian_sum,
     "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
     "RandomizedResponse": response,

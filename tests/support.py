@@ -17,6 +17,7 @@ from symacct import (
     Convexify,
     Curve,
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     Either,
@@ -169,6 +170,9 @@ LEAVES = {
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "DiscreteGaussian": st.builds(
         DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)
+    ),
+    "DiscreteGaussianSum": st.builds(
+        DiscreteGaussianSum, fractions(Fraction(1, 5), 3, 20), st.integers(1, 9), st.integers(1, 3)
     ),
     "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(

@@ -4,6 +4,7 @@ import pytest
 
 from symacct import (
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     ExponentialMechanism,
@@ -32,6 +33,7 @@ MIXTURE = DistributionPair(laws.NormalMixture([1, 2], ["3/4", "1/4"], 25), laws.
 LEAVES = [
     MIXTURE,
     DiscreteGaussian(4),
+    DiscreteGaussianSum(2, 9),
     DiscreteLaplace(6),
     Skellam(20),
     ExponentialMechanism("1/3"),

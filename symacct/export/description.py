@@ -85,6 +85,8 @@ _WORDS = {
     "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
+    "DiscreteGaussianSum": "discrete Gaussian noise (σ = {sigma}) of each of {parties} parties on "
+    "{dimension} whole numbers (sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "
     "{participations} participations at least {separation} steps apart)",

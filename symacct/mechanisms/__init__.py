@@ -4,6 +4,7 @@ from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.discrete_laplace import DiscreteLaplace
+from symacct.mechanisms.discrete_sum import DiscreteGaussianSum
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
@@ -23,6 +24,7 @@ __all__ = [
     "ZCDP",
     "Curve",
     "DiscreteGaussian",
+    "DiscreteGaussianSum",
     "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",
