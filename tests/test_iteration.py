@@ -20,6 +20,7 @@ from tests import independent
 from tests.support import holds
 
 MP = independent.context(160)
+TINY = Fraction(1, 10**80)
 
 
 def linear(contraction, pushes):
@@ -60,6 +61,22 @@ def test_no_number_of_last_steps_does_better(seed):
             apart = c * apart + 1 - scale * x
             assert apart >= 0
         assert apart == 0
+
+
+def test_the_number_of_steps_next_above_is_tried_too():
+    m = NoisyDescent(2, 20, 1, "23/6")
+    assert m.sensitivity**2 == (Fraction(23, 6) + 4) ** 2 / 4
+
+
+@pytest.mark.parametrize(("c", "diameter"), [("29/30", "inf"), ("99/100", 5), ("1/5", "1/7")])
+def test_powers_that_are_rounded_are_rounded_to_the_safe_side(c, diameter):
+    steps, ratio = 170, Fraction(c)
+    apart = independent.INFINITY if diameter == "inf" else Fraction(diameter)
+    truth = independent.moved_by_all(steps, ratio, apart)
+    assert truth <= NoisyDescent(2, steps, c, diameter).sensitivity ** 2 <= truth * (1 + TINY)
+    assert NoisyDescent(2, steps, c).claim.kind is Kind.UPPER
+    once = independent.moved_by_one(steps, ratio)
+    assert once <= NoisyPass(2, steps, c).sensitivity ** 2 <= once * (1 + TINY) + TINY
 
 
 def walked(pushes, sigma, cells=400):

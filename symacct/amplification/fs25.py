@@ -70,7 +70,7 @@ def _mean(ctx: Arithmetic, eps: RDPCurve, steps: int, order: int) -> Number:
         return eps.excesses()(order)
     known = eps.remember("allocated")
     if (steps, order) not in known:
-        part = 1 if steps % 2 else steps // 2
+        part = steps // 2
         first, second = (
             [_mean(ctx, eps, s, i) for i in range(order + 1)] for s in (part, steps - part)
         )
