@@ -91,8 +91,8 @@ class _RationalsKept(BallArithmetic):
     """Balls, but of rational numbers only from the first logarithm on: equality is decided."""
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
-        if isinstance(value, int | Fraction):
-            return fmpq(value.numerator, value.denominator)
+        if isinstance(value, int | Fraction | sympy.Rational):
+            return fmpq(int(value.numerator), int(value.denominator))
         return BALL.number(value)
 
     def log(self, x: arb | fmpq) -> arb:
