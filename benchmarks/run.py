@@ -35,6 +35,7 @@ from rich.table import Table
 import symacct as sa
 from symacct.amplification.triples import gaussian as triangles
 from symacct.arithmetic.ball import precision
+from symacct.integrals import worst as worst_triangles
 from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
 from symacct.sums.differences import differences_at
@@ -477,6 +478,7 @@ def cold_triangle(node: sa.Node, ask: Callable[[sa.Accountant], Any]) -> Any:
     triangles._worst.cache_clear()
     triangles._square_of.cache_clear()
     triangles._raised_end.cache_clear()
+    worst_triangles._tops.cache_clear()
     return ask(sa.Accountant(30))
 
 

@@ -66,6 +66,7 @@ from symacct.mechanisms import (
     Skellam,
     SparseVector,
     TreeAggregation,
+    VectorLaplace,
 )
 from symacct.notation import from_json, parse
 from symacct.operations import (
@@ -156,6 +157,7 @@ __all__ = [
     "SymacctError",
     "Theorem",
     "TreeAggregation",
+    "VectorLaplace",
     "amplification",
     "baselines",
     "calibrate",

@@ -320,6 +320,7 @@ def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # 
 
 #: Leaves that are accounted as two answers.
 ANSWERS = {"NoisyMax", "PermuteAndFlip", "PureDP", "RandomizedResponse"}
+LAPLACE = {"Laplace", "VectorLaplace"}
 INTEGER_NOISE = {"DiscreteGaussian", "DiscreteLaplace", "Skellam"}
 LEAVES = {
     "DistributionPair": finite_pair,
@@ -339,6 +340,7 @@ LEAVES = {
     "DiscreteGaussianSum": discrete_gaussian_sum,
     "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
+    "VectorLaplace": laplace,
     "RandomizedResponse": response,
     "PureDP": pure,
     "Skellam": skellam,
@@ -408,7 +410,7 @@ def mean_of_ratios(mp, mechanism, order, steps):
 def of_group(mp, mechanism, alpha, size):
     """The least of the bounds for datasets `size` steps apart."""
     fields, name = mechanism.fields(), type(mechanism).__name__
-    if name in ("Gaussian", "ScalarGaussian", "Laplace"):
+    if name in ("Gaussian", "ScalarGaussian", *LAPLACE):
         return LEAVES[name](mp, alpha, **{**fields, "sensitivity": size * fields["sensitivity"]})
     pure = size * rdp(mp, mechanism, INFINITY)
     if alpha == INFINITY:
@@ -592,7 +594,7 @@ def sampled_pair(mp, eps, alpha, node):
         return divergence(mp, alpha, [((1 - g) * q + g * p, q) for p, q in masses], mp.mpf)
     if isinstance(alpha, int) and alpha > 1:
         return zhu_wang_8(mp, eps, alpha, node)
-    if name == "Laplace":
+    if name in LAPLACE:
         scale = number(mp, Fraction(fields["b"]) / fields["sensitivity"])
     else:
         scale = 1 / mp.sqrt(number(mp, squared_ratio(node.mechanism)))
@@ -602,7 +604,7 @@ def sampled_pair(mp, eps, alpha, node):
         m = 1 - g + g * mp.exp(log_ratio)
         return m * mp.log(m) if a is None else m**a
 
-    if name == "Laplace":
+    if name in LAPLACE:
         s = 1 / scale
         inside = mp.quad(lambda z: mp.exp(-s * z) * moment(s * (2 * z - 1)), mp.linspace(0, 1, 9))
         total = (moment(-s) + mp.exp(-s) * moment(s) + s * inside) / 2
@@ -849,7 +851,7 @@ def above_one(mp, eps, alpha, node):
     elif name in INTEGER_NOISE:
         masses = integer_masses(mp, node.mechanism)
         total = mp.fsum(q * psi(mp.log(p / q)) for p, q in masses if p > q)
-    elif name == "Laplace":
+    elif name in LAPLACE:
         s = eps(INFINITY)
         inside = mp.quad(lambda y: psi(s * y) * mp.exp(-s * (1 + y) / 2), mp.linspace(0, 1, 9))
         total = s * inside / 4 + psi(s) * mp.exp(-s) / 2

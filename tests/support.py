@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 
@@ -47,12 +48,14 @@ from symacct import (
     SubsampleWithoutReplacement,
     SymacctError,
     TreeAggregation,
+    VectorLaplace,
     laws,
     symbols,
     theorems,
+    theory,
 )
 from symacct.expr import kinds
-from symacct.theory import is_about
+from symacct.theory import always, forget, is_about, named
 from tests import independent
 
 INFINITY = float("inf")
@@ -167,6 +170,7 @@ def matrix_mechanisms(draw):
 #: A strategy for every leaf. A new leaf needs a line here and its formula in independent.LEAVES.
 LEAVES = {
     "Gaussian": st.builds(Gaussian, parameters, st.sampled_from([1, Fraction(1, 2)])),
+    "VectorLaplace": st.builds(VectorLaplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "Laplace": st.builds(Laplace, parameters, st.sampled_from([1, Fraction(1, 2)])),
     "DiscreteGaussian": st.builds(
         DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)
@@ -369,3 +373,17 @@ def decimal_overlaps(enclosure, text, shown):
     error = abs(value) / 10 ** (shown - 1)
     low, high = independent.fraction(enclosure.lower), independent.fraction(enclosure.upper)
     return low <= value + error and value - error <= high
+
+
+@contextmanager
+def stated(name, bound, like, **statement):
+    """A theorem that states what another one does, but for this, for as long as a test takes."""
+    other = named(like)
+    fields = ("kind", "source", "orders", "adjacency", "monotone", "status")
+    shared = {field: getattr(other, field) for field in fields}
+    shared |= {"operation": tuple(kinds()[kind] for kind in other.operation), "default": False}
+    theory.theorem(name, **{**shared, "applies": always, **statement})(bound)
+    try:
+        yield
+    finally:
+        forget(name)

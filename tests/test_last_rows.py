@@ -16,12 +16,14 @@ from symacct import (
     DistributionPair,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Laplace,
     OrderError,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    VectorLaplace,
     laws,
 )
 from symacct.claims import Kind
@@ -221,10 +223,38 @@ def test_in_the_plane_theorem_l_is_false():
     triangle = 2 * square - 2 * cross(half, half) * cross(half, -half)  # E(X−Y)²
     assert triangle > MP.mpf("1.07") * (cross(1, 1) - 1)
     leading = alpha * (alpha - 1) * gamma**2 / 2
-    node = SubsampleWithoutReplacement(Laplace(1), "1/1000")
-    on_line, any_pair = (node.cgf(alpha - 1, by=by) for by in ("TRIPLE-LINE", "TRIPLE-DOMINATED"))
+    node = SubsampleWithoutReplacement(VectorLaplace(1), "1/1000")
+    on_line = SubsampleWithoutReplacement(Laplace(1), "1/1000").cgf(alpha - 1)
     assert MP.make_mpf(on_line.upper._mpf_) < leading * triangle * MP.mpf("0.95")
-    assert MP.make_mpf(any_pair.lower._mpf_) > leading * triangle
+    for by in (None, "TRIPLE-DOMINATED", "TRIPLE-PURE-UPPER", "WBK19-T27"):
+        assert MP.make_mpf(node.cgf(alpha - 1, by=by).lower._mpf_) > leading * triangle
+    with pytest.raises(AssumptionError, match="real-valued"):
+        node.rdp(alpha, by="TRIPLE-LINE")
+    assert node.claim.kind is Kind.UPPER
+
+
+WHERE_ONE_PAIR_DOMINATES = (
+    lambda noise: noise,
+    lambda noise: GroupPrivacy(noise, 3),
+    lambda noise: PoissonSubsample(noise, "1/10"),
+    lambda noise: SubsampleWithoutReplacement(noise, "1/10", adjacency="add_remove"),
+)
+
+
+@pytest.mark.parametrize("made", WHERE_ONE_PAIR_DOMINATES)
+def test_where_one_pair_dominates_a_vector_costs_what_a_number_does(made):
+    vector, on_a_line = made(VectorLaplace("3/2")), made(Laplace("3/2"))
+    assert vector.claim.kind is Kind.EXACT
+    for alpha in (1, 2, "7/2", "inf"):
+        assert vector.rdp(alpha).upper == on_a_line.rdp(alpha).upper
+
+
+@pytest.mark.parametrize("made", WHERE_ONE_PAIR_DOMINATES[:3])
+def test_so_it_does_in_other_currencies(made):
+    vector, on_a_line = made(VectorLaplace("3/2")), made(Laplace("3/2"))
+    both = [m.delta("1/10", conversion="exact").delta.upper for m in (vector, on_a_line)]
+    assert both[0] == both[1]
+    assert VectorLaplace(2).gdp(5) == Laplace(2).gdp(5)
 
 
 # --- ZW19, footnote 2: a rate for each person

@@ -2,7 +2,6 @@
 
 import math
 import random
-from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -37,7 +36,7 @@ from symacct.integrals.triangles import (
 )
 from symacct.integrals.triple import Gram
 from symacct.steering import Below
-from symacct.theory import always, forget, named, theorem
+from tests.support import stated
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation
 
@@ -392,28 +391,6 @@ def test_an_optimum_at_a_kink_is_proved():
     assert epsilon_of(low - 1e-3, 1) > line < epsilon_of(low + 1e-3, 0)
 
 
-@contextmanager
-def stated(name, bound, **statement):
-    """A theorem about samples of a fixed size, for as long as a test takes."""
-    try:
-        theorem(
-            name,
-            operation=SubsampleWithoutReplacement,
-            kind=Kind.EXACT,
-            source=named("TRIPLE-GAUSSIAN").source,
-            orders=named("TRIPLE-GAUSSIAN").orders,
-            adjacency=named("TRIPLE-GAUSSIAN").adjacency,
-            status="proved",
-            applies=always,
-            monotone=True,
-            default=False,
-            **statement,
-        )(bound)
-        yield
-    finally:
-        forget(name)
-
-
 @pytest.mark.parametrize(
     ("second", "order", "optimal"), [(1000, 10, False), (2500, 25, True), (3000, 30, False)]
 )
@@ -438,7 +415,8 @@ def test_where_two_curves_cross_is_the_best_order_only_if_one_falls_and_one_rise
         return 10**9 * (lam + (order - 1) ** 2 / lam)
 
     node = SubsampleWithoutReplacement(Gaussian(2), "1/9")
-    with stated("TEST-CROSSING", larger, steer=towards_the_crossing, below=one_of_them):
+    steered = {"steer": towards_the_crossing, "below": one_of_them}
+    with stated("TEST-CROSSING", larger, "TRIPLE-GAUSSIAN", **steered):
         found = Accountant().epsilon(node, "1e-5", by="TEST-CROSSING", digits=10)
     assert abs(found.alpha - order) < 1
     assert found.optimal is optimal
@@ -462,20 +440,7 @@ def test_an_optimum_is_proved_by_sums_of_what_is_below_the_curve_alone(bent):
     """What an exact statement makes of a lower curve need not be of convex CGF."""
     node = 10 * SubsampleWithoutReplacement(Gaussian(2), "1/9")
     asked = PostProcess(node) if bent else node
-    try:
-        theorem(
-            "TEST-EXACT",
-            operation=PostProcess,
-            kind=Kind.EXACT,
-            source=named("TRIPLE-GAUSSIAN").source,
-            orders=named("TRIPLE-GAUSSIAN").orders,
-            adjacency=EITHER,
-            applies=always,
-            monotone=True,
-            status="proved",
-            tight=True,
-        )(lambda ctx, eps, alpha: eps(alpha))
+    statement = {"operation": PostProcess, "adjacency": EITHER, "default": True, "tight": True}
+    with stated("TEST-EXACT", lambda ctx, eps, alpha: eps(alpha), "TRIPLE-GAUSSIAN", **statement):
         found = Accountant().epsilon(asked, "1e-5", digits=8)
-        assert found.optimal is not bent
-    finally:
-        forget("TEST-EXACT")
+    assert found.optimal is not bent

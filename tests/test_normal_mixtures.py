@@ -1,10 +1,13 @@
 """Mixtures of normal laws: the sums, dp_accounting's event, and what is made of them."""
 
+import math
 import random
 from fractions import Fraction
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from flint import arb
 
 from symacct import (
     Accountant,
@@ -19,6 +22,7 @@ from symacct import (
     laws,
     parse,
 )
+from symacct.integrals import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
 from tests import independent
 from tests.support import INFINITY, holds, overlap
@@ -72,6 +76,103 @@ def test_both_divergences_are_their_integrals(seed):
         for reverse, value in enumerate(values):
             assert holds(pair.divergence(alpha, 22, reverse=bool(reverse)), value, 22, trusted=25)
         assert holds(pair.rdp(alpha, digits=22), max(values), 22, trusted=25)
+
+
+# --- the error of a sum, by sums of a hundredth of a deviation in float64
+
+FAR = np.arange(-60, 60, 1 / 100)
+
+
+def parts(draw, count, far):
+    """Weights and means of a law that is drawn."""
+    shares = [draw.randint(1, 9) for _ in range(count)]
+    return [(arb(w) / sum(shares), arb(draw.randint(-far, far))) for w in shares]
+
+
+def log_factor(law, x):
+    """log A"""
+    return np.log(sum(float(w) * np.exp(float(c) * x - float(c) ** 2 / 2) for w, c in law))
+
+
+LAWS = [(1, 1, 9), (1, 1, 2), (2, 1, 2), (2, 3, 2), (3, 2, 1)]
+
+
+@pytest.mark.parametrize(("first", "second", "far"), LAWS)
+def test_on_the_rim_of_a_strip_nothing_is_larger_than_said(first, second, far):
+    draw = random.Random(far)
+    for _ in range(12):
+        laws = parts(draw, first, far), parts(draw, second, far)
+        width = max(float(normal_mixtures._width(law)) for law in laws)
+        height = draw.uniform(0.05, 2.8 / max(width, 2 * far))
+        rim = FAR + 1j * height
+        log_p, log_q = (log_factor(law, rim) for law in laws)
+        log_weight = -(rim**2 + height**2) / 2
+        entropy = np.sum(abs(np.exp(log_weight + log_p) * (log_p - log_q)))
+        entropy /= 100 * math.sqrt(2 * math.pi)
+        assert entropy <= float(normal_mixtures._entropy_on_the_rim(laws, height)) * (1 + 1e-9)
+        for a in (Fraction(3, 2), Fraction(-1, 3), Fraction(4)):
+            powers = a, 1 - a
+            there, here = (
+                float(a) * log_factor(laws[0], x) + float(1 - a) * log_factor(laws[1], x) - x**2 / 2
+                for x in (rim, FAR)
+            )
+            largest = here.max()
+            most = float(normal_mixtures._turned(laws, powers, height)) * (1 + 1e-9)
+            found = np.sum(abs(np.exp(there - height**2 / 2 - largest)))
+            assert found <= most * np.sum(np.exp(here - largest))
+
+
+@pytest.mark.parametrize(("first", "second", "far"), LAWS)
+def test_no_more_is_left_out_than_said(first, second, far):
+    """Of sums that end next to where the bells are, so that what is left out is much."""
+    draw = random.Random(far)
+    for _ in range(12):
+        laws, a = (
+            (parts(draw, first, far), parts(draw, second, far)),
+            Fraction(draw.randint(11, 20), 10),
+        )
+        centres = normal_mixtures._centres(laws, (a, 1 - a))
+        middles = [float(c) for c in (*(c for _, c in centres), *(c for _, c in laws[0]))]
+        low, high = min(middles) - draw.random(), max(middles) + draw.random()
+        strip = normal_mixtures.Strip(0.2, 1.0, math.floor(5 * low), math.ceil(5 * high) + 1)
+        nodes = np.arange(-300, 300)
+        x = nodes[(nodes < strip.first) | (nodes >= strip.last)] / 5
+        log_p, log_q = (log_factor(law, x) for law in laws)
+        log_bell = -(x**2) / 2 - math.log(5 * math.sqrt(2 * math.pi))
+        powers = np.sum(np.exp(log_bell + float(a) * log_p + float(1 - a) * log_q))
+        said = sum(float(normal_mixtures._tails(strip, *centre)) for centre in centres)
+        assert powers <= said * (1 + 1e-9)
+        entropy = np.sum(np.exp(log_bell + log_p) * abs(log_p - log_q))
+        assert entropy <= float(normal_mixtures._entropy_left_out(laws, strip)) * (1 + 1e-9)
+
+
+STRIPS = [(0.4, 0.4, 100), (0.5, 0.4, 100), (0.6, 0.4, 100), (0.1, 0.4, 45)]
+
+
+@pytest.mark.parametrize("strip", STRIPS)
+def test_sums_so_coarse_or_short_that_one_sees_it_hold_their_integral(strip, monkeypatch):
+    """Four nodes to the distance of a zero of (N(−3, 1) + N(3, 1))/φ, which is in a denominator."""
+    step, height, count = strip
+    coarse = normal_mixtures.Strip(step, height, -count, count + 1)
+    monkeypatch.setattr(normal_mixtures, "_strip", lambda *_, **__: coarse)
+    half = (Fraction(1, 2),) * 2
+    p, q = (
+        normal_mixtures.NormalParts(half, (Fraction(-m), Fraction(m)), Fraction(1)) for m in (1, 3)
+    )
+    log_p, log_q = (log_factor(law.parts(), FAR) for law in (p, q))
+    bell = np.exp(-(FAR**2) / 2) / (100 * math.sqrt(2 * math.pi))
+    truths = [
+        np.sum(bell * np.exp(float(a) * log_p + float(1 - a) * log_q)) for a in (Fraction(5, 2), 3)
+    ]
+    found = [
+        normal_mixtures.power_integral(p, q, Fraction(5, 2), 40),
+        normal_mixtures.power_integral(q, p, Fraction(-2), 40),
+        normal_mixtures.relative_entropy(p, q, 40),
+    ]
+    truths.append(np.sum(bell * np.exp(log_p) * (log_p - log_q)))
+    for ball, truth in zip(found, truths, strict=True):
+        assert float(ball.lower()) <= truth <= float(ball.upper())
+        assert float(ball.rad()) > 0.001 * truth
 
 
 @pytest.mark.parametrize("gamma", ["1/1000", "1/3"])

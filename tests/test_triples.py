@@ -48,10 +48,9 @@ from symacct.integrals.triangles import Triangles, on_a_piece
 from symacct.integrals.worst import Looks
 from symacct.interop.opacus import to_opacus_history
 from symacct.sums.refine import ball
-from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
 from tests import independent
-from tests.support import MP, answers, decimal_overlaps, examples, overlap
+from tests.support import MP, answers, decimal_overlaps, examples, overlap, stated
 
 DIGITS = 22
 
@@ -124,8 +123,8 @@ def test_the_maximum_need_not_be_at_an_end(setting, best_inside, ends):
     with precision(53):
         low, inside, high = (float(triangles.excess(b).mid()) / float(unit) for b in squares)
     assert inside > max(low, high)
-    for found, stated in zip((low, inside, high), (ends[0], best_inside, ends[1]), strict=True):
-        assert found == pytest.approx(float(stated), rel=2e-3)
+    for found, known in zip((low, inside, high), (ends[0], best_inside, ends[1]), strict=True):
+        assert found == pytest.approx(float(known), rel=2e-3)
 
 
 # --- random triples
@@ -185,6 +184,18 @@ def test_the_worst_triples_are_met_by_another_rule(setting):
     apart = log_moment(alpha, g, (d, 0), (-d, 0)) / (alpha - 1)
     node = PoissonSubsample(Gaussian(sigma), gamma, "replace_one")
     assert apart == pytest.approx(float(node.rdp(alpha).upper), rel=1e-9)
+
+
+def test_at_order_1_the_page_has_u_and_v_as_the_theorem_writes_them():
+    """max{ (u log u + e v log v)/(e+1), (u−1) log u/(e+2) }; (u−v) log(u/v)/(e+1) for Poisson."""
+    for node in (
+        SubsampleWithoutReplacement(PureDP("1/2"), "1/10"),
+        PoissonSubsample(PureDP("1/2"), "1/10", adjacency="replace_one"),
+    ):
+        written = str(node.formula(1))
+        assert "exp(1/2)/10 + 9/10" in written
+        assert "exp(-1/2)/10 + 9/10" in written
+        assert "1/10 - exp" not in written
 
 
 @given(st.data())
@@ -363,20 +374,8 @@ def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):
     other = {alpha: node.rdp(alpha) for alpha in (3, 5, 7)}
     by_formula = node.formula()
     monkeypatch.setattr(OperationCurve, "value_by", counted)
-    try:
-        theorem(
-            "TEST-EVEN",
-            operation=SubsampleWithoutReplacement,
-            kind=Kind.EXACT,
-            source=named("TRIPLE-GAUSSIAN").source,
-            orders=INTEGER_ORDERS,
-            adjacency=named("TRIPLE-GAUSSIAN").adjacency,
-            status="proved",
-            applies=always,
-            monotone=True,
-            tight=True,
-            partial=True,
-        )(at_even_orders)
+    statement = {"orders": INTEGER_ORDERS, "default": True, "tight": True, "partial": True}
+    with stated("TEST-EVEN", at_even_orders, "TRIPLE-GAUSSIAN", **statement):
         node.__dict__.pop("_claim", None)
         even = Accountant().rdp(node, 4)
         assert even.claim.kind is Kind.EXACT
@@ -392,8 +391,6 @@ def test_a_theorem_that_may_say_nothing_stands_aside_there(monkeypatch):
         # A curve that is exact at some orders only is no premise for what needs it at all.
         whole = Accountant().curve(node).claim_throughout(2)
         assert whole.kind is Kind.UPPER
-    finally:
-        forget("TEST-EVEN")
 
 
 def test_where_nothing_is_proved_the_exact_theorem_stands_aside(monkeypatch):
@@ -577,27 +574,16 @@ def test_no_answer_rests_on_what_steers():
     def far_too_small(ctx, eps, alpha, gamma):
         return eps(alpha) * ctx.number(Fraction(1, 10**9))
 
-    try:
-        theorem(
-            "TEST-STEERED",
-            operation=SubsampleWithoutReplacement,
-            kind=Kind.UPPER,
-            source=named("TRIPLE-DOMINATED").source,
-            orders=named("TRIPLE-DOMINATED").orders,
-            adjacency=named("TRIPLE-DOMINATED").adjacency,
-            status="proved",
-            applies=always,
-            monotone=True,
-            default=False,
-            steer=far_too_small,
-        )(lambda ctx, eps, alpha, gamma: eps(alpha))
+    def of_the_mechanism(ctx, eps, alpha, gamma):
+        return eps(alpha)
+
+    statement = {"monotone": True, "steer": far_too_small}
+    with stated("TEST-STEERED", of_the_mechanism, "TRIPLE-DOMINATED", **statement):
         for orders in (None, "integer", [2, 4]):
             found = Accountant().epsilon(node, "1e-5", by="TEST-STEERED", orders=orders)
             truth = (1000 * Gaussian(2)).epsilon("1e-5", orders=[found.alpha])
             assert found.alpha != 1
             assert overlap(found.epsilon, truth.epsilon)
-    finally:
-        forget("TEST-STEERED")
 
 
 def test_one_dimension_is_claimed_only_where_it_is_declared():

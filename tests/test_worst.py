@@ -1,6 +1,7 @@
 """The worst triangle inside the family, by other sums: its value, its proof, its order."""
 
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,7 @@ from symacct.arithmetic.ball import precision
 from symacct.integrals import worst as worst_triangles
 from symacct.integrals.lattice import triple_excess
 from symacct.integrals.triangles import Triangles
-from symacct.integrals.worst import CloserLooks, End, Summit, worst
+from symacct.integrals.worst import CloserLooks, End, Looks, Summit, worst
 from symacct.search import root, saddle
 from symacct.sums.refine import ball
 
@@ -61,7 +62,7 @@ def test_no_place_is_proved_that_is_not_the_highest(monkeypatch):
     triangles = Triangles(*map(Fraction, (50, "3.16e-6", "0.7071")))
     with precision(53):
         for wrong in (Fraction(0), triangles.delta**2, triangles.delta**2 / 3):
-            monkeypatch.setattr(CloserLooks, "highest", lambda _, at=wrong: [at])
+            monkeypatch.setattr(CloserLooks, "candidates", lambda _, at=wrong: [at])
             assert worst(triangles) is None
 
 
@@ -82,10 +83,10 @@ def test_a_summit_below_the_line_is_not_the_highest():
     looks = CloserLooks(Triangles(*map(Fraction, (50, "3.16e-6", "0.7071"))))
     value = looks.value
     with precision(53):
-        (summit,) = looks.highest()
+        (summit,) = looks.candidates()
         assert looks.worst() is not None
         looks.value = lambda square: value(square) * (1 if square else arb("1.1"))
-        looks.highest = lambda: [summit]
+        looks.candidates = lambda: [summit]
         assert looks.worst() is None
 
 
@@ -142,6 +143,49 @@ def test_about_the_jump_the_worst_is_found_and_nothing_is_above_it(alpha, sigma,
     values = [moment(float(alpha), float(gamma), delta, delta**2 * k / 20) for k in range(21)]
     assert max(values) <= float(found.upper()) * (1 + 1e-9)
     assert max(values) >= float(found.lower()) * 0.98
+
+
+def without_sums(triangles):
+    looks = CloserLooks(triangles)
+    looks.exponentials = None
+    return looks
+
+
+@pytest.mark.parametrize("looks_at", [Looks, CloserLooks, without_sums])
+def test_no_way_on_is_shown_where_g_rises_by_more(looks_at):
+    """From place to place the rises add up to more than 98 % of what they are in all."""
+    triangles = Triangles(*map(Fraction, (50, "3.16e-6", "0.7071")))
+    low, high = (triangles.delta**2 * k / 32 for k in (8, 14))
+    heights = [moment(50, 3.16e-6, 0.7071, float(square)) for square in (low, high)]
+    with precision(53):
+        spare = arb(0.98 * (heights[1] - heights[0]))
+        assert spare > 0
+        assert not looks_at(triangles).stays_below(low, high, spare)
+        assert CloserLooks(triangles).stays_below(low, high, spare * arb(1.2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_float64_proposes_nothing_is_proved_that_is_exceeded(seed, monkeypatch):
+    """Places drawn at random, the true one and the ends among them, near the jump."""
+    draw = random.Random(seed)
+    alpha, sigma = Fraction(draw.randint(60, 300), 10), Fraction(draw.randint(9, 15), 10)
+    gamma = Fraction(f"{at_the_jump(float(alpha), float(sigma), draw.uniform(-0.1, 0.2)):.3g}")
+    triangles = Triangles(alpha, gamma, 1 / sigma)
+    top = triangles.delta**2
+    most = max(
+        moment(float(alpha), float(gamma), 1 / float(sigma), float(top * k / 20)) for k in range(21)
+    )
+    with precision(53):
+        honest = CloserLooks(triangles).candidates()
+        drawn = [top * Fraction(draw.randint(1, 63), 64) for _ in range(3)]
+        for squares in [[0], [top], [0, top], *([square] for square in drawn), drawn, honest]:
+            proposed = sorted(map(Fraction, squares))
+            monkeypatch.setattr(CloserLooks, "candidates", lambda _, at=proposed: at)
+            places = CloserLooks(triangles).worst() or ()
+            found = [place.refined(40) for place in places]
+            highest = [triple_excess(triple) * (1 + share) for triple, share in found]
+            assert not highest or most <= max(float(x.upper()) for x in highest) * (1 + 1e-9)
+        assert places
 
 
 def epsilon_of(alpha, delta, square):

@@ -15,7 +15,7 @@ from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
-from symacct.mechanisms import DistributionPair, Gaussian, Laplace
+from symacct.mechanisms import DistributionPair, Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import noise
@@ -39,7 +39,7 @@ def has_known_pair(node: Node) -> str | None:
         return is_pair(node)
     return has_rational_pair(
         node,
-        (ResponsePair, Laplace, IntegerNoise),
+        (ResponsePair, VectorLaplace, IntegerNoise),
         "no closed form is known for the mechanism's worst pair",
     )
 
@@ -50,7 +50,8 @@ def has_rational_pair(node: Node, kinds: Any, otherwise: str) -> str | None:
     if not isinstance(mechanism, kinds):
         return otherwise
     numbers = node.symbolic_parameters()
-    if not isinstance(mechanism, Gaussian | Laplace):  # whose curves fall as their noise rises
+    # The curves of these fall as their noise rises.
+    if not isinstance(mechanism, Gaussian | VectorLaplace):
         numbers += mechanism.symbolic_parameters()
     if any(not number.free_symbols for number in numbers):
         return "found a parameter that is no rational number, needed rational ones"

@@ -13,7 +13,7 @@ from symacct.enclosure import Bound, bound
 from symacct.errors import AssumptionError, SoundnessError, echo
 from symacct.exact import INFINITY
 from symacct.expr import Node, as_node
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.compose import Compose
 from symacct.operations.group import GroupPrivacy
@@ -54,7 +54,7 @@ def _is_smallest(node: Node) -> bool:
     """Is the trade-off curve known, and a Gaussian one touches it?"""
     if isinstance(node, Compose):
         return all(isinstance(part, Gaussian) for part in node.terms)
-    return isinstance(node, Gaussian | Laplace | ResponsePair)
+    return isinstance(node, Gaussian | VectorLaplace | ResponsePair)
 
 
 def _least(node: Node, accountant: Accountant) -> arb:
@@ -81,7 +81,7 @@ def _(node: Gaussian, accountant: Accountant) -> arb:
 
 
 @_mu.register
-def _(node: Laplace, accountant: Accountant) -> arb:
+def _(node: VectorLaplace, accountant: Accountant) -> arb:
     """Where α f(α) = e^{−s}/4 its curve is nearest to Gaussian ones at α = f(α)."""
     return _touching((-node.shift(BALL) / 2).exp() / 2)
 

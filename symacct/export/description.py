@@ -84,6 +84,7 @@ _WORDS = {
     "{sensitivity}, up to {count} of them above)",
     "ExponentialMechanism": "the exponential mechanism (ε = {epsilon})",
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
+    "VectorLaplace": "the Laplace mechanism on a vector (b = {b}, ℓ1 sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
     "DiscreteGaussianSum": "discrete Gaussian noise (σ = {sigma}) of each of {parties} parties on "
     "{dimension} whole numbers (sensitivity {sensitivity})",

@@ -91,17 +91,30 @@ def relative_entropy(p: NormalParts, q: NormalParts, bits: int) -> arb:
     one = (Fraction(1), Fraction(0))
     with ctx.workprec(64):
         laws = (p.parts(), q.parts())
-        largest = max((abs(c).upper() for law in laws for _, c in law), default=arb(0))
         strip = _strip(laws, one, bits, wide=1.5)
-        half = max(_width(law).upper() for law in laws) * strip.height / 2
-        turned = largest * strip.height - half.cos().log()
-        scale = 2 * largest * (largest + 1) + largest**2 + 2 * turned
-        error = strip.share() * scale
-        for _, c in laws[0]:
-            error += (4 * largest + 3 * largest**2) * _wide_tails(strip, c)
+        error = strip.share() * _entropy_on_the_rim(laws, strip.height)
+        error += _entropy_left_out(laws, strip)
     with ctx.workprec(_working_bits(strip, bits)):
         total = _summed(p, q, strip, lambda log_p, log_q: log_p.exp() * (log_p - log_q))
         return total + within(error)
+
+
+def _entropy_on_the_rim(laws: tuple[Parts, Parts], height: float) -> arb:
+    """At least e^{−d²/2} ∫|φA log(A/B)| on x + id: |log A| <= M|x| + M²/2 + Md − log cos(θ/2)."""
+    largest, half = _largest(laws), max(_width(law).upper() for law in laws) * height / 2
+    return 2 * largest * (largest + 1) + largest**2 + 2 * (largest * height - half.cos().log())
+
+
+def _entropy_left_out(laws: tuple[Parts, Parts], strip: Strip) -> arb:
+    """At least h Σ φA|log(A/B)| over the nodes left out."""
+    largest = _largest(laws)
+    tails = sum((_wide_tails(strip, c) for _, c in laws[0]), arb(0))
+    return (4 * largest + 3 * largest**2) * tails
+
+
+def _largest(laws: tuple[Parts, Parts]) -> arb:
+    """M, the largest |c|."""
+    return max(abs(c).upper() for law in laws for _, c in law)
 
 
 def _summed(p: NormalParts, q: NormalParts, strip: Strip, value: Callable[[arb, arb], arb]) -> arb:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -33,6 +33,9 @@ from symacct.sums.refine import ball
 
 _BITS = 24  # of places that are tried
 _SURE = 12  # of its bits, when the rest is found
+_LOOK_BITS = 20  # of G in float64, where only places are compared
+_ORDER_BITS = 12  # of an order: one look serves all that agree in them
+_NEARLY = 3  # bits of a place that is seen at an order close by
 _VALUE_BITS = 48  # of G: a place inside may be the highest by little
 _APART = 1e-6  # of logarithms in float64 that differ beyond doubt
 _PIECES = 200  # looked at before it is given up
@@ -89,7 +92,10 @@ Place = End | Summit
 
 
 def turning(triangles: Triangles, low: Fraction, high: Fraction, bits: int) -> Fraction:
-    """A place between, and above 0, where dG/dB is about 0, falling."""
+    """A place between, and above 0, where dG/dB is about 0, falling; by few bits first."""
+    if bits > _BITS:
+        place, reach = turning(triangles, low, high, _BITS), (high - low) / 2**_SURE
+        low, high = max(place - reach, low), min(place + reach, high)
 
     @functools.cache
     def slope(square: Fraction) -> arb:
@@ -111,17 +117,6 @@ def worst(triangles: Triangles) -> tuple[Place, ...] | None:
     if ends is not None or not _is_quick(triangles):
         return ends
     return CloserLooks(triangles).worst()
-
-
-def highest(triangles: Triangles, bits: int) -> Fraction:
-    """Where G is the largest, inside to so many bits, as far as float64 tells."""
-    first, last = triangles.ends_in_floats
-    if not _is_quick(triangles) or Looks(triangles).worst_ends():
-        return triangles.delta**2 if last > first else _ZERO
-    heights = CloserLooks(triangles).heights()
-    square = max(heights, key=heights.__getitem__)
-    reach = min(square, triangles.delta**2 - square) / 2**_SURE
-    return turning(triangles, square - reach, square + reach, bits) if reach else square
 
 
 def _is_quick(triangles: Triangles) -> bool:
@@ -238,7 +233,7 @@ class CloserLooks(Looks):
 
     def worst(self) -> tuple[Place, ...] | None:
         """The places of which one is proved to be the maximum; None where nothing is."""
-        squares = self.highest()
+        squares = self.candidates()
         places = [place for square in squares if (place := self.place(square))]
         if len(places) < len(squares):
             return None
@@ -252,38 +247,11 @@ class CloserLooks(Looks):
                 return None
         return tuple(places)
 
-    def highest(self) -> list[Fraction]:
+    def candidates(self) -> list[Fraction]:
         """Where G is the largest, as far as float64 tells."""
-        heights = self.heights()
-        best = max(heights.values())
-        return sorted(square for square, height in heights.items() if height > best - _APART)
-
-    def heights(self) -> dict[Fraction, float]:
-        """log(G − 1) at the ends and where it is higher than about."""
-        squares = [square for square in self.tops() if 0 < square < self.top]
-        found = dict(zip((_ZERO, self.top), self.triangles.ends_in_floats, strict=True))
-        return found | {square: triple_log_excess(self.triangles.at(square)) for square in squares}
-
-    def tops(self) -> Iterator[Fraction]:
-        """Where the slope is 0, about those of some squares that are above their neighbours."""
-        count = min(
-            max(_LEAST_SQUARES, math.ceil(self.triangles.alpha * self.top / 2)), _MOST_SQUARES
-        )
-        squares = [self.top * k / count for k in range(count + 1)]
-        values = [triple_log_excess(self.triangles.at(square)) for square in squares]
-        for k in range(1, count):
-            if values[k] >= max(values[k - 1], values[k + 1], max(values) - _NEAR):
-                yield self.turning_between(squares[k - 1], squares[k + 1])
-
-    def turning_between(self, low: Fraction, high: Fraction) -> Fraction:
-        """Golden sections in float64, until secants of the slope go the right way."""
-        width = (high - low) / _SECTIONS
-
-        def depth(square: Fraction) -> arb:
-            return arb(-triple_log_excess(self.triangles.at(square)))
-
-        near = golden_valley(depth, low, high, width)
-        return turning(self.triangles, max(near - width, low), min(near + width, high), _BITS)
+        found = heights(self.triangles)
+        best = max(found.values())
+        return sorted(square for square, height in found.items() if height > best - _APART)
 
     def place(self, square: Fraction) -> Place | None:
         """It with a cell about it on which nothing is larger, if one is proved."""
@@ -351,3 +319,60 @@ class CloserLooks(Looks):
                 break
             self.width /= 4
         return low, arb(0)
+
+
+# --- float64: where it may be, of which nothing is proved
+
+
+def highest(triangles: Triangles, bits: int) -> Fraction:
+    """Where G is the largest, inside to so many bits; by what is seen at an order close by."""
+    first, last = triangles.ends_in_floats
+    top = triangles.delta**2
+    ends = {_ZERO: first, top: last}
+    if _is_quick(triangles):
+        ends |= _measured(triangles, _tops(replace(triangles, alpha=_close(triangles.alpha))))
+    square = max(ends, key=ends.__getitem__)
+    reach = min(square, top - square) / 2**_NEARLY
+    return turning(triangles, square - reach, square + reach, bits) if reach else square
+
+
+def heights(triangles: Triangles) -> dict[Fraction, float]:
+    """log(G − 1) at the ends and where it is higher than about."""
+    ends = dict(zip((_ZERO, triangles.delta**2), triangles.ends_in_floats, strict=True))
+    return ends | _measured(triangles, _tops(triangles))
+
+
+def _measured(triangles: Triangles, squares: Iterable[Fraction]) -> dict[Fraction, float]:
+    return {square: triple_log_excess(triangles.at(square)) for square in squares}
+
+
+@functools.lru_cache(maxsize=1024)
+def _tops(triangles: Triangles) -> tuple[Fraction, ...]:
+    """Where inside the slope is 0, about those of some squares that are above their neighbours."""
+    top = triangles.delta**2
+    count = min(max(_LEAST_SQUARES, math.ceil(triangles.alpha * top / 2)), _MOST_SQUARES)
+    squares = [top * k / count for k in range(count + 1)]
+    values = [triple_log_excess(triangles.at(square), _LOOK_BITS) for square in squares]
+    found = (
+        _turning_between(triangles, squares[k - 1], squares[k + 1])
+        for k in range(1, count)
+        if values[k] >= max(values[k - 1], values[k + 1], max(values) - _NEAR)
+    )
+    return tuple(square for square in found if 0 < square < top)
+
+
+def _turning_between(triangles: Triangles, low: Fraction, high: Fraction) -> Fraction:
+    """Golden sections, until secants of the slope go the right way."""
+    width = (high - low) / _SECTIONS
+
+    def depth(square: Fraction) -> arb:
+        return arb(-triple_log_excess(triangles.at(square), _LOOK_BITS))
+
+    near = golden_valley(depth, low, high, width)
+    return turning(triangles, max(near - width, low), min(near + width, high), _BITS)
+
+
+def _close(alpha: Fraction) -> Fraction:
+    """An order that is as good to look at, the same one for many."""
+    step = Fraction(2) ** (math.frexp(alpha - 1)[1] - _ORDER_BITS)
+    return 1 + round((alpha - 1) / step) * step

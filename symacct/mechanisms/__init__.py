@@ -9,7 +9,7 @@ from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
 from symacct.mechanisms.iteration import NoisyDescent, NoisyPass
-from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.noisy_max import GaussianNoisyMax, NoisyMax
@@ -46,4 +46,5 @@ __all__ = [
     "Skellam",
     "SparseVector",
     "TreeAggregation",
+    "VectorLaplace",
 ]

@@ -1,4 +1,4 @@
-"""The Laplace mechanism."""
+"""The Laplace mechanism, of a vector and of a real number."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from symacct.claims import Kind
 from symacct.domains import positive
 from symacct.exact import INFINITY, Exact, Numeric, Order
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.sources import MIR17
+from symacct.sources import MIR17, ZW19
 
 
-class Laplace(Mechanism):
-    """A real-valued query of sensitivity Δ plus Laplace noise of scale b; with s = Δ/b,
+class VectorLaplace(Mechanism):
+    """A vector of ℓ1 sensitivity Δ plus Laplace noise of scale b on every coordinate; s = Δ/b,
 
     ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1).
 
-    It is also the curve of a vector with noise on every coordinate and ℓ1 sensitivity Δ, under
-    Poisson sampling too (ZW19 Remark 19); of a vector in a fixed-size sample TRIPLE-LINE, the
-    default, is not true, by="TRIPLE-DOMINATED" is. `b` and `sensitivity` are positive, in the
-    query's units; DomainError otherwise.
+    One coordinate that takes all of Δ is the worst (docs/proofs.md, section 19): the curve is that
+    of Laplace, under Poisson sampling too. A sample of a fixed size with a record replaced costs
+    more. `b` and `sensitivity` are positive, in the query's units; DomainError otherwise.
 
-    >>> print(Laplace(2).rdp("inf", digits=3))
+    >>> print(VectorLaplace(2).rdp("inf", digits=3))
     0.500
     """
 
     b: Exact
     sensitivity: Exact
-    source = MIR17.at("Table II")
+    source = ZW19.at("Remark 19")
     kind = Kind.EXACT
     one_pair = True
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps the two Laplace laws
     steepest_up_to = INFINITY
 
-    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:
+    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> VectorLaplace:
         return cls._intern(
-            b=positive(b, "Laplace, b"), sensitivity=positive(sensitivity, "Laplace, sensitivity")
+            b=positive(b, "VectorLaplace, b"),
+            sensitivity=positive(sensitivity, "VectorLaplace, sensitivity"),
         )
 
     def shift(self, ctx: Arithmetic) -> Number:
@@ -73,3 +73,24 @@ class Laplace(Mechanism):
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return self.shift(ctx)
+
+
+class Laplace(VectorLaplace):
+    """The Laplace mechanism on a real-valued query: two neighbours move it on one line.
+
+    Its curve is that of VectorLaplace,
+
+    ε(α) = log( α/(2α−1) e^{(α−1)s} + (α−1)/(2α−1) e^{−αs} ) / (α−1), s = Δ/b;
+
+    a sample of a fixed size with a record replaced costs less.
+
+    >>> print(Laplace(2).rdp("inf", digits=3))
+    0.500
+    """
+
+    source = MIR17.at("Table II")
+
+    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> Laplace:
+        return cls._intern(
+            b=positive(b, "Laplace, b"), sensitivity=positive(sensitivity, "Laplace, sensitivity")
+        )

@@ -25,16 +25,16 @@ def squared_sensitivity(rows: Rows, most: int, apart: int) -> tuple[Fraction, bo
     gram, scale = _gram(rows)
     sizes = [[abs(x) for x in row] for row in gram]
     most = min(most, -(-len(gram) // apart))
+    limit = 0
     if _falls(sizes):
         worst = list(range(0, len(gram), apart))[:most]
-        bound = _total(sizes, worst)
     elif _how_many(len(gram), most, apart) <= _PATTERNS:
         worst = max(_patterns(len(gram), most, apart), key=lambda steps: _total(sizes, steps))
-        bound = _total(sizes, worst)
     else:
-        worst, bound = _by_rows(sizes, most, apart)
-    attained = _total(sizes, worst) == bound and _one_sign(gram, worst)
-    return Fraction(bound, scale), attained
+        worst, limit = _by_rows(sizes, most, apart)
+    total = _total(sizes, worst)
+    attained = limit <= total and _one_sign(gram, worst)
+    return Fraction(max(total, limit), scale), attained
 
 
 def _gram(rows: Rows) -> tuple[Whole, int]:

@@ -66,7 +66,8 @@ class ResponsePair(Mechanism):
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return ctx.maximum(self.log_odds(ctx), -self.log_odds(ctx))
+        t = self.log_odds(ctx)
+        return ctx.maximum(t, -t)
 
 
 class RandomizedResponse(ResponsePair):

@@ -17,6 +17,7 @@ from symacct.mechanisms import (
     Laplace,
     ScalarGaussian,
     Skellam,
+    VectorLaplace,
 )
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
@@ -26,6 +27,7 @@ NOISE: dict[Any, str] = {
     ScalarGaussian: "sigma",
     Gaussian: "sigma",
     Laplace: "b",
+    VectorLaplace: "b",
     DiscreteGaussian: "sigma",
     DiscreteLaplace: "b",
     Skellam: "mu",

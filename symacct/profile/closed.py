@@ -24,37 +24,63 @@ from symacct.profile.two_runs import two_runs
 from symacct.profile.whole_numbers import IntegerLoss
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
+_SUMMED_BESIDE = 100_000  # times the square of the others' runs
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
 _SOME_RUNS = 300  # of sampled Laplace noise, beyond which its moments fall by themselves
 
 Runs = Sequence[tuple[Part, int]]
-Finite = Sequence[tuple[Atoms, int]]
+Finite = tuple[tuple[Atoms, int], ...]
+Value = Callable[[arb], arb]
 
 
-def closed_form(runs: Runs, reverse: bool) -> Callable[[arb], arb] | None:
+def closed_form(runs: Runs, reverse: bool) -> Value | None:
     """D(y) as a function of y at flint's current precision; None where only a contour gives it."""
     if not runs:
         return lambda y: arb(0)
     if len(runs) == 1 and runs[0][1] == 1:
         return partial(runs[0][0].hockey_stick, reverse=reverse)
-    (part, count), *others = runs
-    if isinstance(part, LaplaceLoss) and part.gamma == 1 and not others and count <= _FEW_RUNS:
+    (part, count), *more = runs
+    if isinstance(part, LaplaceLoss) and part.gamma == 1 and not more and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
-    if not others and (noise := _gaussian(part)) is not None:
+    if not more and (noise := _gaussian(part)) is not None:
         return partial(several_runs, noise, count)
-    if isinstance(part, LaplaceLoss) and not others and count == 2:
+    if isinstance(part, LaplaceLoss) and not more and count == 2:
         return partial(two_runs, part, reverse)
-    if isinstance(part, LaplaceLoss) and not others and count <= _SOME_RUNS:
+    if isinstance(part, LaplaceLoss) and not more and count <= _SOME_RUNS:
         return partial(some_runs, part, count, reverse)
-    if all(isinstance(part, IntegerLoss | Atoms) for part, _ in runs):
+    finite, others = apart(runs)
+    if not others:
+        return partial(_finite, finite, reverse)
+    if not finite:
         _refuse_lattices(runs)
-    finite = [(part, k) for part, k in runs if isinstance(part, Atoms)]
-    return partial(_finite, finite, reverse) if len(finite) == len(runs) else None
+    return None
+
+
+def apart(runs: Runs) -> tuple[Finite, tuple[tuple[Part, int], ...]]:
+    """The finite parts, and the others."""
+    finite = tuple((part, k) for part, k in runs if isinstance(part, Atoms))
+    return finite, tuple((part, k) for part, k in runs if not isinstance(part, Atoms))
+
+
+def are_few(runs: Finite, others: Runs = ()) -> bool:
+    """Are the outcomes of all runs so few that they are taken one by one?
+
+    Beside others, whose runs cost their square: of many the moments fall by themselves.
+    """
+    outcomes = math.prod(part.outcomes(k) for part, k in runs)
+    count = sum(k for _, k in others)
+    return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
+
+
+def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
+    """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D."""
+    outcomes = _weighed(runs, reverse, ctx.prec)
+    return _lost(runs, reverse) + sum((p * rest(y - loss) for p, loss in outcomes), arb(0))
 
 
 def _refuse_lattices(runs: Runs) -> None:
     """AssumptionError for noise on whole numbers among parts none of which decays."""
-    if any(isinstance(part, IntegerLoss) for part, _ in runs):
+    if all(isinstance(part, IntegerLoss) for part, _ in runs):
         raise AssumptionError(
             "conversion='exact': found several runs of noise on whole numbers, needed one run, "
             "discrete Gaussian noise alone and not sampled, discrete Laplace noise alone, or a "
@@ -72,15 +98,14 @@ def _gaussian(part: Part) -> DiscreteGaussian | None:
 def _finite(runs: Finite, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
     binary = max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
-    if binary is None or math.prod(part.outcomes(k) for part, k in runs) <= _SUMMED:
+    if binary is None or are_few(runs):
         every = _outcomes(runs, reverse)
         grown, zero = y.exp(), arb(0)
         return _lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
     rest = tuple(run for run in runs if run is not binary)
-    outcomes = _weighed(rest, reverse, ctx.prec)
-    profile = profile_for(*binary, reverse, len(outcomes))
-    value = sum((p * profile(y - loss) for p, loss in outcomes), arb(0))
-    return _lost(runs, reverse) + value
+    profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
+    lost = _lost((binary,), reverse)
+    return given(rest, lambda x: lost + profile(x), reverse, y)
 
 
 @lru_cache(8)
@@ -103,7 +128,7 @@ def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
     return found
 
 
-def _lost(runs: Sequence[tuple[Atoms, int]], reverse: bool) -> arb:
+def _lost(runs: Finite, reverse: bool) -> arb:
     """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
     kept = sum((k * (-part.lost_in_balls(reverse)).log1p() for part, k in runs), arb(0))
     return -kept.expm1()

@@ -21,12 +21,12 @@ from symacct.mechanisms import (
     DiscreteLaplace,
     DistributionPair,
     Gaussian,
-    Laplace,
     NoisyMax,
     PermuteAndFlip,
     PureDP,
     RandomizedResponse,
     SparseVector,
+    VectorLaplace,
 )
 from symacct.mechanisms.integer_noise import LatticeNoise
 from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
@@ -81,7 +81,7 @@ def _(node: Gaussian) -> list[Product]:
 
 
 @products.register
-def _(node: Laplace) -> list[Product]:
+def _(node: VectorLaplace) -> list[Product]:
     return _one(LaplaceLoss(node.sensitivity / node.b))
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from flint import arb, ctx
 
@@ -14,7 +15,8 @@ from symacct.arithmetic import BALL
 from symacct.errors import InfiniteError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
-from symacct.profile.closed import closed_form
+from symacct.profile.beside import Others
+from symacct.profile.closed import apart, are_few, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
@@ -50,7 +52,23 @@ class Direction:
     @cached_property
     def closed(self) -> Value | None:
         """D(y) where it has a closed form or is a finite sum."""
-        return closed_form(self.runs, self.reverse)
+        finite, others = apart(self.runs)
+        if not (finite and others and are_few(finite, others)):
+            return closed_form(self.runs, self.reverse)
+        rest = Others(*(Direction(others, way) for way in (self.reverse, not self.reverse)))
+        return partial(given, finite, rest, self.reverse)
+
+    def _without_contour(self, y: arb) -> arb | None:
+        """D(y) where no finite loss is above y, or where it has a closed form."""
+        value = self._at_an_end(y)
+        return self.closed(y) if value is None and self.closed is not None else value
+
+    def easily(self, y: arb) -> arb:
+        """D(y) without a contour, at flint's current precision; NaN where one is needed."""
+        value = self._without_contour(y)
+        if value is None:
+            return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
+        return value
 
     @property
     def largest(self) -> arb:
@@ -116,11 +134,9 @@ class Direction:
         """
         for bits in _precisions(digits):
             with ctx.workprec(bits):
-                value = self._at_an_end(y())
-                if value is None and self.closed is not None:
-                    value = self.closed(y())
+                value = self._without_contour(y())
             if value is None:
-                return self._by_contour(y, digits)
+                return self.by_contour(y, digits)
             if value.is_exact() or _digits(value) >= digits:
                 return value
         raise _undecided(f"δ at ε = {_middle(y):.6g}", digits)
@@ -137,7 +153,7 @@ class Direction:
             return None
         return self.lost if not self.runs or y >= self.largest else None
 
-    def _by_contour(self, y: Callable[[], arb], digits: float) -> arb:
+    def by_contour(self, y: Callable[[], arb], digits: float) -> arb:
         at = _middle(y)
         for known in self._known(digits):
             value = self._summed(known, y)
@@ -228,9 +244,7 @@ class Direction:
     def _roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(_bits(digits) + 64):
-            value = self._at_an_end(y())
-            if value is None and self.closed is not None:
-                value = self.closed(y())
+            value = self._without_contour(y())
             if value is not None:
                 return value
         for known in self._known(digits):

@@ -63,7 +63,7 @@ PRODUCT = [
     for base in BASES
 ]
 #: The dominating pair is known and swapped by an involution (theory.md, section 3).
-SYMMETRIC = {"Gaussian", "ScalarGaussian", "Laplace", "RandomizedResponse", "PureDP"}
+SYMMETRIC = {"Gaussian", "ScalarGaussian", "RandomizedResponse", "PureDP", *independent.LAPLACE}
 SYMMETRIC |= {"MatrixMechanism", "TreeAggregation", "NoisyDescent", "NoisyPass"}
 SYMMETRIC |= {*independent.INTEGER_NOISE}
 #: What the second formula is a quadrature of: at orders that are not whole, and at all.

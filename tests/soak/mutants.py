@@ -37,6 +37,10 @@ CONCERNED = {
     "integrals/gaussian.py": SAMPLED,
     "integrals/laplace.py": SAMPLED,
     "integrals/trapezoid.py": SAMPLED,
+    **{
+        f"integrals/{name}.py": "tests/test_worst.py tests/test_lattice.py"
+        for name in ("worst", "triangles", "slopes", "drift", "lattice")
+    },
     "integrals/normal_mixtures.py": "tests/test_normal_mixtures.py",
     "mechanisms/participation.py": "tests/test_matrix.py",
     "mechanisms/noisy_max.py": "tests/test_sparse_vector.py",

@@ -23,7 +23,7 @@ from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order, expression
 from symacct.expr import Node
 from symacct.integrals.upper_half import gaussian_upper_half, laplace_upper_half
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.mechanisms.integer_noise import IntegerNoise
 from symacct.mechanisms.response import ResponsePair
 from symacct.operations.subsample import SubsampleWithoutReplacement, one_query
@@ -35,7 +35,7 @@ from symacct.theory import theorem
 def has_dominating_pair(node: Node) -> str | None:
     """One pair dominates, and its expectations are known: noise and two answers."""
     mechanism = one_query(node.mechanism)  # type: ignore[attr-defined]
-    if not isinstance(mechanism, Gaussian | Laplace | IntegerNoise | ResponsePair):
+    if not isinstance(mechanism, Gaussian | VectorLaplace | IntegerNoise | ResponsePair):
         return (
             "it is computed for noise, Gaussian compositions, randomized response and pure DP, "
             f"got {type(mechanism).__name__}"
@@ -65,14 +65,14 @@ def above_one(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
     """(α−1) ε′(α) <= log( 1 + E_Q[ψ(1−γ+γL); L > 1] ), L = P/Q, ψ(t) = (t^α − 1)(1 − t^{1−α})"""
     if gamma == 0:
         return ctx.number(0)
-
-    def expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
-        return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
-
-    value = carefully(ctx, expected, eps, alpha)
+    value = carefully(ctx, _expected, eps, alpha, gamma)
     if isinstance(alpha, int) and alpha == 1:
         return value
     return ctx.log1p(value) / (ctx.number(alpha) - 1)
+
+
+def _expected(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    return expectation(ctx, one_query(eps.node), None if alpha == 1 else alpha, gamma)
 
 
 def psi(ctx: Arithmetic, alpha: Order, log_t: Any) -> Number:
@@ -129,7 +129,7 @@ def _(ctx: MpmathArithmetic, mechanism: Any, alpha: Order, gamma: Fraction) -> N
         return psi(ctx, alpha, mp.log1p(rate * mp.expm1(log_ratio)))
 
     s = 1 / ctx.number(shape_ratio(mechanism))
-    if isinstance(mechanism, Laplace):
+    if isinstance(mechanism, VectorLaplace):
         inside = mp.quad(lambda y: value(s * y) * mp.exp(-s * (1 + y) / 2), [0, mp.mpf(1) / 2, 1])
         return inside * s / 4 + value(s) * mp.exp(-s) / 2
     high = (1 if alpha is None else ctx.number(alpha)) * s + mp.sqrt(2 * ctx.bits)
@@ -171,7 +171,7 @@ def above_one_of(
     def at(log_ratio: sympy.Expr) -> sympy.Expr:
         return value(1 - rate + rate * sympy.exp(log_ratio))
 
-    if isinstance(mechanism, Laplace):
+    if isinstance(mechanism, VectorLaplace):
         inside = Integral(sympy.exp(-s * (1 + z) / 2) * at(s * z), (z, 0, 1))
         return s * inside / 4 + at(s) * sympy.exp(-s) / 2
     density = sympy.exp(-(z**2) / 2) / sympy.sqrt(2 * sympy.pi)

@@ -7,7 +7,6 @@ closed form at every real order (docs/proofs.md, section 14).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 from symacct.amplification.triples.careful import carefully
@@ -154,10 +153,10 @@ _FIXED_SIZE, _POISSON = FixedSize(), Poisson()
 def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
     """e, log u and log v, without cancellation for small γ or ε₀."""
     pure, rate = eps(INFINITY), ctx.number(gamma)
-    log_u = ctx.log1p(rate * ctx.expm1(pure))
+    rise = ctx.expm1(pure)
     # Where γ = 1 the other is −ε₀, which 1 + (e^{−ε₀} − 1) would lose.
     log_v = -pure if gamma == 1 else ctx.log1p(rate * ctx.expm1(-pure))
-    return ctx.exp(pure), log_u, log_v
+    return rise + 1, ctx.log1p(rate * rise), log_v
 
 
 def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
@@ -175,16 +174,9 @@ def _value(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: An
     if isinstance(alpha, float) and alpha == INFINITY:
         return worst.largest_ratio(ctx, eps, gamma)
     if isinstance(alpha, int) and alpha == 1:
-        return carefully(ctx, lambda *at: worst.relative_entropy(*at, gamma), eps, alpha)
-    return _log_moment(ctx, eps, alpha, gamma, worst) / (ctx.number(alpha) - 1)
-
-
-@singledispatch
-def _log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
-    """(α−1) ε′(α)"""
-    return ctx.log1p(carefully(ctx, lambda *at: worst.excess(*at, gamma), eps, alpha))
-
-
-@_log_moment.register
-def _(ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Exact, worst: Any) -> Number:
-    return ctx.log(worst.moment(ctx, eps, alpha, ctx.number(gamma)))
+        return carefully(ctx, worst.relative_entropy, eps, alpha, gamma)
+    if isinstance(ctx, SymbolicArithmetic):
+        log_moment = ctx.log(worst.moment(ctx, eps, alpha, ctx.number(gamma)))
+    else:
+        log_moment = ctx.log1p(carefully(ctx, worst.excess, eps, alpha, gamma))
+    return log_moment / (ctx.number(alpha) - 1)

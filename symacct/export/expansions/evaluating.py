@@ -22,7 +22,7 @@ from symacct.export.expansions.series import (
 )
 from symacct.export.expansions.taylor import TaylorArithmetic
 from symacct.expr import Node
-from symacct.mechanisms import Gaussian, Laplace
+from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
@@ -214,7 +214,7 @@ def _(
         return _by_chi(ctx, mechanism, ctx.number(gamma), order)
     if order.first == 0:
         return _near_one(ctx, mechanism, gamma)
-    if isinstance(mechanism, Laplace):
+    if isinstance(mechanism, VectorLaplace):
         return _far_laplace(ctx, mechanism, ctx.number(gamma), order)
     return _far_gaussian(ctx, mechanism, ctx.number(gamma), order)
 
@@ -295,7 +295,7 @@ def _far_gaussian(
 
 
 def _far_laplace(
-    ctx: SeriesArithmetic, mechanism: Laplace, gamma: SeriesNumber, order: Series
+    ctx: SeriesArithmetic, mechanism: VectorLaplace, gamma: SeriesNumber, order: Series
 ) -> SeriesNumber:
     """m^α ( e^{−s}/2 + m e^{−2s}/(4γ) Σ_k (3/2)_k (m e^{−s}/γ)^k / (α+1)_{k+1} ), the largest m.
 
