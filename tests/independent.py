@@ -11,6 +11,7 @@ import operator
 from fractions import Fraction
 
 from mpmath.ctx_mp import MPContext
+from sympy.utilities.iterables import partitions
 
 from symacct import DiscreteGaussian, DiscreteLaplace, Skellam, symbols
 
@@ -73,13 +74,15 @@ def nodes_of_first(steps):
 def squared_ratio(mechanism):
     """(Δ/σ)² of Gaussian noise."""
     fields = mechanism.fields()
-    if "strategy" in fields:
-        square = largest_move(*(v for name, v in fields.items() if name != "sigma"))
-    elif "steps" in fields:
-        square = nodes_of_first(fields["steps"])
-    else:
-        square = fields["sensitivity"] ** 2
-    return square / fields["sigma"] ** 2
+    sigma = fields.pop("sigma")
+    moves = {
+        "MatrixMechanism": largest_move,
+        "TreeAggregation": nodes_of_first,
+        "NoisyDescent": moved_by_all,
+        "NoisyPass": moved_by_one,
+    }
+    move = moves.get(type(mechanism).__name__, lambda sensitivity: sensitivity**2)
+    return move(**fields) / sigma**2
 
 
 def sparse_vector(mp, alpha, b_threshold, b_query, count, sensitivity):
@@ -264,10 +267,48 @@ def discrete_gaussian(mp, alpha, sigma, sensitivity):
     return divergence(mp, alpha, integer_masses(mp, DiscreteGaussian(sigma, sensitivity)), mp.mpf)
 
 
+def discrete_gaussian_sum(mp, alpha, sigma, parties, sensitivity, dimension):
+    if alpha == INFINITY:
+        return mp.inf
+    s, d = number(mp, sensitivity / sigma), mp.mpf(dimension)
+    spread = mp.mpf(0)
+    for k in range(1, parties):
+        j = 2 ** (k.bit_length() - 1)
+        q = mp.exp(-2 * mp.pi**2 * number(mp, sigma**2) * j / (j + 1))
+        spread += 4 * mp.atanh(q) / (1 - q**2)
+    n, order = mp.mpf(parties), number(mp, alpha)
+    root = s / mp.sqrt(n) + mp.sqrt(d) * spread
+    return min(order * s**2 / 2, order * s**2 / (2 * n) + d * spread, order * root**2 / 2)
+
+
 def skellam(mp, alpha, mu, sensitivity):
     if alpha == INFINITY:
         return mp.inf
     return divergence(mp, alpha, integer_masses(mp, Skellam(mu, sensitivity)), mp.mpf)
+
+
+def descent(mp, alpha, sigma, **iteration):
+    return number(mp, alpha * moved_by_all(**iteration) / sigma**2 / 2)
+
+
+def moved_by_all(steps, contraction, diameter):
+    """Of all steps from one point, or the least over the numbers of last steps, term by term."""
+    lasts = range(1, steps + 1) if diameter != INFINITY else ()
+    asked = [(steps, 0), *((last, diameter) for last in lasts)]
+    return min(
+        (contraction**m * apart + sum(contraction**j for j in range(m))) ** 2
+        / Fraction(sum(contraction ** (2 * j) for j in range(m)))
+        for m, apart in asked
+    )
+
+
+def single_pass(mp, alpha, sigma, **iteration):
+    return number(mp, alpha * moved_by_one(**iteration) / sigma**2 / 2)
+
+
+def moved_by_one(steps, contraction):
+    spread = Fraction(sum(contraction ** (2 * j) for j in range(steps)))
+    return contraction ** (2 * steps - 2) / spread
 
 
 def exponential_family(mp, alpha, L, B, kappa, sensitivity, adjacency=None):  # noqa: N803
@@ -290,10 +331,13 @@ LEAVES = {
     "FiniteMechanism": finite_laws,
     "GaussianNoisyMax": gaussian_max,
     "GaussianSparseVector": gaussian_vector,
+    "NoisyDescent": descent,
     "NoisyMax": noisy_max,
+    "NoisyPass": single_pass,
     "ScalarGaussian": gaussian,
     "Gaussian": gaussian,
     "DiscreteGaussian": discrete_gaussian,
+    "DiscreteGaussianSum": discrete_gaussian_sum,
     "DiscreteLaplace": discrete_laplace,
     "Laplace": laplace,
     "VectorLaplace": laplace,
@@ -315,6 +359,8 @@ def rdp(mp, node, alpha):
         return mp.fsum(count * rdp(mp, part, alpha) for part, count in node.terms.items())
     if name == "Either":
         return either(mp, alpha, **fields)
+    if name == "RandomAllocation":
+        return allocation(mp, fields["mechanism"], alpha, fields["steps"])
     if name == "Scale":
         return number(mp, fields["c"]) * rdp(mp, fields["mechanism"], alpha)
     if name == "PostProcess":
@@ -335,6 +381,30 @@ def either(mp, alpha, first, second, share):
         return s * one + (1 - s) * two
     lam = number(mp, alpha) - 1
     return mp.log(s * mp.exp(lam * one) + (1 - s) * mp.exp(lam * two)) / lam
+
+
+def allocation(mp, mechanism, alpha, steps):
+    """The least of the mechanism's own and the larger of what adding and removing cost."""
+    whole = rdp(mp, mechanism, alpha)
+    if alpha in (1, INFINITY):
+        return whole
+    below, lam = math.floor(alpha), number(mp, alpha) - 1
+    ends = [mp.log(mean_of_ratios(mp, mechanism, n, steps)) for n in (below, math.ceil(alpha))]
+    part = lam - (below - 1)
+    removed = ((1 - part) * ends[0] + part * ends[1]) / lam
+    return min(whole, max(removed, rdp(mp, mechanism, 1 + Fraction(alpha - 1) / steps)))
+
+
+def mean_of_ratios(mp, mechanism, order, steps):
+    """E_Q[(mean of T ratios)^n], over the partitions of n: how often which steps are chosen."""
+    moments = [mp.exp((k - 1) * rdp(mp, mechanism, k)) if k > 1 else 1 for k in range(order + 1)]
+    terms = []
+    for partition in partitions(order, m=steps):
+        ways = mp.factorial(order) * mp.ff(steps, sum(partition.values()))
+        for k, times in partition.items():
+            ways *= (moments[k] / mp.factorial(k)) ** times / mp.factorial(times)
+        terms.append(ways)
+    return mp.fsum(terms) / mp.mpf(steps) ** order
 
 
 def of_group(mp, mechanism, alpha, size):
@@ -859,6 +929,7 @@ GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17
 REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T6", "T6-BEST")}
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
+PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT"}
 
 
 def smallest(mp, objective, low, high):

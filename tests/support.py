@@ -18,6 +18,7 @@ from symacct import (
     Convexify,
     Curve,
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     Either,
@@ -30,11 +31,14 @@ from symacct import (
     GroupPrivacy,
     Laplace,
     MatrixMechanism,
+    NoisyDescent,
     NoisyMax,
+    NoisyPass,
     PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     ScalarGaussian,
@@ -171,6 +175,9 @@ LEAVES = {
     "DiscreteGaussian": st.builds(
         DiscreteGaussian, fractions(Fraction(1, 5), 3, 20), st.integers(1, 3)
     ),
+    "DiscreteGaussianSum": st.builds(
+        DiscreteGaussianSum, fractions(Fraction(1, 5), 3, 20), st.integers(1, 9), st.integers(1, 3)
+    ),
     "DiscreteLaplace": st.builds(DiscreteLaplace, parameters, st.integers(1, 4)),
     "RandomizedResponse": st.builds(
         RandomizedResponse,
@@ -179,6 +186,15 @@ LEAVES = {
     ),
     "ExponentialMechanism": st.builds(ExponentialMechanism, fractions(Fraction(1, 20), 3, 20)),
     "MatrixMechanism": matrix_mechanisms(),
+    "NoisyDescent": st.builds(
+        NoisyDescent,
+        parameters,
+        st.integers(1, 40),
+        st.sampled_from([1, Fraction(1, 2), Fraction(9, 10)]),
+    ),
+    "NoisyPass": st.builds(
+        NoisyPass, parameters, st.integers(1, 9), st.sampled_from([1, Fraction(1, 2)])
+    ),
     "NoisyMax": st.builds(NoisyMax, parameters),
     "PermuteAndFlip": st.builds(PermuteAndFlip, fractions(Fraction(1, 20), 3, 20)),
     "PureDP": st.builds(PureDP, fractions(Fraction(1, 20), 3, 20)),
@@ -213,6 +229,7 @@ _OPERATIONS = {
     "Either": lambda base: st.builds(
         lambda m, b, share: Either(m, Laplace(b), share), base, parameters, rates
     ),
+    "RandomAllocation": lambda base: st.builds(RandomAllocation, base, st.integers(2, 9)),
     "Scale": lambda base: st.builds(Scale, base, fractions(Fraction(1, 9), 3, 9).filter(_no_count)),
     "GroupPrivacy": lambda base: st.builds(GroupPrivacy, base, st.integers(2, 5)),
     "PostProcess": lambda base: st.builds(PostProcess, base),
@@ -246,14 +263,14 @@ SAMPLERS = sorted(name for name in OPERATIONS if has_rate(name))
 TWO_STEPS = "PoissonSubsample, replace_one"
 PLAIN_OPERATIONS = sorted(set(OPERATIONS) - set(SAMPLERS))
 
-#: Expressions without sampling, whose curve tests/independent.py writes down; that of repeated
-#: runs is searched for (tests/test_repeat.py).
+#: Expressions without sampling, whose curve tests/independent.py writes down, for neighbours of
+#: either relation; that of repeated runs is searched for (tests/test_repeat.py).
 BASES = {
     **LEAVES,
     **{
         f"{name} of {leaf}": OPERATIONS[name](LEAVES[leaf])
         for name in PLAIN_OPERATIONS
-        if "Repeat" not in name
+        if "Repeat" not in name and name != "RandomAllocation"
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }

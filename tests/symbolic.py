@@ -15,6 +15,7 @@ from symacct import (
     Convexify,
     Curve,
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     Either,
@@ -27,11 +28,14 @@ from symacct import (
     GroupPrivacy,
     Laplace,
     MatrixMechanism,
+    NoisyDescent,
     NoisyMax,
+    NoisyPass,
     PermuteAndFlip,
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     ScalarGaussian,
@@ -63,14 +67,17 @@ LEAVES = {
     "DiscreteLaplace": (DiscreteLaplace(A, 2), {A: (1, 3)}),
     "RandomizedResponse": (RandomizedResponse(A), {A: ("1/10", "9/10")}),
     "ExponentialMechanism": (ExponentialMechanism(A), {A: ("1/10", 2)}),
-    "MatrixMechanism": (MatrixMechanism([[1, 0], ["1/2", 1]], A, 2), {A: (1, 3)}),
+    "MatrixMechanism": (MatrixMechanism([[1, 0], ["1/2", 1]], A, 2), {A: (2, 3)}),
     "NoisyMax": (NoisyMax(A, B), {A: (1, 3), B: ("1/2", 1)}),
     "PermuteAndFlip": (PermuteAndFlip(A), {A: ("1/10", 2)}),
     "PureDP": (PureDP(A), {A: ("1/10", 2)}),
     "SparseVector": (SparseVector(A, B, 2), {A: (1, 3), B: (1, 3)}),
     "GaussianSparseVector": (GaussianSparseVector(A, B, 9, 2), {A: (1, 3), B: (1, 3)}),
     "GaussianNoisyMax": (GaussianNoisyMax(A, 9), {A: (1, 3)}),
-    "TreeAggregation": (TreeAggregation(A, 5), {A: (1, 3)}),
+    "DiscreteGaussianSum": (DiscreteGaussianSum(A, 5, B), {A: (1, 3), B: (1, 3)}),
+    "NoisyDescent": (NoisyDescent(A, 9, "1/2"), {A: (2, 3)}),
+    "NoisyPass": (NoisyPass(A, 3), {A: (1, 3)}),
+    "TreeAggregation": (TreeAggregation(A, 5), {A: (2, 3)}),
     "ZCDP": (ZCDP(A, B), {A: ("1/50", "1/5"), B: ("1/50", "1/5")}),
     "TCDP": (TCDP(A, B), {A: ("1/50", "1/5"), B: (60, 90)}),
     "Curve": (
@@ -95,6 +102,7 @@ LEAVES = {
 OPERATIONS = {
     "Compose": lambda m: Compose({m: N, Curve("alpha/9", "exact", "either", "inf"): 2}),
     "Either": lambda m: Either(m, Curve("alpha/9", "exact", "either", "inf"), Q),
+    "RandomAllocation": lambda m: RandomAllocation(m, 3),
     "Scale": lambda m: Scale(m, Q),
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "PostProcess": PostProcess,
@@ -114,13 +122,15 @@ OPERATIONS = {
 #: Theorems that hold for some parameters only: what they are drawn from instead.
 REGIMES = {
     "ACG16-L3": {Q: ("1/200", "1/100")},
-    "MTZ19-T11": {A: (5, 8), Q: ("1/200", "1/100")},
+    "MTZ19-T11": {A: (8, 12), Q: ("1/200", "1/100")},
     "BDRS18-T11": {A: ("1/200", "1/100"), B: (900, 999), Q: ("1/200", "1/100")},
 }
 #: Theorems that search for their worst case, so that they ask for numbers: what refuses symbols.
 NEED_NUMBERS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
-NEED_NUMBERS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL"}
-REGIME_KINDS = ("Gaussian", "ScalarGaussian", "TCDP", "ZCDP")
+NEED_NUMBERS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL", "FS25-DIRECT"}
+GAUSSIANS = ("Gaussian", "ScalarGaussian", "NoisyDescent", "NoisyPass")
+GAUSSIANS += ("MatrixMechanism", "TreeAggregation")
+REGIME_KINDS = (*GAUSSIANS, "TCDP", "ZCDP")
 
 
 def pairs():
@@ -139,7 +149,7 @@ def drawn(theorem, kind, seed=0):
     ranges = {Q: ("1/100", "99/100"), N: (2, 9), **LEAVES[kind][1]}
     # The regime of BDRS18-T11 is one of ρ, and a Gaussian's is 1/(2σ²).
     regime = dict(REGIMES.get(theorem, {})) if kind in REGIME_KINDS else {}
-    if theorem == "BDRS18-T11" and kind in ("Gaussian", "ScalarGaussian"):
+    if theorem == "BDRS18-T11" and kind in GAUSSIANS:
         regime |= {A: (8, 9), B: ("1/2", 1)}
     if theorem == "BDRS18-T11" and kind == "ZCDP":
         regime.pop(B)

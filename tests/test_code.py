@@ -39,6 +39,7 @@ from symacct import (
     PostProcess,
     PrecisionError,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     Scale,
@@ -388,6 +389,7 @@ OPERATED = {
     "GroupPrivacy": lambda m: GroupPrivacy(m, 2),
     "Scale": lambda m: Scale(m, "1/3"),
     "PostProcess": PostProcess,
+    "RandomAllocation": lambda m: RandomAllocation(m, 3),
     "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
     "Convexify": lambda m: Convexify(m, 9),
     "Compose": lambda m: 3 * m + Gaussian(3),
@@ -414,7 +416,7 @@ def about(name):
 
 #: What balls prove order by order has values, and no code.
 CODELESS = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
-CODELESS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL"}
+CODELESS |= {"PS22-T2-BEST", "PS22-T6-BEST", "REPEAT-ALL", "FS25-DIRECT"}
 
 
 def assert_generates(leaf, name):

@@ -62,6 +62,7 @@ WHOLE = sympy.Symbol("alpha", positive=True, integer=True)
 
 #: Where rdp answers and no formula does, and what the error says.
 NOT_CONVEX = (
+    "DiscreteGaussianSum",
     "ExponentialFamily",
     "GaussianNoisyMax",
     "GaussianSparseVector",

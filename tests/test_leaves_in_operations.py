@@ -4,6 +4,7 @@ import pytest
 
 from symacct import (
     DiscreteGaussian,
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     ExponentialMechanism,
@@ -11,7 +12,9 @@ from symacct import (
     GaussianNoisyMax,
     GaussianSparseVector,
     MatrixMechanism,
+    NoisyDescent,
     NoisyMax,
+    NoisyPass,
     Odometer,
     PermuteAndFlip,
     RepeatAndSelect,
@@ -30,6 +33,7 @@ MIXTURE = DistributionPair(laws.NormalMixture([1, 2], ["3/4", "1/4"], 25), laws.
 LEAVES = [
     MIXTURE,
     DiscreteGaussian(4),
+    DiscreteGaussianSum(2, 9),
     DiscreteLaplace(6),
     Skellam(20),
     ExponentialMechanism("1/3"),
@@ -40,6 +44,8 @@ LEAVES = [
     GaussianSparseVector(20, 40, 10),
     MatrixMechanism([[1, 0], ["1/2", 1]], 8, 2),
     TreeAggregation(12, 7),
+    NoisyDescent(12, 30, "1/2", 3),
+    NoisyPass(3, 9),
 ]
 RUNS = [laws.Poisson(3), laws.TruncatedNegativeBinomial(0, "1/10")]
 ORDERS = (2, 5, 16)

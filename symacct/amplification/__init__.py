@@ -7,6 +7,7 @@ from symacct.amplification import (  # noqa: F401  # each puts its theorems on t
     either,
     elementary,
     finite_pairs,
+    fs25,
     groups,
     mtz19,
     pairs,

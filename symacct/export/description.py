@@ -69,6 +69,8 @@ _WORDS = {
     "(a share {gamma} of the records, of fixed size)",
     "PostProcess": "a post-processing of {mechanism}",
     "RepeatAndSelect": "the best of a random number of runs ({runs}) of {mechanism}",
+    "RandomAllocation": "{mechanism} in each of {steps} steps, each record in one of them drawn "
+    "at random",
     "Either": "{first} with probability {share}, else {second}",
     "GroupPrivacy": "{mechanism}, for groups of {size} records",
     "Scale": "a mechanism whose Rényi curve is stated to be {c} times that of {mechanism}",
@@ -83,11 +85,17 @@ _WORDS = {
     "Laplace": "the Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "VectorLaplace": "the Laplace mechanism on a vector (b = {b}, ℓ1 sensitivity {sensitivity})",
     "DiscreteGaussian": "the discrete Gaussian mechanism (σ = {sigma}, sensitivity {sensitivity})",
+    "DiscreteGaussianSum": "discrete Gaussian noise (σ = {sigma}) of each of {parties} parties on "
+    "{dimension} whole numbers (sensitivity {sensitivity})",
     "DiscreteLaplace": "the discrete Laplace mechanism (b = {b}, sensitivity {sensitivity})",
     "MatrixMechanism": "the matrix mechanism (strategy {strategy}, σ = {sigma}, up to "
     "{participations} participations at least {separation} steps apart)",
     "NoisyMax": "the largest of several scores with Laplace noise (b = {b}, sensitivity "
     "{sensitivity})",
+    "NoisyDescent": "the last of {steps} noisy iterates (σ = {sigma}, contraction {contraction}, "
+    "diameter {diameter}), a record in every step",
+    "NoisyPass": "the last noisy iterate (σ = {sigma}, contraction {contraction}), a record in the "
+    "first of the last {steps} steps",
     "PermuteAndFlip": "permute-and-flip (ε = {epsilon})",
     "RandomizedResponse": "randomized response (the true answer with probability {p})",
     "PureDP": "an ε-differentially private mechanism (ε = {epsilon})",

@@ -4,9 +4,11 @@ from symacct.mechanisms.concentrated import TCDP, ZCDP
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.discrete_gaussian import DiscreteGaussian
 from symacct.mechanisms.discrete_laplace import DiscreteLaplace
+from symacct.mechanisms.discrete_sum import DiscreteGaussianSum
 from symacct.mechanisms.exponential import ExponentialFamily
 from symacct.mechanisms.finite import FiniteMechanism
 from symacct.mechanisms.gaussian import Gaussian, ScalarGaussian
+from symacct.mechanisms.iteration import NoisyDescent, NoisyPass
 from symacct.mechanisms.laplace import Laplace, VectorLaplace
 from symacct.mechanisms.matrix import MatrixMechanism, TreeAggregation
 from symacct.mechanisms.mechanism import Mechanism
@@ -22,6 +24,7 @@ __all__ = [
     "ZCDP",
     "Curve",
     "DiscreteGaussian",
+    "DiscreteGaussianSum",
     "DiscreteLaplace",
     "DistributionPair",
     "ExponentialFamily",
@@ -33,7 +36,9 @@ __all__ = [
     "Laplace",
     "MatrixMechanism",
     "Mechanism",
+    "NoisyDescent",
     "NoisyMax",
+    "NoisyPass",
     "PermuteAndFlip",
     "PureDP",
     "RandomizedResponse",

@@ -65,7 +65,7 @@ class MatrixMechanism(Gaussian):
         return root(self._squared[0])
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
-        return _irrational(self)
+        return irrational(self)
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
@@ -102,10 +102,10 @@ class TreeAggregation(Gaussian):
         return root(Fraction(self.steps.bit_length()))
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
-        return _irrational(self)
+        return irrational(self)
 
 
-def _irrational(mechanism: Gaussian) -> list[sympy.Expr]:
+def irrational(mechanism: Gaussian) -> list[sympy.Expr]:
     """The numbers of the pair that are no fractions; what is computed is one of them."""
     numbers = (mechanism.sigma, mechanism.sensitivity)
     return [x for x in numbers if isinstance(x, sympy.Expr)]

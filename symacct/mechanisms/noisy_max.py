@@ -7,14 +7,14 @@ from collections.abc import Callable
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive, whole
-from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.exact import Exact, Numeric
 from symacct.mechanisms.gaussian import Gaussian
-from symacct.mechanisms.mechanism import Mechanism
-from symacct.mechanisms.response import ResponsePair
+from symacct.mechanisms.gaussian_comparison import GaussianComparison
+from symacct.mechanisms.response import PureResponse
 from symacct.sources import SYMACCT
 
 
-class NoisyMax(ResponsePair):
+class NoisyMax(PureResponse):
     """The largest of many scores, each with Laplace noise of scale b: ε-DP for ε = 2Δ/b.
 
     It is accounted by the curve of all such mechanisms. Gumbel noise makes it the exponential
@@ -44,20 +44,8 @@ class NoisyMax(ResponsePair):
         """2Δ/b"""
         return 2 * self.sensitivity / self.b
 
-    def truth_probability(self, ctx: Arithmetic) -> Number:
-        """e^ε/(1+e^ε)"""
-        return 1 / (1 + ctx.exp(-ctx.number(self.pure)))
 
-    def lie_probability(self, ctx: Arithmetic) -> Number:
-        """1/(1+e^ε)"""
-        return 1 / (1 + ctx.exp(ctx.number(self.pure)))
-
-    def log_odds(self, ctx: Arithmetic) -> Number:
-        """ε"""
-        return ctx.number(self.pure)
-
-
-class GaussianNoisyMax(Mechanism):
+class GaussianNoisyMax(GaussianComparison):
     """The largest of k scores, each with noise N(0, σ²):
 
     ε(α) <= min{ kαΔ²/(2σ²), 2βΔ²/σ² + log(k)/(β−1) }, k = `candidates`,
@@ -73,7 +61,6 @@ class GaussianNoisyMax(Mechanism):
     sigma: Exact
     candidates: int
     sensitivity: Exact
-    kind = Kind.UPPER
     source = SYMACCT.at("docs/proofs.md, section 28")
 
     def __new__(
@@ -85,21 +72,11 @@ class GaussianNoisyMax(Mechanism):
             sensitivity=positive(sensitivity, "GaussianNoisyMax, sensitivity"),
         )
 
-    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        every, told = self._every(ctx), self._told(ctx)
-        return lambda alpha: ctx.minimum(ctx.number(alpha) * every, told(ctx.number(alpha)))
-
-    def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.minimum(self._every(ctx), self._told(ctx)(ctx.number(1)))
-
-    def at_infinity(self, ctx: Arithmetic) -> Number:
-        return ctx.number(INFINITY)
-
-    def _every(self, ctx: Arithmetic) -> Number:
+    def every(self, ctx: Arithmetic) -> Number:
         """kΔ²/(2σ²): as if every noisy score were told."""
         return self.candidates * Gaussian(self.sigma, self.sensitivity).at_one(ctx)
 
-    def _told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
         """2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
         rate = Gaussian(self.sigma, 2 * self.sensitivity).at_one(ctx)
         log_count = ctx.log(ctx.number(self.candidates))

@@ -101,7 +101,28 @@ class RandomizedResponse(ResponsePair):
         return ctx.log(p / (1 - p))
 
 
-class PureDP(ResponsePair):
+class PureResponse(ResponsePair):
+    """The pair of all ε-DP mechanisms, ε = `pure`: p = e^ε/(1+e^ε)."""
+
+    @property
+    def pure(self) -> Exact:
+        """ε, the log-odds."""
+        raise NotImplementedError
+
+    def truth_probability(self, ctx: Arithmetic) -> Number:
+        """e^ε/(1+e^ε)"""
+        return 1 / (1 + ctx.exp(-ctx.number(self.pure)))
+
+    def lie_probability(self, ctx: Arithmetic) -> Number:
+        """1/(1+e^ε)"""
+        return 1 / (1 + ctx.exp(ctx.number(self.pure)))
+
+    def log_odds(self, ctx: Arithmetic) -> Number:
+        """ε"""
+        return ctx.number(self.pure)
+
+
+class PureDP(PureResponse):
     """Any ε₀-DP mechanism: the curve of RandomizedResponse(e^{ε₀}/(1+e^{ε₀})).
 
     Every ε₀-DP mechanism is a post-processing of that one, subsampled too, so the curve is the
@@ -120,14 +141,8 @@ class PureDP(ResponsePair):
             epsilon=nonnegative(epsilon, "PureDP, epsilon"), adjacency=named_adjacency(adjacency)
         )
 
-    def truth_probability(self, ctx: Arithmetic) -> Number:
-        """p = e^{ε₀}/(1+e^{ε₀})."""
-        return 1 / (1 + ctx.exp(-ctx.number(self._fields["epsilon"])))
-
-    def lie_probability(self, ctx: Arithmetic) -> Number:
-        """1 − p = 1/(1+e^{ε₀})."""
-        return 1 / (1 + ctx.exp(ctx.number(self._fields["epsilon"])))
-
-    def log_odds(self, ctx: Arithmetic) -> Number:
-        """log(p/(1−p)) = ε₀."""
-        return ctx.number(self._fields["epsilon"])
+    @property
+    def pure(self) -> Exact:
+        """ε₀"""
+        epsilon: Exact = self._fields["epsilon"]
+        return epsilon

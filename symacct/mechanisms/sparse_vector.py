@@ -11,8 +11,9 @@ from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.errors import DomainError
-from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.exact import Exact, Numeric, Order
 from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.gaussian_comparison import GaussianComparison
 from symacct.mechanisms.laplace import Laplace
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import PureDP
@@ -77,7 +78,7 @@ class SparseVector(Mechanism):
         return ctx.number(self.pure)
 
 
-class GaussianSparseVector(Mechanism):
+class GaussianSparseVector(GaussianComparison):
     """The same with Gaussian noise, N(0, σ₁²) on the threshold and N(0, σ₂²) on each query:
 
     ε(α) <= min{ nαΔ²/(2σ₂²), βΔ²/(2σ₁²) + log( Σ_j C(n, j) e^{2jβ(β−1)Δ²/σ₂²} )/(β−1) },
@@ -94,7 +95,6 @@ class GaussianSparseVector(Mechanism):
     queries: int
     count: int
     sensitivity: Exact
-    kind = Kind.UPPER
     source = SYMACCT.at("docs/proofs.md, section 28, after Zhu and Wang 2020")
 
     def __new__(
@@ -122,21 +122,11 @@ class GaussianSparseVector(Mechanism):
             sensitivity=positive(sensitivity, "GaussianSparseVector, sensitivity"),
         )
 
-    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        every, told = self._every(ctx), self._told(ctx)
-        return lambda alpha: ctx.minimum(ctx.number(alpha) * every, told(ctx.number(alpha)))
-
-    def at_one(self, ctx: Arithmetic) -> Number:
-        return ctx.minimum(self._every(ctx), self._told(ctx)(ctx.number(1)))
-
-    def at_infinity(self, ctx: Arithmetic) -> Number:
-        return ctx.number(INFINITY)
-
-    def _every(self, ctx: Arithmetic) -> Number:
+    def every(self, ctx: Arithmetic) -> Number:
         """nΔ²/(2σ₂²): as if every noisy query were told."""
         return self.queries * Gaussian(self.sigma_query, self.sensitivity).at_one(ctx)
 
-    def _told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
         """The second bound at β = max(α, β₀), from which on it rises (docs/proofs.md)."""
         threshold = Gaussian(self.sigma_threshold, self.sensitivity).at_one(ctx)
         shift = Gaussian(self.sigma_query, 2 * self.sensitivity).at_one(ctx)

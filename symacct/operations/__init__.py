@@ -1,5 +1,6 @@
 """Operations: what was done to mechanisms. No bounds here; those are in amplification/."""
 
+from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.either import Either
@@ -18,6 +19,7 @@ __all__ = [
     "GroupPrivacy",
     "PoissonSubsample",
     "PostProcess",
+    "RandomAllocation",
     "RepeatAndSelect",
     "Scale",
     "SubsampleWithoutReplacement",

@@ -64,7 +64,8 @@ PRODUCT = [
 ]
 #: The dominating pair is known and swapped by an involution (theory.md, section 3).
 SYMMETRIC = {"Gaussian", "ScalarGaussian", "RandomizedResponse", "PureDP", *independent.LAPLACE}
-SYMMETRIC |= {"MatrixMechanism", "TreeAggregation", *independent.INTEGER_NOISE}
+SYMMETRIC |= {"MatrixMechanism", "TreeAggregation", "NoisyDescent", "NoisyPass"}
+SYMMETRIC |= {*independent.INTEGER_NOISE}
 #: What the second formula is a quadrature of: at orders that are not whole, and at all.
 PAIRS = {"MTZ19-EXACT", "PAIR-EXACT", "TRIPLE-LINE"}
 INTEGRALS = {"TRIPLE-GAUSSIAN-POISSON", "TRIPLE-DOMINATED"}

@@ -27,6 +27,7 @@ from symacct import (
     PoissonSubsample,
     PostProcess,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     Scale,
@@ -100,6 +101,7 @@ OPERATIONS = {
     "Scale": lambda draw, m: Scale(m, size(draw, -3, 3)),
     "GroupPrivacy": lambda draw, m: GroupPrivacy(m, draw.randint(2, 4)),
     "PostProcess": lambda draw, m: PostProcess(m),
+    "RandomAllocation": lambda draw, m: RandomAllocation(m, draw.randint(2, 50)),
     "RepeatAndSelect": lambda draw, m: RepeatAndSelect(m, laws.Poisson(size(draw, -3, 3))),
     "RepeatAndSelect, binomial": lambda draw, m: RepeatAndSelect(
         m, laws.TruncatedNegativeBinomial(draw.choice((0, 1, Fraction(-1, 2))), unit(draw))

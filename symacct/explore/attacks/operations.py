@@ -230,15 +230,8 @@ class Copies(Worded):
         return super().base(c) if self.side is Kind.UPPER else [self.pair(c)]
 
     def result(self, c: Candidates) -> list[Pair]:
-        p, q = (self._runs(law) for law in c.laws)
+        p, q = (side_by_side(*[law] * self.n) for law in c.laws)
         return both((p, q))
-
-    def _runs(self, law: Law) -> Law:
-        """The law of n independent outcomes."""
-        joint = law
-        for _ in range(self.n - 1):
-            joint = (joint[:, :, None] * law[:, None, :]).reshape(len(law), -1)
-        return joint
 
     def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
         return {"c": self.n if ctx is None else ctx.number(self.n)}
@@ -270,7 +263,37 @@ class Averages(Scheme):
         return np.logical_and(first, excess(p2, q2, alpha) <= excess(mu2, nu2, alpha))
 
 
+@dataclass(frozen=True)
+class Allocated(Worded):
+    """All outcomes of T steps, one of which, drawn at random, is of the other law."""
+
+    words = "one of {self.steps} steps at random"
+    steps: int = 2
+    about: str = "RandomAllocation"
+
+    def result(self, c: Candidates) -> list[Pair]:
+        p, q = c.laws
+        share = Fraction(1, self.steps) if c.exact else 1 / self.steps
+        first, *rest = (
+            share * side_by_side(*(p if i == step else q for i in range(self.steps)))
+            for step in range(self.steps)
+        )
+        return both((sum(rest, start=first), side_by_side(*[q] * self.steps)))
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        return {"steps": self.steps}
+
+
+def side_by_side(*laws: Law) -> Law:
+    """The law of independent outcomes, one of each law."""
+    joint, *rest = laws
+    for law in rest:
+        joint = (joint[:, :, None] * law[:, None, :]).reshape(len(law), -1)
+    return joint
+
+
 SCHEMES: tuple[Scheme, ...] = (
+    *(Allocated(steps) for steps in (2, 3)),
     Adaptive(),
     Product(),
     *(Coin(share, side) for share in (Fraction(1, 3), Fraction(1, 100)) for side in BOTH_SIDES),

@@ -1,0 +1,185 @@
+"""Noisy iterations of which only the last is told: privacy amplification by iteration."""
+
+from __future__ import annotations
+
+import math
+import operator
+from fractions import Fraction
+
+import sympy
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
+from symacct.claims import Kind
+from symacct.domains import positive, whole
+from symacct.domains import rational as rational_number
+from symacct.errors import DomainError, echo
+from symacct.exact import INFINITY, Exact, Numeric, is_infinite
+from symacct.forking import cached_property
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.matrix import irrational, root
+from symacct.sources import SYMACCT
+
+_BITS = 320  # of a power that is written out
+_TINY = Fraction(1, 2**_BITS)
+_MOST_STEPS = 10**9
+_LARGEST = 1 - Fraction(1, 10**9)  # contraction that is not 1, as digits cancel beyond
+_SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2024")
+
+
+class NoisyDescent(Gaussian):
+    """The last of T = `steps` iterates x ← f(x) + N(0, σ²), a record in every step:
+
+    the Gaussian mechanism of the sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))), √T for c = 1.
+
+    Each f brings any two points at least by the factor c = `contraction` nearer to each other, and
+    a record moves each of its values by at most 1, the unit of σ: full-batch gradient descent on
+    convex losses. Where every iterate is brought into a set of this `diameter`, no more than the
+    last steps count, a bound. `contraction` is in (0, 1], `diameter` >= 0 or "inf", both rational;
+    DomainError otherwise, and for a contraction next to 1. A sampling of it is one sample for all
+    steps.
+
+    >>> print(NoisyDescent(5, 100, "1/2").rdp(2, digits=3))
+    0.120
+    >>> print(NoisyDescent(5, 10**6, diameter=10).rdp(2, digits=3))
+    1.60
+    """
+
+    steps: int
+    contraction: Fraction
+    diameter: Fraction | float
+    source = _SOURCE
+    one_pair = True
+    swap_symmetric = True  # as of any Gaussian
+
+    def __new__(
+        cls,
+        sigma: Numeric,
+        steps: Numeric,
+        contraction: Numeric = 1,
+        diameter: Numeric = INFINITY,
+    ) -> NoisyDescent:
+        return cls._intern(
+            sigma=positive(sigma, "NoisyDescent, sigma"),
+            steps=_steps(steps, "NoisyDescent, steps"),
+            contraction=_contraction(contraction, "NoisyDescent, contraction"),
+            diameter=_diameter(diameter),
+        )
+
+    @cached_property
+    def _squared(self) -> tuple[Fraction, bool]:
+        """Δ², and whether it is attained."""
+        c, (least, most) = self.contraction, power(self.contraction, self.steps)
+        free = _moved(c, self.steps, Fraction(0))
+        if not isinstance(self.diameter, Fraction):
+            return free, least == most
+        ends = _best_ends(c, self.diameter, self.steps)
+        return min([free, *(_moved(c, m, self.diameter) for m in ends)]), False
+
+    @property
+    def sensitivity(self) -> Exact:  # type: ignore[override]
+        """How far one record moves the last iterate, in units of its noise's σ."""
+        return root(self._squared[0])
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return irrational(self)
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        return Kind.EXACT if self._squared[1] else Kind.UPPER
+
+
+class NoisyPass(Gaussian):
+    """The last iterate x ← f(x) + N(0, σ²), a record in one step, the first of the last `steps`:
+
+    the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
+
+    The f are as for `NoisyDescent`; m is 1 for the record of the last step, which nothing hides
+    but its own noise. `contraction` is rational, in (0, 1]; DomainError otherwise.
+
+    >>> print(NoisyPass(5, 100).rdp(2, digits=3))
+    0.000400
+    """
+
+    steps: int
+    contraction: Fraction
+    one_pair = True
+    swap_symmetric = True  # as of any Gaussian
+    source = _SOURCE
+
+    def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:
+        return cls._intern(
+            sigma=positive(sigma, "NoisyPass, sigma"),
+            steps=_steps(steps, "NoisyPass, steps"),
+            contraction=_contraction(contraction, "NoisyPass, contraction"),
+        )
+
+    @property
+    def sensitivity(self) -> Exact:  # type: ignore[override]
+        """How far the record moves the last iterate, in units of its noise's σ."""
+        c, (_, most) = self.contraction, power(self.contraction, self.steps)
+        return root(Fraction(1, self.steps) if c == 1 else (most / c) ** 2 / _squares(c, most))
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        return irrational(self)
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        least, most = power(self.contraction, self.steps)
+        return Kind.EXACT if least == most else Kind.UPPER
+
+
+def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:
+    """c^m where it is short; else two numbers about it, 0 and one more where it is next to 0."""
+    if steps * max(c.denominator.bit_length(), 1) <= _BITS or c == 1:
+        return c**steps, c**steps
+    with precision(_BITS):
+        found = (steps * BALL.number(c).log()).exp()
+        if found < BALL.number(_TINY):
+            return Fraction(0), _TINY
+        return rational(found.lower()), rational(found.upper())
+
+
+def _moved(c: Fraction, steps: int, apart: Fraction) -> Fraction:
+    """Δ² of so many last steps from points as far `apart`: (p·apart + Σc^j)²/Σc^{2j}, p = c^m."""
+    if c == 1:
+        return (apart + steps) ** 2 / steps
+    least, most = power(c, steps)
+    moved = max(p * apart + (1 - p) / (1 - c) for p in (least, most))
+    return moved**2 / _squares(c, most)
+
+
+def _squares(c: Fraction, p: Fraction) -> Fraction:
+    """Σ_{j<m} c^{2j}, p = c^m or more."""
+    return (1 - p**2) / (1 - c**2)
+
+
+def _best_ends(c: Fraction, diameter: Fraction, steps: int) -> list[int]:
+    """The numbers of steps next to where Δ² is smallest, c^m = 1 − (1−c)D, or m = D for c = 1."""
+    place = float(diameter)
+    if c < 1:
+        if (1 - c) * diameter >= 1:
+            return []
+        with precision(_BITS):
+            logs = (BALL.number(x).log() for x in (1 - (1 - c) * diameter, c))
+            place = float(operator.truediv(*logs).mid())
+    first = max(1, math.floor(min(place, steps)))
+    return [first, min(first + 1, steps)]
+
+
+def _steps(steps: Numeric, name: str) -> int:
+    count = whole(steps, name, least=1)
+    if count > _MOST_STEPS:
+        raise DomainError(f"{name}: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
+    return count
+
+
+def _contraction(c: Numeric, name: str) -> Fraction:
+    number = positive(c, name)
+    if not isinstance(number, Fraction) or (number > _LARGEST and number != 1):
+        raise DomainError(f"{name}: found {echo(c)}, needed 1, or a rational one <= 1 - 10^-9")
+    return number
+
+
+def _diameter(given: Numeric) -> Fraction | float:
+    return INFINITY if is_infinite(given) else rational_number(given, "NoisyDescent, diameter")

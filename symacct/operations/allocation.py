@@ -1,0 +1,39 @@
+"""Random allocation: each record is in one step of many, drawn at random."""
+
+from __future__ import annotations
+
+from symacct.claims import ADD_REMOVE
+from symacct.domains import whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
+from symacct.expr import Node, as_node
+from symacct.operations.operation import Operation
+
+_MOST_STEPS = 10**9
+
+
+class RandomAllocation(Operation):
+    """T = `steps` runs of the mechanism, each record in one of them, drawn at random and not told.
+
+    Balls in bins: an epoch of shuffled batches that each record chooses for itself. The runs may
+    be chosen by what was told before; n epochs are n of these. It is about add/remove neighbours,
+    and so is the curve that it reads. `steps` is a whole number from 1 to 10⁹; DomainError
+    otherwise, and AdjacencyError over a replace-one curve.
+
+    >>> from symacct import Gaussian
+    >>> print(RandomAllocation(Gaussian(2), 100).rdp(32, digits=5))
+    0.16375
+    """
+
+    mechanism: Node
+    steps: int
+    fixed_adjacency = ADD_REMOVE
+    read_adjacency = ADD_REMOVE
+
+    def __new__(cls, mechanism: Node, steps: Numeric) -> RandomAllocation:
+        count = whole(steps, "RandomAllocation, steps", least=1)
+        if count > _MOST_STEPS:
+            raise DomainError(
+                f"RandomAllocation, steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}"
+            )
+        return cls._intern(mechanism=as_node(mechanism, "RandomAllocation, mechanism"), steps=count)

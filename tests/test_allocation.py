@@ -1,0 +1,138 @@
+"""Each record in one of T steps at random, for any mechanism: all allocations, and what is true."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from symacct import (
+    AdjacencyError,
+    DistributionPair,
+    DomainError,
+    FiniteMechanism,
+    Gaussian,
+    Kind,
+    Laplace,
+    OrderError,
+    PoissonSubsample,
+    PureDP,
+    RandomAllocation,
+    RandomizedResponse,
+    SubsampleWithoutReplacement,
+    falsify,
+    from_json,
+    parse,
+)
+from symacct.baselines import allocation_rdp
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(60)
+
+
+def drawn_mechanism(rng):
+    return rng.choice(
+        [
+            Gaussian(Fraction(rng.randint(5, 40), 10)),
+            Laplace(Fraction(rng.randint(5, 40), 10)),
+            RandomizedResponse(Fraction(rng.randint(11, 19), 20)),
+            PureDP(Fraction(rng.randint(1, 30), 10)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_bound_is_the_larger_of_both_directions(seed):
+    """Removing: the sum over all partitions of the order, which the products in twos are not."""
+    rng = random.Random(seed)
+    m = RandomAllocation(drawn_mechanism(rng), rng.randint(1, 40))
+    for alpha in (1, rng.randint(2, 12), Fraction(rng.randint(11, 99), 10), independent.INFINITY):
+        assert holds(m.rdp(alpha, digits=25), independent.rdp(MP, m, alpha), 25, trusted=50)
+
+
+def joint(*laws):
+    return [math.prod(chosen) for chosen in itertools.product(*laws)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_law_of_all_outcomes_is_above_it(seed):
+    """Steps of finite laws side by side."""
+    rng = np.random.default_rng(seed)
+    p, q = ([Fraction(int(x), 100) for x in rng.multinomial(97, [1 / 3] * 3) + 1] for _ in "pq")
+    steps = int(rng.integers(2, 5))
+    with_it = [joint(*(p if i == t else q for i in range(steps))) for t in range(steps)]
+    mean = [sum(column) / steps for column in zip(*with_it, strict=True)]
+    truth = DistributionPair(mean, joint(*[q] * steps))
+    m = RandomAllocation(DistributionPair(p, q), steps)
+    for alpha in (1, "3/2", 2, 3, 8, 40, "inf"):
+        assert truth.rdp(alpha, digits=12).lower <= m.rdp(alpha, digits=12).upper
+
+
+def test_steps_chosen_by_what_was_told():
+    """The second step asks p or its mirror image, by the first answer."""
+    p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+
+    def law(step):
+        first = p if step == 0 else q
+        for answer, share in enumerate(first):
+            second = (p if step == 1 else q)[:: 1 if answer else -1]
+            yield from (share * x for x in second)
+
+    mean = [(a + b) / 2 for a, b in zip(law(0), law(1), strict=True)]
+    m = RandomAllocation(RandomizedResponse("3/4"), 2)
+    for alpha in (2, 5, 30):
+        truth = DistributionPair(mean, list(law(None)))
+        assert truth.rdp(alpha, digits=12).lower <= m.rdp(alpha, digits=12).upper
+
+
+def test_one_step_is_the_mechanism_and_more_cost_less():
+    same = RandomAllocation(Laplace(2), 1).rdp(5)
+    assert abs(same.upper - Laplace(2).rdp(5).upper) < 1e-25
+    values = [RandomAllocation(Laplace(2), steps).rdp(5).upper for steps in (1, 2, 5, 30, 10**6)]
+    assert values == sorted(values, reverse=True)
+    # What removing costs is by the authors' own bound for Gaussian noise, by a power series.
+    high = RandomAllocation(Gaussian(1), 50).rdp(64, digits=20)
+    assert abs(high.upper - allocation_rdp(64, 1, 50, digits=20).upper) < 1e-17
+
+
+def test_beyond_the_orders_that_are_summed_the_step_is_told():
+    m = RandomAllocation(Gaussian(20), 10)
+    assert m.rdp(300).upper == Gaussian(20).rdp(300).upper
+    assert m.rdp(300).claim.theorems == ("ALLOCATION-TOLD",)
+    with pytest.raises(OrderError, match="256"):
+        m.rdp(300, by="FS25-DIRECT")
+
+
+def test_claims_text_and_what_it_is_about():
+    m = RandomAllocation(Gaussian(5), 100)
+    assert repr(m) == "RandomAllocation(Gaussian(5), 100)"
+    assert parse(repr(m)) is m
+    assert from_json(m.to_json()) is m
+    assert m.claim.kind is Kind.UPPER
+    assert str(m.claim.adjacency) == "add_remove"
+    assert "FS25" in m.cite(4)
+    assert "100 steps" in (3 * m).statement("1e-5")
+    assert r"\epsilon_{1}\left( \frac{4}{3} \right)" in RandomAllocation(PureDP(1), 3).latex(
+        2, by="FS25-DIRECT"
+    )
+    assert (3 * m).epsilon("1e-5").epsilon.upper < (3 * Gaussian(5)).epsilon("1e-5").epsilon.lower
+    sampled = PoissonSubsample(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]), "1/9")
+    assert RandomAllocation(sampled, 3).rdp(2).upper < sampled.rdp(2).lower
+
+
+@pytest.mark.parametrize("name", ["FS25-DIRECT", "ALLOCATION-TOLD"])
+def test_no_attack_refutes_it(name):
+    assert not falsify(name, budget=400).refuted
+
+
+def test_bad_input_is_one_typed_error():
+    for steps in (0, "1/2", 10**9 + 1, "many"):
+        with pytest.raises(DomainError, match="RandomAllocation, steps"):
+            RandomAllocation(Gaussian(5), steps)
+    with pytest.raises(DomainError, match="RandomAllocation, mechanism"):
+        RandomAllocation(5, 3)
+    with pytest.raises(AdjacencyError):
+        RandomAllocation(SubsampleWithoutReplacement(Gaussian(5), "1/9"), 3)

@@ -1,0 +1,108 @@
+"""Sums of discrete Gaussian noise: the laws themselves convolved, and the bound as printed."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    DiscreteGaussian,
+    DiscreteGaussianSum,
+    DomainError,
+    Gaussian,
+    Kind,
+    PoissonSubsample,
+    from_json,
+    parse,
+)
+from symacct.arithmetic import MpmathArithmetic
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(60)
+
+
+def summed(sigma, parties, reach):
+    """The law of the sum on −reach … reach, convolved party by party."""
+    one = [MP.exp(-(MP.mpf(k) ** 2) / (2 * sigma**2)) for k in range(-reach, reach + 1)]
+    total = MP.fsum(one)
+    one = {k: w / total for k, w in zip(range(-reach, reach + 1), one, strict=True)}
+    law = dict(one)
+    for _ in range(parties - 1):
+        law = {
+            k: MP.fsum(law[j] * one[k - j] for j in law if abs(k - j) <= reach)
+            for k in range(-reach, reach + 1)
+        }
+    return law
+
+
+def divergence(law, alpha, moved):
+    kept = [(law[k - moved], law[k]) for k in law if k - moved in law]
+    return MP.log(MP.fsum(p**alpha * q ** (1 - alpha) for p, q in kept)) / (alpha - 1)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "parties", "moved"), [("1/2", 2, 1), ("1/2", 5, 1), ("2/3", 3, 2), (1, 4, 1)]
+)
+def test_the_laws_themselves_are_below_it(sigma, parties, moved):
+    at = independent.number(MP, Fraction(sigma))
+    law = summed(at, parties, 40)
+    m = DiscreteGaussianSum(sigma, parties, moved)
+    for alpha in (MP.mpf(5) / 4, 2, 5):
+        order = "5/4" if alpha < 2 else alpha
+        bound = independent.number(MP, independent.fraction(m.rdp(order, digits=20).upper))
+        assert divergence(law, alpha, moved) <= bound
+    spread = m.log_spread(MpmathArithmetic(100))
+    logs = [MP.log(law[k]) + MP.mpf(k) ** 2 / (2 * parties * at**2) for k in range(-9, 10)]
+    assert max(logs) - min(logs) <= spread
+    # Their τ is ten times the sum of the nomes, of which this is about four times.
+    nomes = (MP.exp(-2 * MP.pi**2 * at**2 * k / (k + 1)) for k in range(1, parties))
+    assert spread <= 10 * MP.fsum(nomes)
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_the_bound_as_printed(seed):
+    rng = random.Random(seed)
+    sigma, moved = Fraction(rng.randint(3, 30), 10), Fraction(rng.randint(1, 20), 4)
+    m = DiscreteGaussianSum(sigma, rng.randint(1, 200), moved, rng.choice([1, 3, 10**6]))
+    for alpha in (1, 2, Fraction(rng.randint(11, 400), 10), independent.INFINITY):
+        assert holds(m.rdp(alpha, digits=30), independent.rdp(MP, m, alpha), 30, trusted=50)
+
+
+def test_one_party_and_a_billion():
+    assert abs(DiscreteGaussianSum(2, 1).rdp(3).upper - Gaussian(2).rdp(3).upper) < 1e-25
+    assert DiscreteGaussianSum(3, 10**9).rdp(2, digits=12).upper < 1.2e-10
+    many = DiscreteGaussianSum(1, 100).rdp(8).upper
+    assert many < DiscreteGaussian(1).rdp(8).upper / 99
+    # Where noise is little, the others' helps nothing that is proved.
+    few = DiscreteGaussianSum("1/9", 50).rdp(2)
+    assert abs(few.upper - Gaussian("1/9").rdp(2).upper) < 1e-25
+
+
+def test_text_claims_and_what_samples_do():
+    m = DiscreteGaussianSum("3/2", 20, 5, 16)
+    assert repr(m) == "DiscreteGaussianSum('3/2', 20, sensitivity=5, dimension=16)"
+    assert parse(repr(m)) is m
+    assert from_json(m.to_json()) is m
+    assert m.claim.kind is Kind.UPPER
+    assert "KLS21" in m.cite()
+    assert "20 parties" in m.statement("1e-5")
+    sampled = PoissonSubsample(m, "1/100").rdp(4)
+    assert sampled.upper < m.rdp(4).lower
+    assert m.zcdp(digits=8).claim.kind is Kind.UPPER
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((0, 3), "sigma"),
+        ((1, 0), "parties"),
+        ((1, 10**9 + 1), "parties"),
+        ((1, "3/2"), "parties"),
+        ((1, 3, -1), "sensitivity"),
+        ((1, 3, 1, 0), "dimension"),
+    ],
+)
+def test_bad_input_is_one_typed_error(arguments, said):
+    with pytest.raises(DomainError, match=said):
+        DiscreteGaussianSum(*arguments)
