@@ -91,7 +91,7 @@ class _RationalsKept(BallArithmetic):
     """Balls, but of rational numbers only from the first logarithm on: equality is decided."""
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
-        if isinstance(value, int | Fraction):
+        if isinstance(value, int | Fraction | sympy.Rational):
             return fmpq(value.numerator, value.denominator)
         return BALL.number(value)
 
