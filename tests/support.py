@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import sympy
-from hypothesis import settings
+from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
 
 from symacct import (
@@ -54,11 +54,6 @@ from tests import independent
 INFINITY = float("inf")
 
 # --- samples
-
-
-def examples(few, many):
-    """So many of a law in the tests, and so many new ones in a soak."""
-    return settings(max_examples=few if settings.default.max_examples < 10 else many)
 
 
 def fractions(least, most, max_denominator):
@@ -194,6 +189,29 @@ LEAVES = {
     ),
 }
 
+#: What theorems tell apart, of which each meets every sort; a new leaf needs a line here too.
+SORTS = {
+    "normal noise": ("Gaussian", "ScalarGaussian", "MatrixMechanism", "TreeAggregation"),
+    "integer noise": ("DiscreteGaussian", "DiscreteLaplace", "Skellam"),
+    "pair": ("Laplace", "RandomizedResponse", "PureDP", "NoisyMax", "PermuteAndFlip"),
+    "finite": ("DistributionPair", "FiniteMechanism"),
+    "bound": (
+        *("ExponentialMechanism", "ZCDP", "TCDP", "ExponentialFamily", "Curve"),
+        *("SparseVector", "GaussianSparseVector", "GaussianNoisyMax"),
+    ),
+}
+
+
+def sort_of(base):
+    """The sort of a leaf, or that it is none, by its name in BASES."""
+    return next((sort for sort, names in SORTS.items() if base in names), "operation")
+
+
+def each_sort(base, **others):
+    """What is shown by a case: its base, and the sort of it for what else the case is of."""
+    return {base, (*others.values(), sort_of(base))}
+
+
 poisson_runs = st.builds(laws.Poisson, fractions(Fraction(1, 5), 20, 5))
 binomial_runs = st.builds(
     laws.TruncatedNegativeBinomial,
@@ -253,6 +271,14 @@ BASES = {
         for leaf in ("RandomizedResponse", "ZCDP")
     },
 }
+
+
+@cache
+def sample(base):
+    """The plainest node of a strategy by its name in BASES, the same one every time."""
+    once = settings(max_examples=1, phases=[Phase.generate], database=None, derandomize=True)
+    return find(BASES[base], lambda _: True, settings=once)
+
 
 leaves = st.one_of(*LEAVES.values())
 bases = st.one_of(*BASES.values())

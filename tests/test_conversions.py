@@ -21,7 +21,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
 from symacct.conversion import asoodeh21, named, of_one_order
 from tests import independent
-from tests.support import examples
+from tests.thinning import examples
 
 MP = independent.context(40)
 F = Fraction

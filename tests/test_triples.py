@@ -51,7 +51,8 @@ from symacct.sums.refine import ball
 from symacct.theory import always, forget, named, theorem
 from symacct.verify.truth import parts_of
 from tests import independent
-from tests.support import MP, answers, decimal_overlaps, examples, overlap
+from tests.support import MP, answers, decimal_overlaps, overlap
+from tests.thinning import examples
 
 DIGITS = 22
 

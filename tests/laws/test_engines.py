@@ -17,12 +17,12 @@ from tests.support import (
     INFINITY,
     LEAVES,
     OPERATIONS,
-    examples,
     expressions,
     fractional_orders,
     overlap,
     whole_orders,
 )
+from tests.thinning import examples
 
 #: Where mpmath integrates.
 few = examples(2, 20)

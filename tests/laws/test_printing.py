@@ -39,7 +39,7 @@ from symacct.export.tables import table
 from symacct.rounding import given as stated
 from symacct.rounding import rational_float, rational_text
 from tests.independent import fraction
-from tests.support import examples
+from tests.thinning import examples
 from tests.test_enclosure import balls
 
 NODES = [

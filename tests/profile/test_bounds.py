@@ -24,7 +24,7 @@ from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
-from tests.support import examples
+from tests.thinning import examples
 
 BITS = 100
 PLACES = (-6.0, -3.0, -1.0, 0.0, 2.0)

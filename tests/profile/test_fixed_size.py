@@ -21,7 +21,7 @@ from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from tests.profile.laws import MP, contains, contains_complex, mp
-from tests.support import examples
+from tests.thinning import examples
 
 W = SubsampleWithoutReplacement
 BITS = 100

@@ -18,7 +18,7 @@ from symacct.profile.many_gaussians import Grid, ManyGaussians, gathered, log_mo
 from symacct.profile.part import Line
 from symacct.profile.sampled_gaussian import SampledGaussian
 from tests.profile.laws import MP
-from tests.support import examples
+from tests.thinning import examples
 
 BITS = 140
 FACTORS = functools.partial(functools.reduce, operator.mul)

@@ -12,7 +12,7 @@ from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.profile import bent
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.two_runs import two_runs
-from tests.support import examples
+from tests.thinning import examples
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
 

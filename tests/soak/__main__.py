@@ -15,6 +15,7 @@ import time
 from tests.soak.bounded import found
 
 NOTHING = 5  # pytest's status where no test ran
+LAWS = "hypothesis or soak"
 JOBS = os.environ.get("JOBS", "2")
 
 
@@ -37,10 +38,10 @@ def main():
     now = time.time()
     half, end = now + 30 * minutes, now + 60 * minutes
     again = [run("found once", old, end, test) for old, test in found()]
-    laws = [run("laws", seed, half, "-m", "hypothesis", "-n", JOBS, "tests")]
+    laws = [run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests")]
     while minutes < float("inf") and time.time() < half:
         seed += 1
-        laws.append(run("laws", seed, half, "-m", "hypothesis", "-n", JOBS, "tests"))
+        laws.append(run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests"))
     checks = [run("long checks", seed, end, "-n", JOBS, "tests/soak")]
     failed = any(status not in (0, NOTHING) for status in again + laws + checks)
     return failed or 0 not in laws or 0 not in checks
