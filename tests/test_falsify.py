@@ -21,6 +21,7 @@ from symacct.explore.attacks.search import tasks
 from symacct.explore.attacks.thresholds import NoisyAnswer
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from tests.thinning import covering
 
 #: Sound, only looser: nothing can refute them. Their docstrings say so.
 SOUND = {"IMPROVED-FLIPPED", "IMPROVED-FORGOTTEN", "IMPROVED-DELTA-FLIPPED"}
@@ -363,6 +364,7 @@ def stated_otherwise(theorem, kind, factor):
     return Theorem(**fields)
 
 
+@covering()
 @pytest.mark.parametrize("kind", [Kind.UPPER, Kind.LOWER])
 @pytest.mark.parametrize(
     "theorem", [t for t in PROVED if t.kind is Kind.EXACT], ids=lambda t: t.name

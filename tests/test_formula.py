@@ -53,6 +53,7 @@ from tests.symbolic import (
     pairs,
     value,
 )
+from tests.thinning import covering
 
 INFINITY = float("inf")
 REAL = sympy.Symbol("alpha", positive=True, integer=False)
@@ -138,6 +139,7 @@ def check(node, numbers, values, alpha, at, name, kind):
 # --- the default formula, and formulas with names
 
 
+@covering()
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("kind", ["Laplace", "TCDP", "DistributionPair"])
 def test_a_formula_with_names_is_the_same_number(kind, operation):

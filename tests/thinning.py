@@ -8,7 +8,7 @@ from hypothesis import settings
 
 #: Marks a test of which only some cases are run here: those that show every value of every
 #: parameter, or what the argument says of the parameters, case by case.
-part = pytest.mark.soak.with_args
+covering = pytest.mark.soak.with_args
 
 
 def in_a_soak():

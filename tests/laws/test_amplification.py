@@ -57,7 +57,7 @@ from tests.support import (
     sort_of,
     whole_orders,
 )
-from tests.thinning import examples, part
+from tests.thinning import covering, examples
 
 DIGITS = 40
 #: Those that derive their value from the node's own whole orders, or are integrals, are below.
@@ -113,7 +113,7 @@ def what_it_answers(name, kind, base):
     return {base, (name, kind, "refused" if refused else sort_of(base))}
 
 
-@part(what_it_answers)
+@covering(what_it_answers)
 @pytest.mark.parametrize(("name", "kind", "base"), PRODUCT)
 @given(data=st.data())
 def test_every_theorem_is_its_printed_formula(name, kind, base, data):
@@ -142,7 +142,7 @@ def _text(options):
     return [",".join(f"{key}={value}" for key, value in options.items())] if options else []
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("name", ["ZW19-T11", "ZW19-T20"])
 @pytest.mark.parametrize("base", [*LEAVES, "Compose of ZCDP"])
 @pytest.mark.parametrize("sides", [1, 2])
@@ -214,7 +214,7 @@ def test_a_response_that_tells_nothing_costs_nothing():
             assert ask(PoissonSubsample(PureDP(0), gamma), alpha).upper < 1e-40
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
@@ -252,7 +252,7 @@ def test_the_lower_bound_at_a_fractional_order_is_that_of_the_whole_order_below(
 # --- theorems against each other
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
@@ -267,7 +267,7 @@ def test_lower_bounds_lie_below_exact_values_below_upper_bounds(kind, base, data
                     assert found[low].lower <= found[high].upper, (low, high, alpha)
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
@@ -285,7 +285,7 @@ def test_the_default_is_the_smallest_upper_bound(kind, base, data):
         assert any(overlap(default, answer) for answer in found.values())
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", sorted(SYMMETRIC))
 @given(data=st.data())
@@ -429,7 +429,7 @@ def test_rate_1_gives_no_less_than_the_base(name, kind, base, data):
         assert overlap(answer, below)
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())
@@ -445,7 +445,7 @@ def test_by_default_rate_0_gives_0_and_rate_1_the_base(kind, base, data):
             assert overlap(all_of_it, ask(node.mechanism, alpha))
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("base", [*LEAVES, "Compose of RandomizedResponse"])
 @pytest.mark.parametrize("name", ["ZW19-T5", "ZW19-T6", "ZW19-T8", "WBK19-P11", "WBK19-T9"])
 @given(data=st.data())
@@ -485,7 +485,7 @@ def test_a_higher_rate_never_costs_less(name, kind, base, data):
 # --- the order
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", SAMPLERS)
 @pytest.mark.parametrize("base", sorted(SYMMETRIC))
 @given(data=st.data())
@@ -514,7 +514,7 @@ def test_an_exact_cgf_is_convex_and_0_at_0(leaf, data):
         assert 2 * k1.lower <= k0.upper + k2.upper
 
 
-@part(each_sort)
+@covering(each_sort)
 @pytest.mark.parametrize("kind", [kind for kind in SAMPLERS if kind != TWO_STEPS])
 @pytest.mark.parametrize("base", BASES)
 @given(data=st.data())

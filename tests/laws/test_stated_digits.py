@@ -37,6 +37,7 @@ from symacct import (
 )
 from symacct.stating import StatingAccountant
 from tests import independent
+from tests.thinning import covering
 
 INFINITY = float("inf")
 DIGITS = 20
@@ -160,6 +161,7 @@ AROUND = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("value", EXTREMES)
 def test_float64_is_true_or_silent_at_extreme_parameters(around, value):
@@ -178,6 +180,7 @@ def test_a_sum_too_long_for_float64_is_one_clear_error():
             Accountant(engine="float64").rdp(PoissonSubsample(noise, "1/100"), "5/2")
 
 
+@covering()
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("leaf", ["Laplace", "RandomizedResponse", "PureDP", "finite pair"])
 def test_mpmath_states_what_is_true(leaf, operation):
