@@ -37,6 +37,7 @@ from symacct import (
     ScalarGaussian,
     Scale,
     Skellam,
+    SoundnessError,
     SparseVector,
     SubsampleWithoutReplacement,
     TreeAggregation,
@@ -44,7 +45,7 @@ from symacct import (
     symbols,
     theorems,
 )
-from symacct.theory import is_about
+from symacct.theory import is_about, named
 from tests import independent
 
 ALPHA = symbols.alpha
@@ -129,6 +130,15 @@ def pairs():
                 continue
             for kind in LEAVES:
                 yield theorem, operation, kind
+
+
+def applies(name, operation, kind):
+    """Does the theorem of this name apply where the symbols are the numbers drawn?"""
+    try:
+        node = OPERATIONS[operation](LEAVES[kind][0]).subs(drawn(name, kind))
+    except SoundnessError:
+        return False
+    return named(name).applies(node) is None
 
 
 def drawn(theorem, kind, seed=0):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.thinning import covering
+
 nbformat = pytest.importorskip("nbformat", reason="the notebooks need nbformat")
 nbclient = pytest.importorskip("nbclient", reason="the notebooks need nbclient to be executed")
 pytest.importorskip("ipykernel", reason="the notebooks need ipykernel to be executed")
@@ -51,6 +53,12 @@ def kernel(tmp_path_factory):
     nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
 
 
+def paper(path):
+    """What it is about: of the figures of one paper one runs here, in the soak all."""
+    return {path.stem.partition("_figure")[0]}
+
+
+@covering(paper)
 @each_notebook
 def test_it_runs_and_ends_in_a_picture(path, kernel):
     notebook = nbformat.read(path, as_version=4)

@@ -16,9 +16,14 @@ def in_a_soak():
     return settings.default.max_examples >= 10
 
 
+def some(few, many):
+    """How many are enough here, and in a soak."""
+    return many if in_a_soak() else few
+
+
 def examples(few, many):
     """So many of a law in the tests, and so many new ones in a soak."""
-    return settings(max_examples=many if in_a_soak() else few)
+    return settings(max_examples=some(few, many))
 
 
 def thinned(cases, shown, seed):
@@ -33,10 +38,18 @@ def thinned(cases, shown, seed):
 
 def shown(item):
     """What a case shows by the mark of its test; without more, each value of each parameter."""
+    if not hasattr(item, "callspec"):
+        return {item}
     marked = item.get_closest_marker("soak").args
     if marked:
         return marked[0](**item.callspec.params)
-    return set(item.callspec.indices.items())
+    return {together(item, mark.args[0]) for mark in item.iter_markers("parametrize")}
+
+
+def together(item, names):
+    """The values of parameters that are given together, as the objects that they are."""
+    names = names.split(",") if isinstance(names, str) else names
+    return tuple((name, id(item.callspec.params[name.strip()])) for name in names)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -239,8 +239,8 @@ def test_the_time_is_kept(tmp_path):
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):
-    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**18)  # lower bounds that take longer: the soak
-    assert_random_answers_are_judged(1, random_points=10)
+    monkeypatch.setattr(truth, "_LEAST_SIZE", 2**12)  # lower bounds that take longer: the soak
+    assert_random_answers_are_judged(1, random_points=3)
 
 
 def assert_random_answers_are_judged(seed, random_points):
