@@ -133,12 +133,18 @@ def pairs():
 
 
 def applies(name, operation, kind):
-    """Does the theorem of this name apply where the symbols are the numbers drawn?"""
+    """Does the theorem of this name apply to numbers of its regime, or else to any?"""
+    node = _with_numbers(name if name in REGIMES else "", operation, kind)
+    return node is not None and named(name).applies(node) is None
+
+
+@functools.cache
+def _with_numbers(regime, operation, kind):
+    """Symbols put in; None where there is no such mechanism."""
     try:
-        node = OPERATIONS[operation](LEAVES[kind][0]).subs(drawn(name, kind))
+        return OPERATIONS[operation](LEAVES[kind][0]).subs(drawn(regime, kind))
     except SoundnessError:
-        return False
-    return named(name).applies(node) is None
+        return None
 
 
 def drawn(theorem, kind, seed=0):

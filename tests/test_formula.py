@@ -84,11 +84,12 @@ def test_every_leaf_and_every_operation_is_here():
 
 
 def few_pairs(name):
-    """Under each operation a leaf of each sort that the theorem applies to, and one it does not."""
+    """Under each operation a leaf that the theorem applies to and one it does not; of each sort."""
 
     def answered(pair):
+        found = applies(name, *pair)
         sort = support.sort_of(re.split(",| of ", pair[1])[0])
-        return {(pair[0], sort if applies(name, *pair) else "refused")}
+        return {(pair[0], found), sort if found else "refused"}
 
     of_it = [(operation, kind) for theorem, operation, kind in pairs() if theorem.name == name]
     return thinned(of_it, answered, name)

@@ -1,5 +1,7 @@
 """`make soak`: what was found once, every law on new draws, and the long checks, in this order.
 
+Among the laws are the tests that `make test` thins out (tests/thinning.py), on all of their cases.
+
 SOAK_SEED, which is printed, draws the same examples again. SOAK_MINUTES bounds the whole: half of
 them go to the laws, one seed after the other, and the rest to the long checks; what there is no
 time for is skipped. Without it every law and every check is run once. A failure of a law is kept
