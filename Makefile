@@ -69,7 +69,7 @@ demo: $(VENV)/demo.stamp
 
 # A file is run by one worker, so that what its tests share is worked out once; and modules are
 # compiled once, whatever the environment says, not by each of the hundred processes.
-test: export PYTHONDONTWRITEBYTECODE =
+test soak: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 

@@ -339,6 +339,7 @@ def first_candidate(scheme):
     return samples(scheme, 1).one(0, 100)
 
 
+@covering(lambda theorem: {(theorem.operation, theorem.kind, theorem.orders)})
 @pytest.mark.parametrize(
     "theorem", [t for t in PROVED if t.name not in COSTLY], ids=lambda t: t.name
 )

@@ -143,13 +143,13 @@ def tex_of(symbol):
 
 
 def read_back(name):
-    """Under each operation a leaf that the theorem applies to, and one that it does not."""
+    """Each operation with some leaf; one that the theorem applies to, and one it does not."""
     of_it = [
         (operation, kind)
         for theorem, operation, kind in pairs()
         if theorem.name == name and kind in ("Gaussian", "Laplace", "TCDP")
     ]
-    return thinned(of_it, lambda pair: {(pair[0], applies(name, *pair))}, name)
+    return thinned(of_it, lambda pair: {pair[0], applies(name, *pair)}, name)
 
 
 @pytest.mark.parametrize("name", [theorem.name for theorem in theorems()])

@@ -53,12 +53,15 @@ def kernel(tmp_path_factory):
     nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
 
 
-def paper(path):
-    """What it is about: of the figures of one paper one runs here, in the soak all."""
-    return {path.stem.partition("_figure")[0]}
+#: Seconds of drawing: one of them runs here, in the soak all.
+LONG = {
+    "blog_routes",
+    *(f"wbk19_figure_{number}" for number in (1, 2)),
+    *(f"zw19_figure_{number}" for number in (3, 4, 5)),
+}
 
 
-@covering(paper)
+@covering(lambda path: {"long" if path.stem in LONG else path})
 @each_notebook
 def test_it_runs_and_ends_in_a_picture(path, kernel):
     notebook = nbformat.read(path, as_version=4)

@@ -396,6 +396,7 @@ def test_a_fixed_size_with_a_record_more_or_less_is_poisson_of_other_neighbours(
 # --- the rate
 
 
+@covering(lambda name, kind: {name, kind})
 @pytest.mark.parametrize(("name", "kind"), about_sampling())
 @given(base=st.sampled_from(sorted(BASES)), data=st.data())
 @examples(10, 60)
@@ -408,6 +409,7 @@ def test_rate_0_gives_0_whatever_the_theorem(name, kind, base, data):
     assert answer.upper == 0
 
 
+@covering(lambda name, kind: {name, kind})
 @pytest.mark.parametrize(("name", "kind"), about_sampling())
 @given(base=st.sampled_from(sorted(BASES)), data=st.data())
 @examples(10, 60)
@@ -470,6 +472,7 @@ def test_a_tiny_rate_counts_squared(name, base, data):
     assert abs(high / coefficient - 1) < Fraction(1, 10**30)
 
 
+@covering(lambda name, kind: {name, kind})
 @pytest.mark.parametrize(("name", "kind"), about_sampling())
 @given(base=st.sampled_from(sorted(BASES)), data=st.data())
 @examples(10, 60)

@@ -31,7 +31,7 @@ EVERY = {
     **LEAVES,
     **{f"{op}": build(st.one_of(*LEAVES.values())) for op, build in OPERATIONS.items()},
 }
-DIGITS = 25
+DIGITS = 18
 
 
 def middle(answer):

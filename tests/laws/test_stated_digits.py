@@ -141,12 +141,7 @@ def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
 LONG = {(leaf, "SubsampleWithoutReplacement") for leaf in ("DiscreteGaussian", "Skellam")}
 
 
-def alone_and_sampled(leaf, operation):
-    """Each operation, and each leaf alone, in a sampling and in another operation."""
-    return {operation, (leaf, operation == "nothing", "Subsample" in operation)}
-
-
-@covering(alone_and_sampled)
+@covering(lambda leaf, operation: {operation, (leaf, "Subsample" in operation)})
 @pytest.mark.parametrize(
     ("leaf", "operation"), [(m, op) for m in LEAVES for op in OPERATIONS if (m, op) not in LONG]
 )
