@@ -152,12 +152,12 @@ class Accountant:
         tables = self._memo.get(node)
         if tables is None:
             tables = self._memo[node] = {}
-        if key not in tables:
+        table = tables.get(key)
+        if table is None:
             is_stored = len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _STORED
             disk = self._disk if is_stored else None
             stored = None if disk is None else disk.table(node, key)
-            tables[key] = Remembered() if stored is None else stored
-        table = tables[key]
+            table = tables[key] = Remembered() if stored is None else stored
         self._touched[id(table)] = table, limit
         return table
 

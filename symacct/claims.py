@@ -25,6 +25,9 @@ class Kind(Enum):
     LOWER = "lower"
     NEITHER = "neither"
 
+    # Each is one object; Enum's own, by name, is a call in Python at every look into a table.
+    __hash__ = object.__hash__
+
     def __str__(self) -> str:
         return self.value
 

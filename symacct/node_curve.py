@@ -15,6 +15,7 @@ from symacct.claims import Claim, Kind
 from symacct.errors import DomainError, OrderError, SoundnessError
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
+from symacct.forking import cached_property
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
@@ -44,7 +45,7 @@ class NodeCurve:
         except TypeError:  # arrays of orders have no hash, and are not remembered
             return self._array(np.asarray(alpha))
 
-    @property
+    @cached_property
     def shape(self) -> str | None:
         """What is proved of its CGF at whole orders: "convex", or nothing."""
         return "convex" if self.node.convex and not self.evaluation.pins(self.node) else None

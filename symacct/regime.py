@@ -92,7 +92,7 @@ class _RationalsKept(BallArithmetic):
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
         if isinstance(value, int | Fraction | sympy.Rational):
-            return fmpq(value.numerator, value.denominator)
+            return fmpq(int(value.numerator), int(value.denominator))
         return BALL.number(value)
 
     def log(self, x: arb | fmpq) -> arb:

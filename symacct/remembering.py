@@ -17,9 +17,7 @@ class Remembered(dict[Any, Any]):
     a young value costs what it does in a dictionary; `len`, `in` and iteration are about these.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.older: dict[Any, Any] = {}
+    older: dict[Any, Any] = {}  # noqa: RUF012  # none, until a generation ends: never written to
 
     def __missing__(self, key: Hashable) -> Any:
         value = self[key] = self.older.pop(key)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from symacct.arithmetic.ball import rational
 from symacct.sums.refine import ball
@@ -26,6 +26,7 @@ _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is 
 _MOST_SECANTS = 20
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
 _WIDELY = 16  # the part of λ by which a valley may have moved
+_HALF = fmpq(1, 2)
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -278,7 +279,7 @@ def lowest(f: Objective, orders: Iterable[_Order]) -> _Order:
 
 def nearest(x: arb) -> int:
     """The whole number next to the midpoint."""
-    return round(rational(x))
+    return int((x.mid().fmpq() + _HALF).floor())
 
 
 def below(a: arb, b: arb) -> bool:

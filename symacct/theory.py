@@ -139,7 +139,19 @@ class Theorem:
             return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
         if not covers(self.orders, alpha):
             return _order_message(self, alpha)
-        return self.applies(node)
+        return self._reads_bound(node) or self.applies(node)
+
+    def _reads_bound(self, node: Node) -> str | None:
+        """Does it read what is only bounded, where it may fall as that rises?"""
+        if self.monotone or self.reads == "itself":
+            return None
+        kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
+        if not kinds:
+            return None
+        return (
+            f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
+            f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
+        )
 
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""

@@ -1,12 +1,11 @@
 """Random texts, documents and command lines: from the grammar, and valid ones with damage done."""
 
-import contextlib
 import json
 import random
-import signal
 import time
 
 from symacct import SymacctError, from_json, parse
+from tests.extremes import bounded
 
 SECONDS = 1  # for a text of up to 1 KB, by the processor's clock
 LENGTH = 1000
@@ -116,7 +115,7 @@ _ODD = [
 def check(read, text):
     """`read(text)` is an expression with a text of its own, or a typed error in one line, soon."""
     start = time.process_time()
-    with ended_after(60 * SECONDS):
+    with bounded(60 * SECONDS):
         node, message = _answer(read, text)
     assert time.process_time() - start < SECONDS, f"more than {SECONDS} s: {text!a}"
     if node is None:
@@ -126,22 +125,6 @@ def check(read, text):
     assert parse(repr(node)) is node, ascii(text)
     assert from_json(node.to_json()) is node, ascii(text)
     return True
-
-
-@contextlib.contextmanager
-def ended_after(seconds):
-    """TimeoutError in what takes longer, by the processor's clock: what hangs is named, too."""
-
-    def end(number, frame):
-        raise TimeoutError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def _answer(read, text):

@@ -4,8 +4,10 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+import sympy
 
 from symacct import (
+    ZCDP,
     Accountant,
     Adjacency,
     AdjacencyError,
@@ -16,14 +18,18 @@ from symacct import (
     Gaussian,
     Kind,
     Laplace,
+    NoisyMax,
     OrderError,
     Orders,
+    PermuteAndFlip,
     PoissonSubsample,
     PureDP,
     RandomizedResponse,
     SoundnessError,
     Source,
+    SparseVector,
     SubsampleWithoutReplacement,
+    TreeAggregation,
     conversions,
     theorem,
     theorems,
@@ -333,3 +339,25 @@ WHOLE = "holds at integer orders >= 2, got"
 def test_a_theorem_that_does_not_apply_says_why(node, alpha, by, error, says):
     with pytest.raises(error, match=says):
         node.rdp(alpha, by=by)
+
+
+UPPER_LEAVES = [NoisyMax("7/9"), PermuteAndFlip("1/2"), ZCDP("1/50"), SparseVector(3, 4, 1)]
+
+
+@pytest.mark.parametrize("m", UPPER_LEAVES, ids=str)
+@pytest.mark.parametrize("sampling", [PoissonSubsample, SubsampleWithoutReplacement])
+@pytest.mark.parametrize("gamma", ["1/10", 1])
+def test_a_bound_is_answered_by_what_may_read_bounds(m, sampling, gamma):
+    """At rate 1 the nearest theorem is named: it was one that may not read a bound."""
+    for alpha in (1, 15, Fraction(101, 6), "inf"):
+        assert sampling(m, gamma).rdp(alpha).claim.kind is Kind.UPPER
+    for one in theorems():
+        if sampling.__name__ in one.operation and not one.monotone:
+            assert one.why_not(sampling(m, gamma), 15) or one.reads == "itself", one.name
+
+
+@pytest.mark.parametrize("m", [TreeAggregation(5, 31), Gaussian(sympy.sqrt(5))], ids=str)
+def test_equality_of_roots_that_cancel_is_decided(m):
+    """ρ = 1/10 exactly, by a deviation or a sensitivity that is a root."""
+    found = SubsampleWithoutReplacement(m, "1/1000").rdp(2, by="BDRS18-T11")
+    assert found.upper > 0
