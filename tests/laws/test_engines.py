@@ -22,7 +22,7 @@ from tests.support import (
     overlap,
     whole_orders,
 )
-from tests.thinning import examples
+from tests.thinning import examples, some
 
 #: Where mpmath integrates.
 few = examples(2, 20)
@@ -31,7 +31,7 @@ EVERY = {
     **LEAVES,
     **{f"{op}": build(st.one_of(*LEAVES.values())) for op, build in OPERATIONS.items()},
 }
-DIGITS = 18
+DIGITS = some(18, 25)
 
 
 def middle(answer):
