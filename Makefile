@@ -67,7 +67,9 @@ $(VENV)/docs.stamp: setup.cfg pyproject.toml | $(BIN)/python
 demo: $(VENV)/demo.stamp
 	$(BIN)/python examples/demo.py
 
-# A file is run by one worker, so that what its tests share is worked out once.
+# A file is run by one worker, so that what its tests share is worked out once; and modules are
+# compiled once, whatever the environment says, not by each of the hundred processes.
+test soak: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 

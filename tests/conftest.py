@@ -1,8 +1,11 @@
 """Two hypothesis profiles: the same few examples every time, and new ones for the soak."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, Phase, settings
+
+from tests.thinning import pytest_collection_modifyitems  # noqa: F401
 
 # xdist tells its workers how wide its own terminal is; piped output is as wide as it needs.
 os.environ.pop("COLUMNS", None)
@@ -22,6 +25,15 @@ settings.register_profile(
     "soak", settings.get_profile("laws"), derandomize=False, database=None, max_examples=30
 )
 settings.load_profile("laws")
+
+
+# What is collected stays: the collector need not look at ten thousand tests again and again.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 SETTINGS = "_hypothesis_internal_use_settings"

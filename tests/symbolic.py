@@ -41,6 +41,7 @@ from symacct import (
     ScalarGaussian,
     Scale,
     Skellam,
+    SoundnessError,
     SparseVector,
     SubsampleWithoutReplacement,
     TreeAggregation,
@@ -49,7 +50,7 @@ from symacct import (
     symbols,
     theorems,
 )
-from symacct.theory import is_about
+from symacct.theory import is_about, named
 from tests import independent
 
 ALPHA = symbols.alpha
@@ -141,6 +142,21 @@ def pairs():
                 continue
             for kind in LEAVES:
                 yield theorem, operation, kind
+
+
+def applies(name, operation, kind):
+    """Does the theorem of this name apply to numbers of its regime, or else to any?"""
+    node = _with_numbers(name if name in REGIMES else "", operation, kind)
+    return node is not None and named(name).applies(node) is None
+
+
+@functools.cache
+def _with_numbers(regime, operation, kind):
+    """Symbols put in; None where there is no such mechanism."""
+    try:
+        return OPERATIONS[operation](LEAVES[kind][0]).subs(drawn(regime, kind))
+    except SoundnessError:
+        return None
 
 
 def drawn(theorem, kind, seed=0):

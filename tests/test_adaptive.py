@@ -31,6 +31,7 @@ from symacct import (
 from symacct.adaptive import ORDERS
 from tests import independent
 from tests.support import INFINITY, holds
+from tests.thinning import covering
 
 MP = independent.context(60)
 
@@ -72,6 +73,7 @@ def histories(seed, budget, most, history=(), p=Fraction(1), q=Fraction(1)):
         yield from histories(seed, branch, most, (*history, outcome), p * a, q * b)
 
 
+@covering()
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("orders", [None, [4], [2, 8, 20]])
 def test_whatever_is_admitted_keeps_to_the_budget(seed, orders):

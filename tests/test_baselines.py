@@ -13,6 +13,7 @@ from symacct.claims import REPLACE_ONE
 from symacct.exact import INFINITY
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering
 
 MP = independent.context(120)
 F = Fraction
@@ -71,6 +72,7 @@ def hockey_stick_of_product(e, k, target):
     )
 
 
+@covering()
 @pytest.mark.parametrize("k", [1, 2, 3, 10, 41])
 @pytest.mark.parametrize("allowed", [F(1, 10**8), F(1, 1000), F(1, 20)])
 def test_optimal_is_the_root_of_the_exact_hockey_stick_divergence(k, allowed):

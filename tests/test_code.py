@@ -59,6 +59,7 @@ from symacct.stating import StatingAccountant
 from symacct.theory import always, forget, theorem
 from tests import independent
 from tests.julia_reader import as_python
+from tests.thinning import covering
 
 #: Every target of a sample is measured at the same orders: certified values are found once.
 ACCOUNTANT = functools.cache(StatingAccountant)
@@ -231,6 +232,7 @@ def test_a_thousand_orders_of_a_run(target, tmp_path):
     assert_agrees(node, target, node.code(target), some_orders(1000, 256), tmp_path)
 
 
+@covering()
 @pytest.mark.parametrize("target", ["numpy", "julia", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_code_agrees_with_certified_values(name, target, tmp_path):
@@ -587,6 +589,7 @@ def test_where_a_symbol_cannot_stay_open_the_error_names_the_remedy():
 NASTY = ["a*/ int main", 'x"""\nimport os', "eps_1", "alpha", "lambda", "σ", "while", "a\u2028b"]
 
 
+@covering()
 @pytest.mark.parametrize("name", NASTY)
 @pytest.mark.parametrize("target", TARGETS_HERE)
 def test_names_of_symbols_cannot_leave_their_comment(name, target, tmp_path):
@@ -672,6 +675,7 @@ def test_a_lower_bound_is_never_called_an_upper_one():
     assert "upper" not in text.split("import math")[1]
 
 
+@covering()
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("node", [PoissonSubsample(Gaussian(5), "1/1000"), OPEN[1][0]], ids=repr)
 def test_what_is_measured_is_not_called_a_bound(node, target):

@@ -24,6 +24,7 @@ from tests.test_code import (
     deviation,
     stated_error,
 )
+from tests.thinning import covering
 
 ALLOWED = Fraction(1, 10**11)  # the accuracy that code is given out with
 
@@ -134,6 +135,7 @@ def attack(node, target, count, last, seed, directory):
     assert all(value != value for value in outside)
 
 
+@covering()
 @pytest.mark.parametrize("target", TARGETS_HERE)
 @pytest.mark.parametrize("which", range(len(WIDE)))
 def test_code_holds_over_its_box_and_is_silent_outside(which, target, tmp_path):

@@ -21,7 +21,7 @@ from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
 from symacct.conversion import asoodeh21, named, of_one_order
 from tests import independent
-from tests.support import examples
+from tests.thinning import covering, examples
 
 MP = independent.context(40)
 F = Fraction
@@ -76,6 +76,7 @@ def optimal(rho, alpha, delta, bits=160):
         return asoodeh21.epsilon(BALL, *(BALL.number(x) for x in (rho, alpha, delta)))
 
 
+@covering(lambda rho, alpha, delta: {rho, alpha})
 @pytest.mark.parametrize(("rho", "alpha", "delta"), CASES)
 def test_the_optimal_conversion_is_the_supremum_over_two_point_pairs(rho, alpha, delta):
     ball = optimal(rho, alpha, delta)

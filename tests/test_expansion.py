@@ -31,6 +31,7 @@ from symacct.export.expansions.taylor import coefficient_over, taylor_precision
 from symacct.stating import StatingAccountant
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering
 
 SIGMA, GAMMA, B, RHO = sympy.symbols("sigma gamma b rho", positive=True)
 ALPHA = symbols.alpha
@@ -117,6 +118,7 @@ IN_GAMMA = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("name", IN_GAMMA)
 @pytest.mark.parametrize("order", [3, 5])
 def test_the_rest_of_the_expansion_in_gamma_is_of_its_order(name, order):

@@ -35,6 +35,7 @@ from symacct.errors import OrderGridWarning, PrecisionError, SymacctError
 from symacct.theory import is_about
 from tests import extremes
 from tests.support import INFINITY
+from tests.thinning import covering
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -45,6 +46,7 @@ mp.dps = 60
 CASES = extremes.selection(120)
 
 
+@covering(lambda block: {block % 4})
 @pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
 @pytest.mark.parametrize("block", range(10))
 def test_extreme_parameters_are_answered_or_refused_with_a_typed_error(block):

@@ -21,6 +21,7 @@ from symacct import (
 )
 from symacct.arithmetic import FLOAT64, LogNumber
 from symacct.rounding import float_above
+from tests.thinning import covering
 
 TOLERANCE = 1e-12
 signs = st.sampled_from([-1.0, 0.0, 1.0])
@@ -177,6 +178,7 @@ def test_an_answer_in_float64_is_no_proof():
 RATES = ["1/280", "1e-6", "1e-12", "1e-30", "1/2", 1]
 
 
+@covering()
 @pytest.mark.parametrize("gamma", RATES)
 @pytest.mark.parametrize("alpha", [1, "1000000001/1000000000", "11/10", "3/2", 2, 7, 500, "inf"])
 def test_laws_near_each_other_cost_no_digits(gamma, alpha):

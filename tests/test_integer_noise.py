@@ -31,6 +31,7 @@ from symacct.arithmetic.ball import precision
 from symacct.profile.whole_numbers import IntegerLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
+from tests.thinning import covering, some
 
 MP = independent.context(60)
 
@@ -97,9 +98,10 @@ def cases(kind, count):
         yield kind(of, size), outcomes(of, size), Fraction(draw.randint(11, 90), 10)
 
 
+@covering()
 @pytest.mark.parametrize("kind", DRAWN)
 def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
-    for m, masses, alpha in cases(kind, 12):
+    for m, masses, alpha in cases(kind, some(4, 12)):
         for order in (1, alpha, 2):
             value = rdp(masses, order)
             assert holds(m.rdp(order, digits=30), value, 30, trusted=40)
@@ -108,9 +110,10 @@ def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
                 assert rounded == pytest.approx(float(value), rel=1e-11)
 
 
+@covering()
 @pytest.mark.parametrize("kind", DRAWN)
 def test_poisson_samples_are_plain_sums(kind):
-    for m, masses, alpha in cases(kind, 10):
+    for m, masses, alpha in cases(kind, some(3, 10)):
         sampled = PoissonSubsample(m, "1/7")
         for order in (1, alpha, 3):
             value = rdp(mixed(masses, Fraction(1, 7)), order)

@@ -24,6 +24,7 @@ from symacct.integrals.expectations import (
 from symacct.integrals.sides import Kernel, sides
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 from symacct.symbols import x as X
+from tests.thinning import covering
 
 MP = mpmath.mp.clone()
 MP.dps = 25
@@ -81,6 +82,7 @@ def exactly(x):
     return arb(MP.nstr(x, 30))
 
 
+@covering()
 @pytest.mark.parametrize("question", QUESTIONS, ids=repr)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_tail_is_bounded(name, question):
@@ -198,6 +200,7 @@ DIVERGENCES = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("engine", ARITHMETICS)
 @pytest.mark.parametrize("name", DIVERGENCES)
 def test_what_is_infinite_is_told_from_what_is_not(name, engine):

@@ -30,6 +30,7 @@ from symacct.claims import Kind
 from symacct.exact import INFINITY
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering
 
 MP = independent.context(60)
 F = Fraction
@@ -71,6 +72,7 @@ FAMILIES = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("alpha", [F(1, 10), F(1, 2), F(9, 10), F(3, 2)])
 @pytest.mark.parametrize("reverse", [False, True])

@@ -13,7 +13,7 @@ from symacct.amplification import pairs
 from symacct.arithmetic.ball import precision
 from symacct.evaluation import OperationCurve
 from symacct.integrals.gaussian import sampled_gaussian_local
-from tests.support import examples
+from tests.thinning import examples
 
 
 def step(sigma, rate="1/1000"):

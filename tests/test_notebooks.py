@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.thinning import covering
+
 nbformat = pytest.importorskip("nbformat", reason="the notebooks need nbformat")
 nbclient = pytest.importorskip("nbclient", reason="the notebooks need nbclient to be executed")
 pytest.importorskip("ipykernel", reason="the notebooks need ipykernel to be executed")
@@ -51,6 +53,15 @@ def kernel(tmp_path_factory):
     nbclient.util.run_sync(client.km.shutdown_kernel)(now=True)
 
 
+#: Seconds of drawing: one of them runs here, in the soak all.
+LONG = {
+    "blog_routes",
+    *(f"wbk19_figure_{number}" for number in (1, 2)),
+    *(f"zw19_figure_{number}" for number in (3, 4, 5)),
+}
+
+
+@covering(lambda path: {"long" if path.stem in LONG else path})
 @each_notebook
 def test_it_runs_and_ends_in_a_picture(path, kernel):
     notebook = nbformat.read(path, as_version=4)

@@ -31,6 +31,7 @@ from symacct.integrals.sides import sides
 from symacct.integrals.supremum import largest_log_ratio
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
 from symacct.symbols import t as T
+from tests.thinning import covering
 
 INFINITY = float("inf")
 Density = laws.Density
@@ -75,6 +76,7 @@ def by_integration(first, second, reverse):
     return MixtureDirection(Overlap(*((second, first) if reverse else (first, second))))
 
 
+@covering()
 @pytest.mark.parametrize(("first", "second"), FAMILIES, ids=repr)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_integral_is_the_closed_form(first, second, reverse):
@@ -130,6 +132,7 @@ LINE = [-60, -20, -8, -4, -2, -1, 0, 1, 2, 4, 8, 20, 60]
 NORMAL = laws.Normal(0, 1)
 
 
+@covering()
 @pytest.mark.parametrize(
     ("first", "second", "logs", "points"),
     [

@@ -33,6 +33,7 @@ from symacct import (
 from symacct.arithmetic.signs import log_sign
 from symacct.errors import SoundnessError
 from symacct.theory import is_about
+from tests.thinning import covering
 
 INFINITY = float("inf")
 DIGITS = 25
@@ -368,6 +369,7 @@ def test_the_sampled_pair_is_the_mixture():
             bad("x" if bad == pair.sampled else "1/2")
 
 
+@covering()
 @pytest.mark.parametrize("pair", RANDOM, ids=repr)
 @pytest.mark.parametrize("gamma", [Fraction(1, 100), Fraction(1, 3), Fraction(19, 20)])
 def test_the_sampled_curve_is_the_worse_role_both_ways_round(pair, gamma):
@@ -380,6 +382,7 @@ def test_the_sampled_curve_is_the_worse_role_both_ways_round(pair, gamma):
         assert any(holds(role, truth(pair, gamma, alpha)) for role in roles)
 
 
+@covering()
 @pytest.mark.parametrize("pair", RANDOM, ids=repr)
 @pytest.mark.parametrize("kind", [PoissonSubsample, SubsampleWithoutReplacement])
 def test_no_bound_is_on_the_wrong_side_of_the_truth(pair, kind):
@@ -517,6 +520,7 @@ def integral(density, cuts, first, second, alpha):
     return total if alpha == 1 else mp.log(total) / (a - 1)
 
 
+@covering()
 @pytest.mark.parametrize(
     ("family", "first", "second"),
     [(name, *pair) for name, (_, _, pairs) in CONTINUOUS.items() for pair in pairs],

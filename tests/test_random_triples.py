@@ -19,6 +19,7 @@ from symacct import (
 )
 from tests import independent, random_triples
 from tests.test_triples import COLLINEAR, EQUILATERAL, OPPOSITE
+from tests.thinning import covering
 
 ROUNDING = 1 + 1e-9
 SCHEMES = {"fixed size": (SubsampleWithoutReplacement, 1), "Poisson": (PoissonSubsample, 2)}
@@ -85,6 +86,7 @@ SETTINGS = [
 ]
 
 
+@covering()
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_no_random_triple_is_above_and_a_climb_gets_there(scheme, setting):

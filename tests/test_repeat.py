@@ -32,6 +32,7 @@ from symacct.interop.runs import gamma_of_mean, mean_above
 from symacct.theory import named
 from tests import independent
 from tests.support import INFINITY, holds
+from tests.thinning import covering
 
 MP = independent.context(80)
 BINOMIAL, POISSON = laws.TruncatedNegativeBinomial, laws.Poisson
@@ -317,6 +318,7 @@ def told(law, runs, last):
     return found
 
 
+@covering()
 @pytest.mark.parametrize("runs_of", [binomial, poisson])
 @pytest.mark.parametrize("seed", range(12))
 def test_no_bound_is_below_the_law_of_what_is_told(runs_of, seed):

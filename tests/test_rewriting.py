@@ -28,6 +28,7 @@ from symacct.exact import INFINITY
 from symacct.mechanisms import ScalarGaussian
 from symacct.symbols import alpha as ALPHA
 from tests.support import decimal_overlaps, overlap
+from tests.thinning import covering
 
 rates = st.fractions(Fraction(1, 1000), 1, max_denominator=1000)
 leaves = st.sampled_from(
@@ -134,6 +135,7 @@ def test_of_a_fixed_size_the_dominating_pair_is_that_of_one_query(alpha):
     assert node.rdp(alpha).upper <= bound(queries).upper
 
 
+@covering()
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("alpha", [1, Fraction(5, 2), 40])
 def test_an_irrational_ratio_lies_between_rational_ones(adjacency, alpha):

@@ -31,6 +31,7 @@ from symacct.verify.process import Incidents
 from symacct.verify.protocol import Answer, Ask, Part
 from symacct.verify.report import Report
 from symacct.verify.verdict import Finding
+from tests.thinning import covering
 
 SCREENS = Path(__file__).parent / "screens"
 WIDTHS = (60, 80, 120)
@@ -154,6 +155,7 @@ def numbers(document):
                 yield from numbers(value)
 
 
+@covering()
 @pytest.mark.parametrize("digits", ["6", "60"])
 @pytest.mark.parametrize("words", NUMBERS, ids=lambda words: words[0])
 def test_every_number_of_the_json_is_on_the_screen(words, digits):

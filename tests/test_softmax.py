@@ -8,6 +8,7 @@ from mpmath import mp, mpf
 
 import symacct as sa
 from symacct.softmax import softmax_bounds
+from tests.thinning import covering
 
 
 def items(alpha, sigma, gamma, sampler):
@@ -24,6 +25,7 @@ def items(alpha, sigma, gamma, sampler):
         return [mpf(0), mp.log(mp.binomial(alpha, 2) * g**2 * second), *rest]
 
 
+@covering()
 @pytest.mark.parametrize("sampler", [sa.PoissonSubsample, sa.SubsampleWithoutReplacement])
 @pytest.mark.parametrize("gamma", ["1/1000", "1/50", "1/2"])
 @pytest.mark.parametrize("sigma", [1, 5, 12, 50])

@@ -28,6 +28,7 @@ from symacct import (
 )
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering
 
 MP = independent.context(15)
 WIDE = independent.context(60)
@@ -82,6 +83,7 @@ def divergence(alpha, P, Q):  # noqa: N803
     )
 
 
+@covering(lambda seed: {seed % 2})
 @pytest.mark.parametrize("seed", range(4))
 def test_no_sparse_vector_exceeds_its_bound(seed):
     """Three queries, each moved by at most 1, the chances of all answers by quadrature."""
@@ -135,6 +137,7 @@ def max_law(scores, noise, scale):
     return [MP.quad(functools.partial(chance, i), places) for i in range(len(scores))]
 
 
+@covering(lambda seed: {seed % 2})
 @pytest.mark.parametrize("seed", range(4))
 def test_no_noisy_maximum_exceeds_its_bound(seed):
     draw = random.Random(seed)

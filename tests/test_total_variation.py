@@ -29,6 +29,7 @@ from symacct.explore.comparison import compare_epsilon
 from symacct.order_one import least_divergence
 from tests import independent
 from tests.support import LEAVES, OPERATIONS
+from tests.thinning import covering, examples
 
 F = Fraction
 MP = independent.context(50)
@@ -143,8 +144,9 @@ NODES = st.sampled_from(["Gaussian", "Laplace", "RandomizedResponse", "Distribut
 )
 
 
+@covering()
 def test_between_the_truth_and_what_it_was_and_falling(without):
-    @settings(max_examples=10, deadline=None)
+    @examples(3, 30)
     @given(NODES)
     def law(m):
         answers = [m.epsilon(delta, digits=8) for delta in LARGE]

@@ -50,7 +50,8 @@ from symacct.interop.opacus import to_opacus_history
 from symacct.sums.refine import ball
 from symacct.verify.truth import parts_of
 from tests import independent
-from tests.support import MP, answers, decimal_overlaps, examples, overlap, stated
+from tests.support import MP, answers, decimal_overlaps, overlap, stated
+from tests.thinning import examples
 
 DIGITS = 22
 
@@ -159,7 +160,7 @@ def means(draw, both_at_most, apart_at_most):
 
 
 @given(st.data())
-@examples(40, 300)
+@examples(12, 300)
 def test_no_random_triple_of_normal_laws_is_above_the_exact_curve(data):
     sigma, gamma, alpha = data.draw(
         st.sampled_from([(1, "1/10", 3), (2, "1/3", 4), (5, "1/50", 9)])

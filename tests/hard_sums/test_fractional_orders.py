@@ -31,6 +31,7 @@ from tests.hard_sums.formulas import (
     number,
     theorem_8,
 )
+from tests.thinning import covering
 
 
 def gaussian_by_erfc(alpha, q, sigma, bits):
@@ -128,6 +129,7 @@ def laplace_by_quadrature(alpha, gamma, b):
         return mp.log(total) / (a - 1)
 
 
+@covering()
 @pytest.mark.parametrize("b", ["1/10", 1, 20])
 @pytest.mark.parametrize("gamma", ["1/1000000", "1/20", "999999/1000000"])
 @pytest.mark.parametrize("alpha", ["1.000001", "3/2", "31/3", "100.5"])
@@ -147,6 +149,7 @@ def test_sampled_response_outcome_by_outcome(alpha, gamma, p):
     assert holds(ask(node, alpha, "PAIR-EXACT"), mp.log(total) / (a - 1))
 
 
+@covering()
 @pytest.mark.parametrize(
     "node",
     [

@@ -42,6 +42,7 @@ from tests.hard_sums.formulas import (
     pure,
     theorem_8,
 )
+from tests.thinning import covering
 
 OPTIMA = json.loads((REFERENCE / "epsilon_optima.json").read_text(encoding="utf8"))
 
@@ -65,6 +66,7 @@ def sampled_curve(name, gamma, count):
     return {l: count * theorem_8(l, gamma, values) for l in range(2, 301)}
 
 
+@covering()
 @pytest.mark.parametrize("conversion", ["classic", "improved"])
 @pytest.mark.parametrize(("gamma", "count"), [(RATE, 1000), (Fraction(1, 20), 30)], ids=str)
 @pytest.mark.parametrize("name", SEEDS)

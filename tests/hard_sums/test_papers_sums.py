@@ -35,6 +35,7 @@ from tests.hard_sums.formulas import (
     theorem_8,
     theorem_9,
 )
+from tests.thinning import covering
 
 
 @pytest.mark.parametrize(("sigma", "alpha"), [(50, 34540), (5, 346), (5, 345), (5, 347)])
@@ -42,6 +43,7 @@ def test_two_balanced_peaks(sigma, alpha):
     check_all_sums(Gaussian(sigma), gaussian(sigma), alpha, RATE)
 
 
+@covering()
 @pytest.mark.parametrize("gamma", [TINY_RATE, RATE, Fraction(1, 2), NEAR_ONE], ids=str)
 @pytest.mark.parametrize("alpha", [2, 3, 17, 240])
 @FULL
@@ -66,6 +68,7 @@ SPREADS = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2)], ids=str)
 @pytest.mark.parametrize("name", SPREADS)
 def test_every_branch_of_theorem_9(name, gamma):
@@ -108,6 +111,7 @@ def sampled(theorem, eps, gamma):
     return functools.cache(lambda alpha: theorem(alpha, gamma, moments(eps, alpha)))
 
 
+@covering()
 @pytest.mark.parametrize("inner", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)], ids=str)
 @pytest.mark.parametrize("outer", [TINY_RATE, Fraction(1, 20), NEAR_ONE], ids=str)
 def test_sampling_twice(inner, outer):

@@ -30,6 +30,7 @@ from tests.hard_sums.formulas import (
     theorem_5,
     theorem_8,
 )
+from tests.thinning import covering
 
 
 def theorem_11(alpha, gamma, values, eps, tau, sides):
@@ -70,6 +71,7 @@ TAU_CASES = pytest.mark.parametrize(
 )
 
 
+@covering()
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("theorem", TAU)
 @TAU_CASES

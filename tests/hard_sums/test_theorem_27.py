@@ -46,6 +46,7 @@ from tests.hard_sums.formulas import (
     theorem_27,
 )
 from tests.sums import chi
+from tests.thinning import covering
 
 THEOREM_27 = json.loads((REFERENCE / "without_replacement_thm27.json").read_text(encoding="utf8"))
 
@@ -73,6 +74,7 @@ def test_reference_values_of_the_differences(key):
         assert found.digits >= 40
 
 
+@covering()
 @pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 10), Fraction(9, 10)], ids=str)
 @FULL
 def test_theorem_27_is_the_term_by_term_minimum(name, gamma):
@@ -90,6 +92,7 @@ def test_theorem_27_is_the_term_by_term_minimum(name, gamma):
         assert found.lower <= ask(fixed, alpha, "WBK19-T9").upper
 
 
+@covering()
 @pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 10), Fraction(9, 10)], ids=str)
 @FULL
 def test_the_third_branch_is_the_term_by_term_minimum(name, gamma):
@@ -130,6 +133,7 @@ def test_600_000_runs_by_the_third_branch(base, epsilon, order):
     assert found.epsilon.upper < runs.epsilon("1e-8", 6, by="WBK19-T27").epsilon.lower
 
 
+@covering()
 @pytest.mark.parametrize("gamma", ["1/1000", "1/10"])
 @pytest.mark.parametrize("alpha", [300, 601])
 @pytest.mark.parametrize("name", ["Laplace(2)", "Gaussian(5)", "RandomizedResponse(0.6)"])

@@ -17,12 +17,12 @@ from tests.support import (
     INFINITY,
     LEAVES,
     OPERATIONS,
-    examples,
     expressions,
     fractional_orders,
     overlap,
     whole_orders,
 )
+from tests.thinning import examples, some
 
 #: Where mpmath integrates.
 few = examples(2, 20)
@@ -31,7 +31,7 @@ EVERY = {
     **LEAVES,
     **{f"{op}": build(st.one_of(*LEAVES.values())) for op, build in OPERATIONS.items()},
 }
-DIGITS = 25
+DIGITS = some(18, 25)
 
 
 def middle(answer):

@@ -18,6 +18,7 @@ from symacct import (
     symbols,
 )
 from tests.independent import fraction
+from tests.thinning import examples
 
 INNER = PoissonSubsample(Gaussian(2), "1/10")
 NODE = 7 * PoissonSubsample(INNER, "1/3") + Laplace(2)
@@ -106,6 +107,7 @@ def test_forgetting_changes_nothing():
 
 
 @pytest.mark.parametrize("engine", ["mpmath", "float64"])
+@examples(2, 30)
 @given(order=st.permutations(range(9)))
 def test_other_engines_forget_and_remember_alike(engine, order):
     questions = QUESTIONS[6:9] + QUESTIONS[12:18]

@@ -39,8 +39,8 @@ from symacct.export.tables import table
 from symacct.rounding import given as stated
 from symacct.rounding import rational_float, rational_text
 from tests.independent import fraction
-from tests.support import examples
 from tests.test_enclosure import balls
+from tests.thinning import covering, examples
 
 NODES = [
     Gaussian(5),
@@ -131,6 +131,7 @@ def ways(guarantee, ask):
         yield form, pair[place + 1]
 
 
+@covering()
 @pytest.mark.parametrize("digits", DIGITS)
 @pytest.mark.parametrize("node", NODES, ids=repr)
 def test_a_guarantee_is_printed_safely_everywhere(node, digits):
@@ -246,6 +247,7 @@ SIGMA = sympy.Symbol("sigma", positive=True)
 COUNT = sympy.Symbol("n", integer=True, positive=True)
 
 
+@covering()
 @pytest.mark.parametrize(
     ("text", "symbol", "epsilon"),
     [

@@ -38,6 +38,7 @@ from symacct import (
 )
 from symacct.stating import StatingAccountant
 from tests import independent
+from tests.thinning import covering
 
 INFINITY = float("inf")
 DIGITS = 20
@@ -142,6 +143,7 @@ def assert_draws_true(engine, leaf, operation, draw, orders=ORDERS):
 LONG = {(leaf, "SubsampleWithoutReplacement") for leaf in ("DiscreteGaussian", "Skellam")}
 
 
+@covering(lambda leaf, operation: {operation, (leaf, "Subsample" in operation)})
 @pytest.mark.parametrize(
     ("leaf", "operation"), [(m, op) for m in LEAVES for op in OPERATIONS if (m, op) not in LONG]
 )
@@ -162,6 +164,7 @@ AROUND = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("value", EXTREMES)
 def test_float64_is_true_or_silent_at_extreme_parameters(around, value):
@@ -180,6 +183,7 @@ def test_a_sum_too_long_for_float64_is_one_clear_error():
             Accountant(engine="float64").rdp(PoissonSubsample(noise, "1/100"), "5/2")
 
 
+@covering()
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("leaf", ["Laplace", "RandomizedResponse", "PureDP", "finite pair"])
 def test_mpmath_states_what_is_true(leaf, operation):

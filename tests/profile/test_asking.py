@@ -45,6 +45,7 @@ from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
+from tests.thinning import covering
 
 LEAVES = [Gaussian(2), Gaussian(1), Laplace(2), RandomizedResponse("3/5"), PureDP("1/2")]
 NODES = [
@@ -65,10 +66,15 @@ NODES = [
 ]
 
 
+def a_kind(m):
+    return {type(m)}
+
+
 def ends(x):
     return to_fraction(x.lower), to_fraction(x.upper)
 
 
+@covering(a_kind)
 @pytest.mark.parametrize("m", NODES, ids=repr)
 def test_no_more_than_by_any_conversion(m):
     accountant = Accountant(digits=10)
@@ -80,6 +86,7 @@ def test_no_more_than_by_any_conversion(m):
     assert exact.epsilon.lower <= accountant.epsilon(m, "1e-4", "improved").epsilon.upper
 
 
+@covering(a_kind)
 @pytest.mark.parametrize("m", NODES, ids=repr)
 def test_both_questions_are_one(m):
     """δ at both ends of ε(δ) lies on both sides of δ."""
@@ -93,6 +100,7 @@ def test_both_questions_are_one(m):
     assert found.kind is found.claim.kind
 
 
+@covering(a_kind)
 @pytest.mark.parametrize("m", NODES, ids=repr)
 def test_monotone_in_epsilon_and_in_the_number_of_runs(m):
     values = [m.delta(e, digits=8, conversion="exact").delta for e in (0, "1/5", "1/2")]
@@ -149,6 +157,7 @@ def test_where_no_pair_is_known_the_remedy_is_said(m):
         m.epsilon("1e-5", conversion="exact")
 
 
+@covering(a_kind)
 @pytest.mark.parametrize("m", NODES, ids=repr)
 def test_a_lower_bound_is_the_profile_where_that_is_exact(m):
     exact = m.epsilon("1e-4", digits=8, conversion="exact")

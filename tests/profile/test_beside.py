@@ -15,7 +15,7 @@ from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
-from tests.support import examples
+from tests.thinning import examples
 
 
 def randomized(p):

@@ -24,7 +24,7 @@ from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
-from tests.support import examples
+from tests.thinning import covering, examples
 
 BITS = 100
 PLACES = (-6.0, -3.0, -1.0, 0.0, 2.0)
@@ -205,6 +205,7 @@ GAUSSIANS = [
 ]
 
 
+@covering()
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
 @pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
 def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
@@ -232,6 +233,7 @@ def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
     assert rules > 3
 
 
+@covering()
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
 @pytest.mark.parametrize("a", [1.5, 0.5, 4.0, -0.75, -3.0])
 def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
@@ -358,6 +360,7 @@ def test_sums_of_powers(terms, first, more):
             assert max(one.rad(), other.rad()) < 1e-20
 
 
+@covering()
 @pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
 @pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
 def test_the_decay_bounds_all_that_lies_beyond(variance, gamma, a):
@@ -388,6 +391,7 @@ def test_the_decay_at_every_angle(variance, gamma):
 LAPLACES = [("1/2", "1"), ("1/2", "1/3"), ("2", "1/10"), ("1/20", "1/2")]
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
 @pytest.mark.parametrize("a", [1.5, 4.0, -0.75, -3.0])
 def test_the_moments_of_laplace_noise(shift, gamma, a):
@@ -425,6 +429,7 @@ def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch)
                     assert not sample.error.is_finite() or off <= mp(sample.error.upper())
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
 @pytest.mark.parametrize("a", [1.5, -1.25])
 def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a):
@@ -443,6 +448,7 @@ def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a)
             assert bound <= float(frame.moment.log()) + 1e-12
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
 @pytest.mark.parametrize("a", [1.5, -1.25])
 def test_the_variance_is_enclosed(shift, gamma, a):

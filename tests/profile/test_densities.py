@@ -18,6 +18,7 @@ from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Line
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
+from tests.thinning import covering
 
 NORMALS = Overlap(laws.Normal(1, 4), laws.Normal(0, 4))
 TENTS = Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2"))
@@ -50,6 +51,7 @@ PAIRS = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 @pytest.mark.parametrize("gamma", ["1", "1/10"])
 def test_one_run_by_quadrature(pair, gamma):
@@ -110,6 +112,7 @@ def test_many_runs_of_normal_laws(reverse):
     assert found.overlaps(known)
 
 
+@covering()
 @pytest.mark.parametrize("a", [-2.0, 0.25, 0.75, 1.0, 2.5])
 @pytest.mark.parametrize("gamma", ["1/10", "9/10", "1"])
 def test_what_lies_beyond_a_chart(a, gamma):

@@ -21,7 +21,7 @@ from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from tests.profile.laws import MP, contains, contains_complex, mp
-from tests.support import examples
+from tests.thinning import covering, examples
 
 W = SubsampleWithoutReplacement
 BITS = 100
@@ -104,6 +104,7 @@ class Glued:
 GLUED = [(Fraction(1), Fraction(1, 2)), (Fraction(25), Fraction(1, 1000)), ("1/4", Fraction(1, 5))]
 
 
+@covering()
 @pytest.mark.parametrize(("variance", "gamma"), GLUED)
 @pytest.mark.parametrize("a", [1.5, 4.0])
 def test_the_moments_of_the_glued_pair(variance, gamma, a):
@@ -286,6 +287,7 @@ def test_the_decay_bounds_all_that_lies_beyond(part, t):
         assert (bound / moment).log() < 0.9 * (here / moment).log()
 
 
+@covering()
 @pytest.mark.parametrize("part", [*PARTS, Equilateral(Fraction(1), Fraction(1, 2))], ids=repr)
 @pytest.mark.parametrize("a", [1.25, 4.0])
 def test_the_bound_far_away(part, a):
@@ -389,6 +391,7 @@ def test_lower_is_not_above_the_collinear_curve_s_answer():
 LAPLACE = [("1", "1/10"), ("1/2", "1/100"), ("3", "1/3")]
 
 
+@covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACE)
 @pytest.mark.parametrize("z", [(0, 0), (1, 0), (3, 2), (-2, 25)])
 def test_the_glued_moment_of_laplace_noise(shift, gamma, z):
@@ -433,6 +436,7 @@ def test_laplace_noise_has_a_bracket(m, delta):
     assert found.epsilon.upper <= m.epsilon(delta, digits=7).epsilon.upper
 
 
+@covering()
 @pytest.mark.parametrize("deviations", [1e-4, 1e-3, 0.01, 0.1])
 @pytest.mark.parametrize(("gamma", "a"), [("1/1000", 40.0), ("1/100", 8.0)])
 def test_the_fall_planned_is_the_fall_proved(gamma, a, deviations):

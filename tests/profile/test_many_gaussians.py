@@ -18,7 +18,7 @@ from symacct.profile.many_gaussians import Grid, ManyGaussians, gathered, log_mo
 from symacct.profile.part import Line
 from symacct.profile.sampled_gaussian import SampledGaussian
 from tests.profile.laws import MP
-from tests.support import examples
+from tests.thinning import covering, examples
 
 BITS = 140
 FACTORS = functools.partial(functools.reduce, operator.mul)
@@ -143,6 +143,7 @@ def test_nodes_left_out_below():
                 assert not ball.contains(acb(ball.real.mid() + 0.2))
 
 
+@covering()
 @pytest.mark.parametrize("a", [2.5, -1.5])
 @pytest.mark.parametrize(("last", "step"), [(1, 0.9), (2, 0.9), (3, 0.9), (9, 0.9), (9, 1.4)])
 def test_a_sum_to_a_node_is_an_integral_to_half_a_step_beyond(a, last, step):

@@ -12,7 +12,7 @@ from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.profile import bent
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.two_runs import two_runs
-from tests.support import examples
+from tests.thinning import covering, examples
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
 
@@ -46,6 +46,7 @@ def moment(order, shift, gamma):
     return power(acb(0)) + power(acb(s)) + inside
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("shift", "gamma"), PARTS)
 @pytest.mark.parametrize("share", ["1/100", "4/5"])
@@ -114,6 +115,7 @@ def test_on_an_atom_nothing_is_said():
 RUNS = [(3, "2", "1/10"), (10, "31/5", "1/10"), (40, "1", "1/2"), (300, "2", "1/100")]
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("count", "scale", "gamma"), RUNS)
 def test_between_losses_rounded_down_and_up(count, scale, gamma, reverse):

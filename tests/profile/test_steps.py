@@ -16,7 +16,7 @@ from symacct.profile.power_sums import real_power_sums
 from symacct.profile.real_line import nodes, strip
 from symacct.profile.roots import convex_root
 from symacct.profile.sampled_gaussian import SampledGaussian
-from tests.support import examples
+from tests.thinning import examples
 
 BITS, I = 160, acb(0, 1)
 

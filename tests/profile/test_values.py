@@ -28,6 +28,7 @@ from tests.profile.laws import (
     rare_jumps,
 )
 from tests.profile.laws import SampledGaussian as Normal
+from tests.thinning import covering, examples
 
 # By mpmath's sum over another line with another step (`plain_contour`), solved to 50 digits; an
 # independent prototype gave the same. The last by normal distribution functions.
@@ -88,6 +89,7 @@ PARTS = {
 }
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", PARTS)
 def test_one_run_is_an_integral(name, reverse):
@@ -100,6 +102,7 @@ def test_one_run_is_an_integral(name, reverse):
             assert found.rad() < 1e-40 or found == 0
 
 
+@covering()
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     ("name", "y"),
@@ -172,7 +175,7 @@ def test_a_gaussian_by_its_closed_form_and_by_contour(y):
     assert contains(found, exact)
 
 
-@settings(max_examples=12)
+@examples(3, 60)
 @example(21, 1.0457, 1584, 2.916)  # no taper where it is looked for
 @given(
     st.integers(2, 50),

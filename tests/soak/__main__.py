@@ -1,5 +1,7 @@
 """`make soak`: what was found once, every law on new draws, and the long checks, in this order.
 
+Among the laws are the tests that `make test` thins out (tests/thinning.py), on all of their cases.
+
 SOAK_SEED, which is printed, draws the same examples again. SOAK_MINUTES bounds the whole: half of
 them go to the laws, one seed after the other, and the rest to the long checks; what there is no
 time for is skipped. Without it every law and every check is run once. A failure of a law is kept
@@ -15,6 +17,7 @@ import time
 from tests.soak.bounded import found
 
 NOTHING = 5  # pytest's status where no test ran
+LAWS = "hypothesis or soak"
 JOBS = os.environ.get("JOBS", "2")
 
 
@@ -37,10 +40,10 @@ def main():
     now = time.time()
     half, end = now + 30 * minutes, now + 60 * minutes
     again = [run("found once", old, end, test) for old, test in found()]
-    laws = [run("laws", seed, half, "-m", "hypothesis", "-n", JOBS, "tests")]
+    laws = [run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests")]
     while minutes < float("inf") and time.time() < half:
         seed += 1
-        laws.append(run("laws", seed, half, "-m", "hypothesis", "-n", JOBS, "tests"))
+        laws.append(run("laws", seed, half, "-m", LAWS, "-n", JOBS, "tests"))
     checks = [run("long checks", seed, end, "-n", JOBS, "tests/soak")]
     failed = any(status not in (0, NOTHING) for status in again + laws + checks)
     return failed or 0 not in laws or 0 not in checks

@@ -10,7 +10,8 @@ from symacct import Accountant, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.sums import dense, truncation
 from symacct.sums.refine import ball
 from symacct.sums.terms import Terms
-from tests.support import examples, fractions
+from tests.support import fractions
+from tests.thinning import examples
 
 SCALES = st.one_of(fractions(Fraction(1, 50), 200, 50), st.sampled_from([Fraction(10**9)]))
 LEAVES = st.one_of(

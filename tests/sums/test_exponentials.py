@@ -13,6 +13,7 @@ from symacct.sums.exponentials import binomial_weights, over_run
 from symacct.sums.majorant import Majorant
 from symacct.sums.weights import Weights
 from tests.sums.oracles import certified_binomial_sum, terms_of
+from tests.thinning import covering
 
 Formula = Callable[[Any], Callable[[Any], Any]]
 
@@ -133,6 +134,7 @@ def test_other_formulas_are_left_to_single_terms(excess: Any) -> None:
     assert over_run(formula, range(2, 40)) is None
 
 
+@covering()
 @pytest.mark.parametrize("factor", [1, 3])
 @pytest.mark.parametrize("name", list(FORMULAS)[:5])
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from symacct.integrals.newton import newton_length, newton_local
 from symacct.sums.local import REACH, Local, Product, product
 from symacct.sums.refine import ball
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
-from tests.support import examples
+from tests.thinning import examples
 
 AWAY = (-REACH, Fraction(-1, 3), Fraction(0), Fraction(1, 10**9), REACH)
 

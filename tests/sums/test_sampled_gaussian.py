@@ -39,6 +39,7 @@ from tests.sums.quadrature import (
     sampled_gaussian_excess_by_quadrature,
     sampled_gaussian_reverse_kl,
 )
+from tests.thinning import covering
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "sampled_gaussian_rdp.json"
 RDP = json.loads(REFERENCE.read_text(encoding="utf8"))
@@ -103,6 +104,7 @@ def test_reference_values(key: str) -> None:
     assert abs(value / arb(RDP[key]) - 1) < arb("1e-46")
 
 
+@covering()
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("q", RATES)
 def test_corners_against_quadrature(q: Fraction, sigma: Fraction) -> None:

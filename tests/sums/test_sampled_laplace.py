@@ -20,6 +20,7 @@ from symacct.integrals.laplace import (
 from symacct.integrals.quadrature import sampled_laplace_excess_by_quadrature
 from symacct.sums.refine import ball
 from tests.sums.quadrature import sampled_laplace_kl_by_quadrature
+from tests.thinning import covering
 
 TINY = Fraction(1, 10**12)
 ALMOST = 1 - Fraction(1, 10**9)
@@ -86,6 +87,7 @@ def test_laplace_end_that_cannot_be_told_from_one() -> None:
     assert value.overlaps(sampled_laplace_excess_by_quadrature(Fraction(5, 2), gamma, Fraction(1)))
 
 
+@covering()
 @pytest.mark.parametrize("b", [Fraction("0.05"), Fraction(2)])
 @pytest.mark.parametrize("gamma", [TINY, Fraction("0.3"), ALMOST])
 @pytest.mark.parametrize("alpha", [Fraction("30000.3"), Fraction(10**6)])

@@ -18,6 +18,7 @@ from symacct.verify import verify
 from symacct.verify.protocol import Ask
 from symacct.verify.questions import Extent
 from symacct.verify.truth import Oracle, parts_of
+from tests.thinning import covering
 
 PEER = Path(__file__).with_name("profile_accountant.py")
 SMALL = Extent(
@@ -51,6 +52,7 @@ LAWS = [
 ]
 
 
+@covering()
 @pytest.mark.parametrize("m", LAWS, ids=repr)
 @pytest.mark.parametrize("what", ["epsilon", "delta"])
 def test_assert_sound_knows_the_truth(m, what):
