@@ -90,7 +90,9 @@ class _RationalsKept(BallArithmetic):
     """Balls, but of rational numbers only from the first logarithm on: equality is decided."""
 
     def number(self, value: Numeric) -> arb | fmpq:  # type: ignore[override]
-        if isinstance(value, int | Fraction | sympy.Rational):
+        if isinstance(value, int | Fraction) or (
+            isinstance(value, sympy.Expr) and value.is_Rational
+        ):
             return fmpq(int(value.numerator), int(value.denominator))
         return BALL.number(value)
 

@@ -303,7 +303,7 @@ def test_a_theorem_of_one_s_own_takes_part_at_once():
                 status="proved",
             )(half)
     finally:
-        register._register.pop("TEST-HALF", None)
+        register.forget("TEST-HALF")
 
 
 POISSON = PoissonSubsample(Gaussian(5), "1/9")

@@ -1,5 +1,6 @@
 """Mechanisms of the same curve: samples of samples, several Gaussian queries on one sample."""
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -166,6 +167,11 @@ def test_what_is_written_about_it_names_the_rewrite():
     assert nested.rdp(INFINITY).lower == INFINITY
 
 
+def remark(latex):
+    """What is said in words below a formula, on however many lines."""
+    return " ".join(re.findall(r"^&\\quad \\text\{(.*)\}", latex, re.MULTILINE))
+
+
 def test_every_rewrite_says_what_it_was():
     """Once each, in one sentence wherever it is told; nothing where nothing is rewritten."""
     queries = PoissonSubsample(PoissonSubsample(Gaussian(1) + Gaussian(2), "1/2"), "1/2")
@@ -178,10 +184,9 @@ def test_every_rewrite_says_what_it_was():
         assert len(node.rewrites) == len(said)
         assert all(why.startswith(start) for why, start in zip(node.rewrites, said, strict=True))
         tellings = str(node.explain()), node.epsilon("1e-5").statement()
-        latex = node.latex() if said and node is not subset else ""
         for why in node.rewrites:
             assert all(why in telling for telling in tellings)
-            assert f"(rewritten: {why})" in latex
+        assert remark(node.latex()) == (f"(rewritten: {'; '.join(node.rewrites)})" if said else "")
         assert node.explain().as_dict().get("because", ()) == node.rewrites
 
 
@@ -204,12 +209,11 @@ def test_code_is_of_the_form_that_is_accounted(target):
 def test_latex_says_that_its_formula_is_that_of_another_mechanism():
     """A line below it; none where nothing is rewritten, or a named theorem is asked."""
     inner = PoissonSubsample(Gaussian(1), "1/10")
-    *shown, remark, end = (3 * PoissonSubsample(inner, "1/10")).latex().splitlines()
-    assert remark == (
-        r"&\quad \text{(rewritten: a Poisson sample of a Poisson sample is one, at the product of "
-        "the rates)}"
-    )
-    plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex().splitlines()
-    assert [*shown[:-1], shown[-1].removesuffix(r" \\"), end] == plain
+    found = (3 * PoissonSubsample(inner, "1/10")).latex()
+    why = "a Poisson sample of a Poisson sample is one, at the product of the rates"
+    assert remark(found) == f"(rewritten: {why})"
+    shown, _, _ = found.partition(" \\\\\n&\\quad \\text{")
+    plain = (3 * PoissonSubsample(Gaussian(1), "1/100")).latex()
+    assert plain == f"{shown}\n\\end{{align*}}"
     assert "rewritten" not in inner.latex()
     assert "rewritten" not in PoissonSubsample(inner, "1/10").latex(by="ZW19-T5")

@@ -15,7 +15,7 @@ from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17, SYMACCT
 from symacct.theory import always, larger_order, theorem
 
-_LONGEST_CHAIN = 32  # a value of the curve for each record
+LONGEST_CHAIN = 32  # a value of the curve for each record
 
 
 def is_noise(node: Node) -> str | None:
@@ -29,7 +29,7 @@ def is_noise(node: Node) -> str | None:
 def is_short(node: Node) -> str | None:
     """So few records, of all groups below as well, that a curve can be read once for each."""
     group = node.mechanism.claim.adjacency.group * node.size  # type: ignore[attr-defined]
-    return None if group <= _LONGEST_CHAIN else f"needed size <= {_LONGEST_CHAIN}, got {group}"
+    return None if group <= LONGEST_CHAIN else f"needed size <= {LONGEST_CHAIN}, got {group}"
 
 
 @theorem(
@@ -60,7 +60,7 @@ def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Numb
     source=SYMACCT.at("docs/proofs.md, section 18"),
     orders=ALL_ORDERS,
     adjacency=EITHER,
-    assumes=f"size <= {_LONGEST_CHAIN}",
+    assumes=f"size <= {LONGEST_CHAIN}",
     applies=is_short,
     monotone=True,
     status="proved",

@@ -6,8 +6,6 @@ import math
 import operator
 from fractions import Fraction
 
-import sympy
-
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.claims import Kind
@@ -16,6 +14,7 @@ from symacct.domains import rational as rational_number
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, is_infinite
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.matrix import irrational, root
 from symacct.sources import SYMACCT
@@ -28,7 +27,7 @@ _SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2
 
 
 class NoisyDescent(Gaussian):
-    """The last of T = `steps` iterates x ← f(x) + N(0, σ²), a record in every step:
+    """The last of T = `steps` iterates f(x) + N(0, σ²), a record in every step:
 
     the Gaussian mechanism of the sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))), √T for c = 1.
 
@@ -90,7 +89,7 @@ class NoisyDescent(Gaussian):
 
 
 class NoisyPass(Gaussian):
-    """The last iterate x ← f(x) + N(0, σ²), a record in one step, the first of the last `steps`:
+    """The last iterate f(x) + N(0, σ²), a record in one step, the first of the last `steps`:
 
     the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
 
