@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL, Arithmetic
@@ -25,6 +24,7 @@ from symacct.errors import PrecisionError
 from symacct.sources import ALCKS21
 
 _FLOAT_STEPS = 80
+_FLOAT_WIDTH = 2.0**-44
 _NEWTON_STEPS = 30
 _POLISHING_STEPS = 6
 _WIDENINGS = 48
@@ -184,9 +184,12 @@ class Problem:
 
     def is_enough(self, x: arb) -> bool:
         """Is min H >= e^target proved at x?"""
-        pair = self.at(x)
-        least = pair.least_excess(polished(pair, float_argmin(pair)))
-        return least is not None and bool(least >= self.target.expm1())
+        pair, goal = self.at(x), self.target.expm1()
+        v = float_argmin(pair)
+        if pair.excess(v) < goal:  # and so the minimum is
+            return False
+        least = pair.least_excess(polished(pair, v))
+        return least is not None and bool(least >= goal)
 
     def solve(self, most: arb, least: arb | None) -> arb | None:
         """An enclosure of the x asked for, below `most` (and above `least`); None if not proved.
@@ -281,28 +284,41 @@ def float_argmin(pair: Pair) -> arb:
     log_lowest = math.log(lam) + log_d  # of v, at t = 0
     log_most = _log_expm1(math.log(-math.expm1(log_d)) - log_lowest)
 
-    def rises(log_t: float) -> bool:
-        log_one_more = float(np.logaddexp(0.0, log_t))  # log(1+t)
+    def rise(log_t: float) -> float:
+        """Of what sign H′ is."""
+        log_one_more = max(log_t, 0.0) + math.log1p(math.exp(-abs(log_t)))  # log(1+t)
         log_v = log_lowest + log_one_more
         p = math.exp(log_v) + math.exp(log_d)
         if p >= 1:
-            return True
+            return math.inf
         log_x = math.log1p(math.exp(log_d - log_v)) + epsilon
         log_y = math.log1p(-p) - math.log1p(-math.exp(log_v - epsilon))
         rest = 1 - lam * math.expm1(log_y - epsilon)
-        return log_t - log_one_more + lam * (log_x - log_y) > math.log(rest)
+        return log_t - log_one_more + lam * (log_x - log_y) - math.log(rest)
 
     high, low = log_most, log_most - 1
-    while low > -1e6 and rises(low):
+    while low > -1e6 and rise(low) > 0:
         high, low = low, low - 2 * (log_most - low)
-    for _ in range(44):
-        middle = (low + high) / 2
-        if rises(middle):
-            high = middle
-        else:
-            low = middle
-    grown = 1 + arb(high).exp().mid()
+    grown = 1 + arb(_crossing(rise, low, high)).exp().mid()
     return _within(pair.delta, ((pair.alpha - 1) * pair.delta * grown).mid())
+
+
+def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
+    """About where f, <= 0 below and > 0 above, is 0: by chords, an end that stays being halved."""
+    below, above, place, side = f(low), f(high), high, 0
+    for _ in range(_FLOAT_STEPS):
+        has_chord = -math.inf < below < above < math.inf
+        share = below / (below - above) if has_chord else 0.5
+        before, place = place, low + share * (high - low)
+        if (value := f(place)) > 0:
+            below = below / 2 if side > 0 else below
+            high, above, side = place, value, 1
+        else:
+            above = above / 2 if side < 0 else above
+            low, below, side = place, value, -1
+        if abs(place - before) <= _FLOAT_WIDTH * (1 + abs(place)):
+            break
+    return place
 
 
 def _in_range(x: arb, least: float = 1e-60) -> float:
