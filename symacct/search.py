@@ -30,6 +30,7 @@ _NEARLY = 6  # bits of how far a root may be, to what the first secant goes thro
 _WIDELY = 16  # the part of λ by which a valley may have moved
 _SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial serves all orders
 _HALF = fmpq(1, 2)
+_NEAR_AN_END = 32  # the part of a segment that golden sections alone go to
 _ROUGH = 2  # fits through orders far from the bottom
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
@@ -273,8 +274,20 @@ def edged_valley(
         falls = f(middle + (high - middle) / 2**20) < f(middle)
         segments = segments[1:] if falls else segments[:1]
     width = (middle - low) / 2**UNPROVED
-    found = [golden_valley(f, low, high, width) for low, high in segments]
-    return lowest(f, (middle, *found))
+    return lowest(f, (middle, *(_valley_of_a_segment(f, *ends, width) for ends in segments)))
+
+
+def _valley_of_a_segment(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
+    """The bottom between two orders, by fits where golden sections find it well inside."""
+    reach = (high - low) / _NEAR_AN_END
+    found = golden_valley(f, low, high, reach)
+    left, right = found - 2 * reach, found + 2 * reach
+    if low < left and right < high:
+        return real_valley(f, (left, found, right), width, False)
+    end, inward = (low, 4 * width) if left <= low else (high, -4 * width)
+    if not below(f(end + inward), f(end)):
+        return end
+    return golden_valley(f, max(low, left), min(high, right), width)
 
 
 def golden_valley(f: Objective, low: Fraction, high: Fraction, width: Fraction) -> Fraction:
