@@ -6,8 +6,6 @@ import math
 import operator
 from fractions import Fraction
 
-import sympy
-
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
 from symacct.claims import Kind
@@ -16,6 +14,7 @@ from symacct.domains import rational as rational_number
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Numeric, is_infinite
 from symacct.forking import cached_property
+from symacct.later import sympy
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.matrix import irrational, root
 from symacct.sources import SYMACCT
