@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from symacct import (
+    AssumptionError,
     DomainError,
     Gaussian,
     Kind,
     NoisyDescent,
     NoisyPass,
     PoissonSubsample,
+    SubsampleWithoutReplacement,
+    TreeAggregation,
     from_json,
     parse,
 )
@@ -134,6 +137,35 @@ def test_it_is_a_gaussian_mechanism():
         assert "noisy iterate" in one.statement("1e-5")
     assert NoisyDescent(4, 9, "1/3", "5/2").claim.kind is Kind.UPPER
     assert NoisyDescent(4, 9, "1/3").claim.kind is Kind.EXACT
+
+
+def test_which_gaussians_are_one_query_fixed_beforehand():
+    assert [cls.__name__ for cls in Gaussian.__subclasses__() if cls.is_one_query] == [
+        "ScalarGaussian"
+    ]
+
+
+@pytest.mark.parametrize(
+    "m", [NoisyDescent(2, 4), NoisyDescent(2, 9, 1, 9), NoisyPass(1, 4), TreeAggregation(2, 8)]
+)
+def test_in_a_sample_of_a_fixed_size_no_triangle_is_known_to_be_the_worst(m):
+    node = SubsampleWithoutReplacement(m, "1/10")
+    for by in ("TRIPLE-GAUSSIAN", "TRIPLE-GAUSSIAN-NEAR", "TRIPLE-GAUSSIAN-UPPER"):
+        with pytest.raises(AssumptionError, match="one query, fixed beforehand"):
+            node.rdp(3, by=by)
+    assert node.claim.kind is Kind.UPPER
+    same = SubsampleWithoutReplacement(Gaussian(m.sigma, m.sensitivity), "1/10")
+    assert same.rdp(3).upper < node.rdp(3).lower
+    if m.kind is Kind.EXACT:
+        assert node.rdp(3, by="TRIPLE-GAUSSIAN-LOWER").upper <= same.rdp(3).upper
+
+
+def test_numbers_far_out_are_bounded_too():
+    assert NoisyDescent(5, 10, 1, "1e400").sensitivity == NoisyDescent(5, 10).sensitivity
+    assert NoisyPass(5, 1, "1e-150").sensitivity == 1
+    assert NoisyPass(5, 1, "1e-150").claim.kind is Kind.EXACT
+    assert 0 < NoisyPass(5, 9, "1e-150").sensitivity < TINY
+    assert NoisyDescent(5, 10**9, "1/2", "1e-400").sensitivity <= 1 + TINY
 
 
 @pytest.mark.parametrize(

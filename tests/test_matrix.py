@@ -273,3 +273,33 @@ def test_bad_trees_and_large_matrices():
 def test_compositions_stay_within_their_kind():
     upper = MatrixMechanism([[1, "-1/2", "-1/2"], [0, "7/8", "-7/8"]], 2, 3)
     assert Compose(upper, Gaussian(1)).claim.kind is Kind.UPPER
+
+
+def test_the_second_step_may_choose_another_triangle():
+    """Of two steps on one sample of a fixed size, by the trapezoid rule in the plane: no one query
+
+    of both costs as much as means of the second that are chosen by what the first told.
+    """
+    alpha, gamma, h = 5, Fraction(1, 320), 0.4
+    plane = np.stack(np.meshgrid(np.arange(-6, 11, h), np.arange(-7, 8, h)), -1).reshape(-1, 2)
+    weights = np.exp(-(plane**2).sum(axis=1) / 2) * h**2 / (2 * math.pi)
+    ahead, aside, still = np.array([1, 0]), np.array([0.5, math.sqrt(0.75)]), np.zeros(2)
+
+    def ratio(mean):
+        return np.exp(plane @ mean - mean @ mean / 2)
+
+    def largest(x, y):
+        """E[m^α n^{1−α}] − 1 after the ratios x and y, where the other record stays or goes."""
+        m = 1 + float(gamma) * (x * ratio(8 / 7 * ahead) - 1)
+        others = (1 + float(gamma) * (y * ratio(8 / 7 * b) - 1) for b in (still, aside))
+        return max(weights @ ((m / n) ** alpha * n - 1) for n in others)
+
+    first = zip(ratio(6 / 7 * ahead), ratio(6 / 7 * aside), strict=True)
+    chosen = weights @ [largest(x, y) for x, y in first]
+    fixed, steps = (
+        SubsampleWithoutReplacement(m, gamma)
+        for m in (Gaussian("7/10"), MatrixMechanism([[3, 0], [0, 4]], "7/2", 2))
+    )
+    assert fixed.rdp(alpha).claim.kind is Kind.EXACT
+    assert math.expm1(4 * float(fixed.rdp(alpha).upper)) < 0.95 * chosen
+    assert chosen < math.expm1(4 * float(steps.rdp(alpha).upper))

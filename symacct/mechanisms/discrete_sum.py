@@ -21,9 +21,10 @@ class DiscreteGaussianSum(Mechanism):
     ε(α) <= min{ αΔ²/(2σ²), αΔ²/(2nσ²) + dτ, α(Δ/(σ√n) + τ√d)²/2 }, Δ in Euclidean norm,
 
     where τ bounds how far log-probabilities of the sum are from those of one discrete Gaussian of
-    σ√n: for a party or a record as the neighbours are, where all others are honest. `sigma` and
-    `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from 1
-    on; DomainError otherwise.
+    σ√n: for a party or a record as the neighbours are, where all n add their noise, on both
+    datasets: a party that is left out adds it still, and `parties` counts who is sure to. `sigma`
+    and `sensitivity` are positive, `parties` (n, up to 10⁹) and `dimension` (d) whole numbers from
+    1 on; DomainError otherwise.
 
     >>> print(DiscreteGaussianSum(1, 100).rdp(8, digits=5))
     0.040181

@@ -31,6 +31,8 @@ class Gaussian(Mechanism):
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
     steepest_up_to = INFINITY
+    #: Is all of the query fixed beforehand? Else what a record moves may follow what came before.
+    is_one_query = True
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(

@@ -50,6 +50,7 @@ class NoisyDescent(Gaussian):
     source = _SOURCE
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
+    is_one_query = False
 
     def __new__(
         cls,
@@ -104,6 +105,7 @@ class NoisyPass(Gaussian):
     contraction: Fraction
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
+    is_one_query = False
     source = _SOURCE
 
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:
@@ -116,15 +118,15 @@ class NoisyPass(Gaussian):
     @property
     def sensitivity(self) -> Exact:  # type: ignore[override]
         """How far the record moves the last iterate, in units of its noise's σ."""
-        c, (_, most) = self.contraction, power(self.contraction, self.steps)
-        return root(Fraction(1, self.steps) if c == 1 else (most / c) ** 2 / _squares(c, most))
+        c, (_, last) = self.contraction, power(self.contraction, self.steps - 1)
+        return root(Fraction(1, self.steps) if c == 1 else last**2 / _squares(c, c * last))
 
     def symbolic_parameters(self) -> list[sympy.Expr]:
         return irrational(self)
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]
-        least, most = power(self.contraction, self.steps)
+        least, most = power(self.contraction, self.steps - 1)
         return Kind.EXACT if least == most else Kind.UPPER
 
 
@@ -155,14 +157,14 @@ def _squares(c: Fraction, p: Fraction) -> Fraction:
 
 def _best_ends(c: Fraction, diameter: Fraction, steps: int) -> list[int]:
     """The numbers of steps next to where Δ² is smallest, c^m = 1 − (1−c)D, or m = D for c = 1."""
-    place = float(diameter)
+    place = diameter
     if c < 1:
         if (1 - c) * diameter >= 1:
             return []
         with precision(_BITS):
             logs = (BALL.number(x).log() for x in (1 - (1 - c) * diameter, c))
-            place = float(operator.truediv(*logs).mid())
-    first = max(1, math.floor(min(place, steps)))
+            place = rational(operator.truediv(*logs).mid())
+    first = min(max(1, math.floor(place)), steps)
     return [first, min(first + 1, steps)]
 
 

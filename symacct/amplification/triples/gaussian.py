@@ -66,6 +66,18 @@ def in_numbers(node: Node) -> str | None:
     return reason
 
 
+def of_one_query(node: Node) -> str | None:
+    """The same where no triangle can be chosen by what came before."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    reason = in_numbers(node)
+    if reason is None and not mechanism.is_one_query:
+        return (
+            "it is about one query, fixed beforehand: where a record's moves may follow what came "
+            f"before, no one triangle is the worst, got {type(mechanism).__name__}"
+        )
+    return reason
+
+
 @theorem(
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
@@ -104,10 +116,10 @@ def triangle_near(
     tight=True,
     steer=steered,
     below=triangle_near,
-    assumes="a Gaussian mechanism, of any dimension, in rational numbers; the place of the maximum "
-    "is proved at this order, else it says nothing; 0 < γ < 1, two dimensions and a third record "
-    "for it to be attained",
-    applies=in_numbers,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers; the "
+    "place of the maximum is proved at this order, else it says nothing; 0 < γ < 1, two "
+    "dimensions and a third record for it to be attained",
+    applies=of_one_query,
     **_SHARED,
 )
 def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -121,8 +133,8 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
     kind=Kind.UPPER,
     default=True,
     steer=steered,
-    assumes="a Gaussian mechanism, of any dimension, in rational numbers",
-    applies=in_numbers,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers",
+    applies=of_one_query,
     **_SHARED,
 )
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
@@ -135,8 +147,8 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
     "TRIPLE-GAUSSIAN-UPPER",
     kind=Kind.UPPER,
     default=False,
-    assumes="a Gaussian mechanism, of any dimension, in rational numbers",
-    applies=in_numbers,
+    assumes="one Gaussian query, fixed beforehand, of any dimension, in rational numbers",
+    applies=of_one_query,
     **_SHARED,
 )
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
