@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Kind
@@ -31,8 +32,13 @@ class Gaussian(Mechanism):
     is_cheap = True
     swap_symmetric = True  # z ↦ Δ − z swaps N(Δ, σ²) and N(0, σ²)
     steepest_up_to = INFINITY
-    #: Is all of the query fixed beforehand? Else what a record moves may follow what came before.
+    #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:
+    #: a subclass that does not say so is not.
     is_one_query = True
+
+    def __init_subclass__(cls, **stated: Any) -> None:
+        super().__init_subclass__(**stated)
+        cls.is_one_query = cls.__dict__.get("is_one_query", False)
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(
@@ -59,6 +65,8 @@ class ScalarGaussian(Gaussian):
     >>> print(ScalarGaussian(5).rdp(2, digits=3))
     0.0400
     """
+
+    is_one_query = True
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> ScalarGaussian:
         return cls._intern(

@@ -50,7 +50,6 @@ class NoisyDescent(Gaussian):
     source = _SOURCE
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
-    is_one_query = False
 
     def __new__(
         cls,
@@ -105,7 +104,6 @@ class NoisyPass(Gaussian):
     contraction: Fraction
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
-    is_one_query = False
     source = _SOURCE
 
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:

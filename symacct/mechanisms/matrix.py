@@ -40,7 +40,6 @@ class MatrixMechanism(Gaussian):
     source = SYMACCT.at("docs/proofs.md, section 25")
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
-    is_one_query = False
 
     def __new__(
         cls,
@@ -89,7 +88,6 @@ class TreeAggregation(Gaussian):
     kind = Kind.EXACT
     one_pair = True
     swap_symmetric = True  # as of any Gaussian
-    is_one_query = False
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:
