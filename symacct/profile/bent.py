@@ -132,8 +132,9 @@ class Path:
 
     def _below(self, at: arb) -> tuple[int, int]:
         """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
-        least, most = at.lower().ceil().unique_fmpz(), at.upper().floor().unique_fmpz() + 1
-        return max(0, min(int(least), self._count + 1)), max(0, min(int(most), self._count + 1))
+        found = at.lower().ceil(), at.upper().floor() + 1
+        least, most = (int(float(n.max(arb(0)).min(arb(self._count + 1)))) for n in found)
+        return least, most
 
     @cached_property
     def _firsts(self) -> list[arb]:
@@ -328,8 +329,8 @@ class Path:
         near, far = split.near[aside], (y - low if aside > 0 else high - y)
         small = self._moment(self.c) * (-arb(self.c) * y - arb(self._want)).exp()
         for i in range(_MOST_DOUBLINGS):
-            for s, weight, terms in self._on_ray(aside, i):
-                total += (weight * self._side(terms, split.below, aside) * (-s * y).exp()).imag
+            for s, value in self._summed(split.below, aside, i):
+                total += (value * (-s * y).exp()).imag
             total += within(self._off_ray(y, i, near, far))
             left = self._beyond(y, i, near)
             if left < small:
@@ -342,18 +343,30 @@ class Path:
         first = short(min(self.corner / 2, _FIRST / float((high - low).mid())))
         return (first * 2.0 ** (i - 1) if i else 0.0), first * 2.0**i
 
+    def _summed(self, below: list[int], aside: int, i: int) -> list[tuple[acb, acb]]:
+        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a panel, weighed."""
+        key = aside, i
+        if key not in self._sums or self._sums[key][0] != below:
+            if key not in self._on_rays:
+                self._on_rays[key] = list(self._nodes_on(aside, *self._panel(i)))
+            found = [
+                (s, weight * self._side(terms, below, aside))
+                for s, weight, terms in self._on_rays[key]
+            ]
+            self._sums[key] = below, found
+        return self._sums[key][1]
+
+    @cached_property
+    def _sums(self) -> dict[tuple[int, int], tuple[list[int], list[tuple[acb, acb]]]]:
+        """Of each panel those that were asked for last."""
+        return {}
+
     @cached_property
     def _on_rays(self) -> dict[tuple[int, int], list[tuple[acb, acb, Terms]]]:
         return {}
 
-    def _on_ray(self, aside: int, i: int) -> list[tuple[acb, acb, Terms]]:
-        """s, the weight over s(s+1) and the two terms of each F, at the nodes of a panel."""
-        key = aside, i
-        if key not in self._on_rays:
-            self._on_rays[key] = list(self._nodes_on(aside, *self._panel(i)))
-        return self._on_rays[key]
-
     def _nodes_on(self, aside: int, start: float, end: float) -> Iterator[tuple[acb, acb, Terms]]:
+        """s, the weight over s(s+1) and the two terms of each F."""
         for s, weight in self._slanted(aside, start, end):
             with ctx.workprec(3 * self.work):
                 z = self._z(s)
