@@ -112,15 +112,12 @@ class Path:
             return value + within(split.moved)
 
     def _split(self, y: arb) -> Split:
-        """Where balls don't tell on which side of y an atom is, `place` is the largest of these
-
-        and of those below y.
-        """
+        """Where balls don't tell an atom from y, `place` is the largest of it and those below."""
         low, high = self._losses[-1]
         below = [self._below((y - first) / (high - low)) for first in self._firsts]
-        ways = list(zip(self._firsts, (most for _, most in below), strict=True))
-        left = [first + n * (high - low) for first, n in ways if n <= self._count]
-        right = [first + (n - 1) * (high - low) for first, n in ways if n > 0]
+        tops = list(zip(self._firsts, (most for _, most in below), strict=True))
+        left = [first + n * (high - low) for first, n in tops if n <= self._count]
+        right = [first + (n - 1) * (high - low) for first, n in tops if n > 0]
         moves = any(least < most for least, most in below)
         place = functools.reduce(arb.max, right) if moves else y
         near = {}
@@ -128,7 +125,7 @@ class Path:
             near[-1] = functools.reduce(arb.min, left) - place
         if right:
             near[1] = (place - functools.reduce(arb.max, right)).max(arb(0))
-        return Split(place, place - y if moves else arb(0), [n for _, n in ways], near)
+        return Split(place, place - y if moves else arb(0), [n for _, n in tops], near)
 
     def _below(self, at: arb) -> tuple[int, int]:
         """How many j of 0, …, k are certainly below this, and how many are not certainly above."""

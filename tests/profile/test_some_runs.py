@@ -232,6 +232,12 @@ def test_about_an_atom():
         assert found.rel_accuracy_bits() > 60
         above, below = (bent.some_runs(runs, False, (y + x).mid()) for x in (-away, away))
         assert below < found < above
+        wide = arb((y + away / 3).mid(), away)
+        found = bent.some_runs(runs, False, wide)
+        assert found.rel_accuracy_bits() > 25  # D changes by at most 2^−39
+        assert all(
+            found.overlaps(bent.some_runs(runs, False, x)) for x in (wide.lower(), wide.upper())
+        )
 
 
 RUNS = [
