@@ -1,24 +1,27 @@
-"""D(y) of some runs of sampled Laplace noise, on a contour that bends where the moment turns.
+"""D(y) of some runs of Laplace noise, sampled or not, on a contour that bends where F turns.
 
 F(z) = e^{zL₁}A(z) + e^{zL₀}B(z) with A and B next to the two atoms far from the real axis. From
-s = c+iT on each term of F^k is integrated along its own ray, to the left where its loss is above
-y, else to the right, and so falls exponentially however few runs there are (docs/proofs.md,
-section 16).
+s = c+iT on each term of the product Π F_i^{k_i} is integrated along its own ray, to the left where
+its loss is above y, else to the right, and so falls exponentially however few runs there are
+(docs/proofs.md, section 16).
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import mul
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, arb_series, ctx
+from flint import acb, acb_mat, arb, ctx, fmpz
 
 from symacct import sizes
-from symacct.arithmetic import BALL
 from symacct.forking import cached_property
+from symacct.profile.ends import End, ends
 from symacct.profile.laplace import LaplaceLoss, Sample, legendre
 from symacct.profile.part import short
 from symacct.profile.shape import Moments, shift
@@ -32,7 +35,6 @@ _GUARD = 30  # bits of those asked for that are not needed
 _LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
 _LOST_BITS = math.ceil(_LOST / math.log(2))
 _BOUND_NEED = 30.0
-_FAR = 1.1  # times as far as where the terms of a series in 1/z are small enough
 _MOST_NODES = 40_000
 _MOST_DOUBLINGS = 400
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
@@ -42,108 +44,110 @@ _OVER = math.sqrt(((_RHO + 1 / _RHO) ** 2 + (_RHO - 1 / _RHO) ** 2) / 8)  # thei
 _FIRST = 12.0  # the most that an exponent falls on a ray's first panel
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
+Runs = tuple[tuple[LaplaceLoss, int], ...]
+Terms = list[tuple[acb, acb]]
 
-def some_runs(part: LaplaceLoss, count: int, reverse: bool, y: arb) -> arb:
-    """D(y) at flint's current precision; not finite where y is next to an atom."""
-    if y >= count * part.largest(reverse):
+
+def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
+    """D(y) at flint's current precision."""
+    if y >= _largest(runs, reverse):
         return arb(0)
-    if y <= -count * part.largest(not reverse):
+    if y <= -_largest(runs, not reverse):
         return -y.expm1()
-    saddle = _moments(part, count, reverse).saddle(float(y.mid()))
+    saddle = _moments(runs, reverse).saddle(float(y.mid()))
     chosen = max(-_FARTHEST, min(round(saddle / _APART), _FARTHEST))
-    return _path(part, count, reverse, chosen * _APART, ctx.prec).profile(y)
+    return _path(runs, reverse, chosen * _APART, ctx.prec).profile(y)
+
+
+def _largest(runs: Runs, reverse: bool) -> arb:
+    return sum((k * part.largest(reverse) for part, k in runs), arb(0))
+
+
+def ways(counts: Sequence[int]) -> int:
+    """How many sums of terms are taken at a node: those of the kind run most often are sums."""
+    return math.prod(k + 1 for k in sorted(counts)[:-1])
 
 
 @lru_cache(16)
-def _moments(part: LaplaceLoss, count: int, reverse: bool) -> Moments:
-    return Moments(((part, count),), reverse)
+def _moments(runs: Runs, reverse: bool) -> Moments:
+    return Moments(runs, reverse)
 
 
 @lru_cache(8)
-def _path(part: LaplaceLoss, count: int, reverse: bool, saddle: int, bits: int) -> Path:
-    return Path(part, count, reverse, shift(saddle), bits)
+def _path(runs: Runs, reverse: bool, saddle: int, bits: int) -> Path:
+    return Path(runs, reverse, shift(saddle), bits)
 
 
 @dataclass(frozen=True)
-class End:
-    """One end L of the loss: e^{zL}(atom ± Σ c_m e^{−(m+½)L}/(z−m−½)), c_m >= 0, is in F(z).
+class Split:
+    """The atoms of the total loss on either side of `place`: of y, or of an atom `moved` from y.
 
-    `density` is Σ c_m e^{−(m+½)L}; `gap` is 1−x, x = (1−γ)e^{−L}.
+    In each way in which all kinds but the last fall, so many of the last one's k+1 are `below` it
+    or at it; `near` says how far off is the next atom of those on the left ray (−1) and the right.
     """
 
-    loss: arb
-    atom: arb
-    density: arb
-    gap: arb
-    sign: int
-
-    def at(self, z: acb) -> acb:
-        """What e^{zL} is multiplied by: far from 0 a series, else 2F1 after Euler."""
-        fallen = float((abs(z) * -(1 - self.gap).log()).mid()) / math.log(2)
-        if fallen > _FAR * ctx.prec:
-            return self.atom + self.sign * self._far(z)
-        with ctx.extraprec(math.ceil(fallen)):  # about what cancels
-            whole = acb(1 - self.gap).hypgeom_2f1(acb(1), -z, acb(1.5) - z)
-        return self.atom + self.sign * self.density * self.gap * whole / (z - 0.5)
-
-    def _far(self, z: acb) -> acb:
-        """Σ G_n/z^{n+1}, G_n = Σ c_m (m+½)^n e^{−(m+½)L}, as |z−m−½| >= |Im z|."""
-        *series, last = self._slopes
-        w = 1 / z
-        rest = (last * abs(w) ** len(series) / abs(z.imag)).upper()
-        return w * acb_poly(series)(w) + acb(arb(0, rest), arb(0, rest))
-
-    @cached_property
-    def _slopes(self) -> list[arb]:
-        """G_0, G_1, …: n! times the coefficients in τ of the density at L−τ,
-
-        which is e^{τ/2}((1−xe^τ)/(1−x))^{−3/2} times that at L.
-        """
-        length, before = ctx.prec * 3 // 4 + 8, ctx.cap
-        try:
-            ctx.cap = length
-            tau = arb_series([0, 1], prec=length)
-            fallen = (1 - (1 - self.gap) * tau.exp()) / self.gap
-            found = (tau / 2).exp() * (fallen.log() * arb(-1.5)).exp()
-        finally:
-            ctx.cap = before
-        scale, slopes = self.density, []
-        for n, coefficient in enumerate(found.coeffs()):
-            scale *= max(n, 1)
-            slopes.append(scale * coefficient)
-        return slopes
-
-    def most(self, height: arb) -> arb:
-        """A bound of it for |Im z| >= height."""
-        return self.atom + self.density / height
+    place: arb
+    moved: arb
+    below: list[int]
+    near: dict[int, arb]
 
 
 @dataclass(frozen=True)
 class Path:
     """From c up to c+iT, and from there slantwise to either side."""
 
-    part: LaplaceLoss
-    count: int
+    runs: Runs
     reverse: bool
     c: float
     bits: int
 
     def profile(self, y: arb) -> arb:
-        """D(y); not finite where y is next to an atom."""
+        """D(y); where y may be on an atom, by D there: it changes by at most 1 per unit."""
         with ctx.workprec(self.work):
-            below = self._atoms_below(y)
-            if below is None or not 0 < below <= self.count:
+            split = self._split(y)
+            if not split.near.get(-1, arb(1)) > 0:
                 return arb.nan()
-            rays = self._ray(y, below, aside=-1) + self._ray(y, below, aside=1)
-            return (self._straight(y) + rays) / arb.pi()
+            rays = self._ray(split, aside=-1) + self._ray(split, aside=1)
+            value = (self._straight(split.place) + rays) / arb.pi()
+            return value + within(split.moved)
 
-    def _atoms_below(self, y: arb) -> int | None:
-        """How many of the k+1 atoms (k−j)l + jh of the total loss are below y."""
-        low, high = self._losses
-        found = [(self.count - j) * low + j * high for j in range(self.count + 1)]
-        if not all(loss < y or loss > y for loss in found):
-            return None
-        return sum(bool(loss < y) for loss in found)
+    def _split(self, y: arb) -> Split:
+        """Where balls don't tell an atom from y, `place` is the largest of it and those below."""
+        low, high = self._losses[-1]
+        below = [self._below((y - first) / (high - low)) for first in self._firsts]
+        tops = list(zip(self._firsts, (most for _, most in below), strict=True))
+        left = [first + n * (high - low) for first, n in tops if n <= self._count]
+        right = [first + (n - 1) * (high - low) for first, n in tops if n > 0]
+        moves = any(least < most for least, most in below)
+        place = functools.reduce(arb.max, right) if moves else y
+        near = {}
+        if left:
+            near[-1] = functools.reduce(arb.min, left) - place
+        if right:
+            near[1] = (place - functools.reduce(arb.max, right)).max(arb(0))
+        return Split(place, place - y if moves else arb(0), [n for _, n in tops], near)
+
+    def _below(self, at: arb) -> tuple[int, int]:
+        """How many j of 0, …, k are certainly below this, and how many are not certainly above."""
+        found = at.lower().ceil(), at.upper().floor() + 1
+        least, most = (int(float(n.max(arb(0)).min(arb(self._count + 1)))) for n in found)
+        return least, most
+
+    @cached_property
+    def _firsts(self) -> list[arb]:
+        """The total loss in each way of all kinds but the last, with the least of the last."""
+        *others, (_, count) = self.runs
+        *losses, (least, _) = self._losses
+        with ctx.workprec(self._end_bits):
+            found = [count * least]
+            for (_, k), (low, high) in zip(others, losses, strict=True):
+                found = [loss + (k - j) * low + j * high for loss in found for j in range(k + 1)]
+            return found
+
+    @property
+    def _count(self) -> int:
+        """How often the last kind is run."""
+        return self.runs[-1][1]
 
     # --- float64: where to look
 
@@ -156,7 +160,7 @@ class Path:
         return -shift if self.reverse else 1 + shift
 
     def _log_moment(self, order: float) -> float:
-        return self.count * float(self.part.steer(np.array([order]))[0][0])
+        return sum(k * float(part.steer(np.array([order]))[0][0]) for part, k in self.runs)
 
     @cached_property
     def _want(self) -> float:
@@ -176,13 +180,9 @@ class Path:
         return max(self._log_lost(self.top), 0.0)
 
     def _log_lost(self, height: float) -> float:
-        """log of the terms' bound at this height over F(a)^k; float64."""
+        """log of the terms' bound at this height over the moment; float64."""
         with ctx.workprec(_BOUND_BITS):
-            terms = sum(
-                ((arb(self.a) * end.loss).exp() * end.most(arb(height)) for end in self._ends),
-                arb(0),
-            )
-            return self.count * float(terms.log().mid()) - self._log_moment(self.a)
+            return float(self._terms_bound(arb(height)).log().mid()) - self._log_moment(self.a)
 
     @cached_property
     def work(self) -> int:
@@ -211,17 +211,32 @@ class Path:
 
     # --- balls: what is proved
 
-    @cached_property
-    def _ends(self) -> tuple[End, End]:
-        """L₀ and L₁."""
-        with ctx.workprec(3 * (self.bits + _SPARE + _LOST_BITS)):
-            return ends(self.part)
+    @property
+    def _end_bits(self) -> int:
+        return 3 * (self.bits + _SPARE + _LOST_BITS)
 
     @cached_property
-    def _losses(self) -> tuple[arb, arb]:
-        """What e^s is raised to at either end, the lower first."""
-        low, high = (end.loss for end in self._ends)
-        return (-high, -low) if self.reverse else (low, high)
+    def _ends(self) -> list[tuple[End, End]]:
+        """Of each kind that at which the loss is least and that at which it is largest."""
+        with ctx.workprec(self._end_bits):
+            found = [ends(part) for part, _ in self.runs]
+            return [(high, low) if self.reverse else (low, high) for low, high in found]
+
+    @cached_property
+    def _losses(self) -> list[tuple[arb, arb]]:
+        """What e^s is raised to at these."""
+        sign = -1 if self.reverse else 1
+        return [(sign * low.loss, sign * high.loss) for low, high in self._ends]
+
+    @cached_property
+    def _extremes(self) -> tuple[arb, arb]:
+        """The least and the largest total loss."""
+        counts = [k for _, k in self.runs]
+        low, high = (
+            sum((k * loss for k, loss in zip(counts, side, strict=True)), arb(0))
+            for side in zip(*self._losses, strict=True)
+        )
+        return low, high
 
     def _z(self, s: acb) -> acb:
         return -s if self.reverse else 1 + s
@@ -229,8 +244,11 @@ class Path:
     def _moment(self, shift: float) -> arb:
         """M at a real shift, to a few digits."""
         with ctx.workprec(_BOUND_BITS):
-            sample = Sample(self.part, self._order(shift), 0.0, _BOUND_NEED)
-            return sample.total(sample.weights) ** self.count
+            moment = arb(1)
+            for part, k in self.runs:
+                sample = Sample(part, self._order(shift), 0.0, _BOUND_NEED)
+                moment *= sample.total(sample.weights) ** k
+            return moment
 
     # --- from c to c+iT, where M is a sum over nodes
 
@@ -249,25 +267,32 @@ class Path:
         """M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
         panels, height, count = self.panels
         half, c = _WIDE * arb(height), arb(self.c)
-        need = self._want + math.log(self.count) + 4
-        sample = Sample(self.part, self.a, self.top, need)
-        bits = (panels + count) * len(sample.losses) * _MATRIX * self.work
-        sizes.check("contour", bits, f"the profile of {self.count} runs, bits of its terms")
-        sign = -1 if self.reverse else 1
         middles = [half * (2 * i + 1) for i in range(panels)]
         places = [half * u for u, _ in legendre(count, self.work)]
+        rows = [[acb(c, middle + place) for place in places] for middle in middles]
+        found = [[1 / (s * (s + 1)) for s in row] for row in rows]
+        need = self._want + math.log(sum(k for _, k in self.runs)) + 4
+        for part, k in self.runs:
+            sample = Sample(part, self.a, self.top, need)
+            bits = (panels + count) * len(sample.losses) * _MATRIX * self.work
+            sizes.check("contour", bits, f"the profile of {k} runs, bits of its terms")
+            values = self._moments_at(sample, middles, places)
+            found = [
+                [x * value**k for x, value in zip(*both, strict=True)]
+                for both in zip(found, values, strict=True)
+            ]
+        return acb_mat(found)
+
+    def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
+        """F at a+it, t the sum of one of each, by one product of matrices."""
+        sign, off = -1 if self.reverse else 1, arb(0, sample.error.upper())
         outer = [[acb(0, sign * t * loss).exp() for loss in sample.losses] for t in middles]
         inner = [
             [w * acb(0, sign * t * loss).exp() for t in places]
             for w, loss in zip(sample.weights, sample.losses, strict=True)
         ]
-        off = arb(0, sample.error.upper())
-        disc, found = acb(off, off), (acb_mat(outer) * acb_mat(inner)).tolist()
-        for row, middle in zip(found, middles, strict=True):
-            for i, place in enumerate(places):
-                s = acb(c, middle + place)
-                row[i] = (row[i] + disc) ** self.count / (s * (s + 1))
-        return acb_mat(found)
+        disc = acb(off, off)
+        return [[x + disc for x in row] for row in (acb_mat(outer) * acb_mat(inner)).tolist()]
 
     def _off(self, y: arb) -> arb:
         """What Gauss's rule is off by on a panel, as in `laplace.Sample`.
@@ -289,20 +314,19 @@ class Path:
 
     # --- from c+iT on, a ray for the atoms on either side of y
 
-    def _ray(self, y: arb, below: int, aside: int) -> arb:
+    def _ray(self, split: Split, aside: int) -> arb:
         """∫ Im of the terms whose atoms lie below y, on the right, or of the others, on the left.
 
         By panels, each twice as long as all before it, up to where the terms are small enough.
         """
-        low, high = self._losses
-        near = y - ((self.count - below + 1) * low + (below - 1) * high)
-        far = y - self.count * low
-        if aside < 0:
-            near, far = (self.count - below) * low + below * high - y, self.count * high - y
-        total = arb(0)
+        total, y = arb(0), split.place
+        if aside not in split.near:
+            return total
+        low, high = self._extremes
+        near, far = split.near[aside], (y - low if aside > 0 else high - y)
         small = self._moment(self.c) * (-arb(self.c) * y - arb(self._want)).exp()
         for i in range(_MOST_DOUBLINGS):
-            for s, value in self._on_ray(below, aside, i):
+            for s, value in self._summed(split.below, aside, i):
                 total += (value * (-s * y).exp()).imag
             total += within(self._off_ray(y, i, near, far))
             left = self._beyond(y, i, near)
@@ -312,24 +336,42 @@ class Path:
 
     def _panel(self, i: int) -> tuple[float, float]:
         """Where the i-th panel of a ray starts and ends."""
-        low, high = self._losses
-        first = short(min(self.corner / 2, _FIRST / (self.count * float((high - low).mid()))))
+        low, high = self._extremes
+        first = short(min(self.corner / 2, _FIRST / float((high - low).mid())))
         return (first * 2.0 ** (i - 1) if i else 0.0), first * 2.0**i
 
+    def _summed(self, below: list[int], aside: int, i: int) -> list[tuple[acb, acb]]:
+        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a panel, weighed."""
+        key = aside, i
+        if key not in self._sums or self._sums[key][0] != below:
+            if key not in self._on_rays:
+                self._on_rays[key] = list(self._nodes_on(aside, *self._panel(i)))
+            found = [
+                (s, weight * self._side(terms, below, aside))
+                for s, weight, terms in self._on_rays[key]
+            ]
+            self._sums[key] = below, found
+        return self._sums[key][1]
+
     @cached_property
-    def _on_rays(self) -> dict[tuple[int, int, int], list[tuple[acb, acb]]]:
+    def _sums(self) -> dict[tuple[int, int], tuple[list[int], list[tuple[acb, acb]]]]:
+        """Of each panel those that were asked for last."""
         return {}
 
-    def _on_ray(self, below: int, aside: int, i: int) -> list[tuple[acb, acb]]:
-        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a panel, weighed."""
-        key = below, aside, i
-        if key not in self._on_rays:
-            self._on_rays[key] = list(self._terms(below, aside, *self._panel(i)))
-        return self._on_rays[key]
+    @cached_property
+    def _on_rays(self) -> dict[tuple[int, int], list[tuple[acb, acb, Terms]]]:
+        return {}
 
-    def _terms(self, below: int, aside: int, start: float, end: float) -> Iterator[tuple[acb, acb]]:
+    def _nodes_on(self, aside: int, start: float, end: float) -> Iterator[tuple[acb, acb, Terms]]:
+        """s, the weight over s(s+1) and the two terms of each F."""
         for s, weight in self._slanted(aside, start, end):
-            yield s, weight * self._side(s, below, aside) / (s * (s + 1))
+            with ctx.workprec(3 * self.work):
+                z = self._z(s)
+            terms = [
+                ((z * low.loss).exp() * low.at(z), (z * high.loss).exp() * high.at(z))
+                for low, high in self._ends
+            ]
+            yield s, weight / (s * (s + 1)), terms
 
     def _slanted(self, aside: int, start: float, end: float) -> list[tuple[acb, acb]]:
         """Gauss's nodes, precise enough for `End.at`."""
@@ -339,22 +381,18 @@ class Path:
             rule = legendre(self._ray_nodes, ctx.prec)
             return [(corner + turn * (middle + half * u), turn * half * w) for u, w in rule]
 
-    def _side(self, s: acb, below: int, aside: int) -> acb:
-        """Σ C(k,j) (e^{zL}-terms of either end)^{k−j, j} over the j on one side."""
-        count = self.count
-        with ctx.workprec(3 * self.work):
-            z = self._z(s)
-        low, high = ((z * end.loss).exp() * end.at(z) for end in self._ends)
-        if self.reverse:
-            low, high = high, low
-        first, ratio, steps = low**count, high / low, below - 1
+    def _side(self, terms: Terms, below: list[int], aside: int) -> acb:
+        """Σ Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i} over the atoms on one side."""
+        *others, (low, high) = terms
+        firsts = [acb(1)]
+        for (first, last), (_, k) in zip(others, self.runs, strict=False):
+            own = _powers(first, last, k, k + 1)
+            firsts = [x * term for x in firsts for term in own]
         if aside < 0:
-            first, ratio, steps = high**count, low / high, count - below
-        total = term = first
-        for j in range(steps):
-            term *= ratio * (count - j) / (j + 1)
-            total += term
-        return total
+            low, high, below = high, low, [self._count + 1 - n for n in below]
+        own = _powers(low, high, self._count, max(below))
+        sums = list(itertools.accumulate(own, initial=acb(0)))
+        return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
 
     @property
     def _ray_nodes(self) -> int:
@@ -363,9 +401,15 @@ class Path:
 
     def _scale(self, y: arb, height: arb) -> arb:
         """A bound of all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
-        a = arb(self.a)
-        terms = ((a * end.loss).exp() * end.most(height) for end in self._ends)
-        return sum(terms, arb(0)) ** self.count * (-arb(self.c) * y).exp()
+        return self._terms_bound(height) * (-arb(self.c) * y).exp()
+
+    def _terms_bound(self, height: arb) -> arb:
+        """Π of the sums of the moduli of both terms of F, each to its power."""
+        found, a = arb(1), arb(self.a)
+        for (_, k), (low, high) in zip(self.runs, self._ends, strict=True):
+            first, last = ((a * end.loss).exp() * end.most(height) for end in (low, high))
+            found *= (first + last) ** k
+        return found
 
     def _off_ray(self, y: arb, i: int, near: arb, far: arb) -> arb:
         """What Gauss's rule is off by on a panel, whose ellipse reaches `_OVER` halves aside."""
@@ -386,13 +430,14 @@ class Path:
             return self._scale(y, height) * (-aside * near).exp() * arb(2).sqrt() / height
 
 
-def ends(part: LaplaceLoss) -> tuple[End, End]:
-    """L₀ and L₁ at flint's current precision."""
-    s, gamma = BALL.number(part.shift), BALL.number(part.gamma)
-    found = []
-    for sign, atom, log_density in ((-1, arb(0.5), s), (1, (-s).exp() / 2, -2 * s)):
-        grown = (sign * s).exp()
-        ratio = 1 - gamma + gamma * grown
-        density = (log_density).exp() * ratio / (4 * gamma)
-        found.append(End(ratio.log(), atom, density, gamma * grown / ratio, sign))
-    return found[0], found[1]
+def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
+    """C(k,j) x^{k−j} y^j for j < length."""
+    down = list(itertools.accumulate(itertools.repeat(first, count), mul, initial=acb(1)))
+    up = itertools.accumulate(itertools.repeat(second, length - 1), mul, initial=acb(1))
+    ways = _binomials(count)[:length]
+    return [n * x * y for n, x, y in zip(ways, reversed(down), up, strict=False)]
+
+
+@lru_cache(64)
+def _binomials(count: int) -> list[fmpz]:
+    return [fmpz(math.comb(count, j)) for j in range(count + 1)]

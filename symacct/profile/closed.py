@@ -15,7 +15,7 @@ from symacct import sizes
 from symacct.errors import AssumptionError
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
-from symacct.profile.bent import some_runs
+from symacct.profile.bent import some_runs, ways
 from symacct.profile.binomial import profile_for
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
@@ -26,7 +26,8 @@ from symacct.profile.whole_numbers import IntegerLoss
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _SUMMED_BESIDE = 100_000  # times the square of the others' runs
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
-_SOME_RUNS = 300  # of sampled Laplace noise, beyond which its moments fall by themselves
+_SOME_RUNS = 300  # of all Laplace noise, beyond which its moments fall by themselves
+_WAYS = 1000  # of several kinds of it
 
 Runs = Sequence[tuple[Part, int]]
 Finite = tuple[tuple[Atoms, int], ...]
@@ -42,12 +43,12 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     (part, count), *more = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not more and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
-    if not more and (noise := _gaussian(part)) is not None:
-        return partial(several_runs, noise, count)
+    if not more and (gaussian := _gaussian(part)) is not None:
+        return partial(several_runs, gaussian, count)
     if isinstance(part, LaplaceLoss) and not more and count == 2:
         return partial(two_runs, part, reverse)
-    if isinstance(part, LaplaceLoss) and not more and count <= _SOME_RUNS:
-        return partial(some_runs, part, count, reverse)
+    if noise := _some_laplace(runs):
+        return partial(some_runs, noise, reverse)
     finite, others = apart(runs)
     if not others:
         return partial(_finite, finite, reverse)
@@ -86,6 +87,15 @@ def _refuse_lattices(runs: Runs) -> None:
             "discrete Gaussian noise alone and not sampled, discrete Laplace noise alone, or a "
             "run of continuous noise beside them; use conversion='improved'"
         )
+
+
+def _some_laplace(runs: Runs) -> tuple[tuple[LaplaceLoss, int], ...]:
+    """All runs, what is run most often last, where they are Laplace noise and few; else none."""
+    noise = [(part, k) for part, k in runs if isinstance(part, LaplaceLoss)]
+    counts = [k for _, k in noise]
+    if len(noise) < len(runs) or sum(counts) > _SOME_RUNS or ways(counts) > _WAYS:
+        return ()
+    return tuple(sorted(noise, key=lambda run: run[1]))
 
 
 def _gaussian(part: Part) -> DiscreteGaussian | None:

@@ -198,9 +198,9 @@ def test_what_the_exact_profile_has_no_use_for():
         m.epsilon("1e-5", conversion="exact", by="ZW19-T5")
     with pytest.raises(DomainError, match="needed delta > 0"):
         m.epsilon(0, conversion="exact")
-    one, other = (30 * PoissonSubsample(Laplace(b), "1/10") for b in ("1/2", "1/3"))
+    noise = 30 * PoissonSubsample(Laplace("1/2"), "1/10") + PoissonSubsample(Gaussian(1), "1/3")
     with pytest.raises(LimitError, match="conversion='improved'"):
-        (one + other).epsilon("1e-5", conversion="exact")
+        noise.epsilon("1e-5", conversion="exact")
     thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")

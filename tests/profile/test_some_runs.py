@@ -1,7 +1,8 @@
-"""Three to some hundreds of runs of sampled Laplace noise, on a contour that bends."""
+"""Up to some hundreds of runs of Laplace noise of any kinds, on a contour that bends."""
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
@@ -10,23 +11,25 @@ from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.profile import bent
-from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.ends import ends
+from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.two_runs import two_runs
 from tests.thinning import covering, examples
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
+KINDS = [*PARTS, ("3/2", "1")]
 
 
-@pytest.mark.parametrize(("shift", "gamma"), PARTS)
+@pytest.mark.parametrize(("shift", "gamma"), KINDS)
 @pytest.mark.parametrize("z", [(3, 1), (-2, 40), (1, 700), (-30, 2500), (200, 300)])
 def test_the_two_ends_are_the_moment(shift, gamma, z):
     """e^{zL₀}B(z) + e^{zL₁}A(z) = E_Q[R^z], where the series is taken and where 2F1 is."""
     with ctx.workprec(700):
-        ends = bent.ends(LaplaceLoss(Fraction(shift), Fraction(gamma)))
+        both = ends(LaplaceLoss(Fraction(shift), Fraction(gamma)))
     with ctx.workprec(200):
         order = acb(*z)
-        found = sum(((order * end.loss).exp() * end.at(order) for end in ends), acb(0))
-        assert all(abs(end.at(order)) <= end.most(arb(z[1])) for end in ends)
+        found = sum(((order * end.loss).exp() * end.at(order) for end in both), acb(0))
+        assert all(abs(end.at(order)) <= end.most(arb(z[1])) for end in both)
         assert found.overlaps(moment(order, *map(rational, (shift, gamma))))
         assert found.rel_accuracy_bits() > 100
 
@@ -56,39 +59,141 @@ def test_two_runs(shift, gamma, share, reverse):
     with ctx.workprec(160):
         y = (2 * part.largest(reverse) * arb(Fraction(share).numerator)).mid()
         y = (y / Fraction(share).denominator).mid()
-        found, known = bent.some_runs(part, 2, reverse, y), two_runs(part, reverse, y)
+        found, known = bent.some_runs(((part, 2),), reverse, y), two_runs(part, reverse, y)
         assert found.overlaps(known)
         assert found.rel_accuracy_bits() > 70
 
 
+kinds = st.lists(
+    st.tuples(
+        st.fractions(Fraction(1, 5), 4, max_denominator=20),
+        st.one_of(st.just(Fraction(1)), st.fractions(Fraction(1, 50), 1, max_denominator=50)),
+        st.integers(1, 20),
+    ),
+    min_size=1,
+    max_size=3,
+)
+OF_TWO = [(Fraction(2), Fraction(1, 7), 5), (Fraction(3, 10), Fraction(1), 2)]
+
+
+def runs_of(drawn):
+    return tuple((LaplaceLoss(s, gamma), count) for s, gamma, count in drawn)
+
+
+def inside(runs, share, reverse):
+    """So far from 0 to the largest loss, or to the least, as an exact number."""
+    aside = reverse if share > 0 else not reverse
+    return (share * sum((k * part.largest(aside) for part, k in runs), arb(0))).mid()
+
+
 @examples(6, 500)
 @given(
-    st.fractions(Fraction(1, 5), 4, max_denominator=20),
-    st.fractions(Fraction(1, 50), 1, max_denominator=50),
-    st.integers(2, 40),
-    st.booleans(),
-    st.floats(-0.9, 0.9),
-    st.tuples(st.integers(-2, 2), st.integers(-2, 2)),
+    kinds, st.booleans(), st.floats(-0.9, 0.9), st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 )
-@example(Fraction(23, 10), Fraction(3, 10), 20, True, 0.02, (-2, -1))  # a gap of 1e-7 at c + iT
-@example(Fraction(39, 10), Fraction(1, 25), 13, True, 0.1, (0, 2))
-def test_any_two_paths_agree(s, gamma, count, reverse, share, octaves):
+@example([(Fraction(23, 10), Fraction(3, 10), 20)], True, 0.02, (-2, -1))  # a gap of 1e-7 at c + iT
+@example([(Fraction(39, 10), Fraction(1, 25), 13)], True, 0.1, (0, 2))
+@example(OF_TWO, False, 0.3, (-1, 1))
+@example(OF_TWO, True, -0.2, (0, 1))
+def test_any_two_paths_agree(drawn, reverse, share, octaves):
     """The digits do not depend on where the path begins, and so not on its panels and rays."""
-    part = LaplaceLoss(s, gamma)
+    runs = runs_of(drawn)
     with ctx.workprec(90):
-        y = (share * count * part.largest(reverse if share > 0 else not reverse)).mid()
-        one, other = (
-            bent.Path(part, count, reverse, 2.0**octave, 90).profile(y) for octave in octaves
-        )
+        y = inside(runs, share, reverse)
+        one, other = (bent.Path(runs, reverse, 2.0**octave, 90).profile(y) for octave in octaves)
         assert one.overlaps(other) or not (one.is_finite() and other.is_finite())
+
+
+@examples(4, 200)
+@given(kinds, st.booleans(), st.floats(-0.9, 0.9), st.data())
+@example(OF_TWO, False, 0.3, None)
+def test_a_kind_in_two(drawn, reverse, share, data):
+    """3 and 2 runs of a kind are 5, though the terms are others and several atoms are one."""
+    runs = runs_of(drawn)
+    part, count = runs[0]
+    first = data.draw(st.integers(0, count)) if data else 3
+    apart = (*((part, k) for k in (first, count - first) if k), *runs[1:])
+    with ctx.workprec(90):
+        y = inside(runs, share, reverse)
+        one, other = (bent.some_runs(some, reverse, y) for some in (runs, apart))
+        assert one.overlaps(other)
+        assert min(one.rel_accuracy_bits(), other.rel_accuracy_bits()) > 10 or one < 2.0**-20
+
+
+PAIRS = [
+    (("1/2", "1/10"), ("2", "1/2")),
+    (("5", "1/3"), ("3/2", "1")),
+    (("1/3", "1"), ("3/2", "1")),
+]
+
+
+@covering()
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kinds", PAIRS)
+@pytest.mark.parametrize("share", ["-1/3", "1/100", "1/3"])
+def test_one_run_of_each_of_two(kinds, share, reverse):
+    """∫∫ (p₁p₂ − e^y q₁q₂)₊, the inner integral in closed form, the outer one by mpmath."""
+    runs = tuple((LaplaceLoss(Fraction(s), Fraction(gamma)), 1) for s, gamma in kinds)
+    with ctx.workprec(160):
+        y = inside(runs, arb(rational(share)), reverse)
+        found = bent.some_runs(runs, reverse, y)
+    assert found.rel_accuracy_bits() > 70
+    with mpmath.workdps(30):
+        known = convolved(*kinds, mpmath.mpf(y.str(60, radius=False)), reverse)
+        assert abs(mpmath.mpf(found.str(40, radius=False)) - known) < mpmath.mpf(10) ** -18
+
+
+def convolved(kind, other, y, reverse):
+    """E[D₁(y − L₂)] over the noise of the second, between the places where D₁ bends."""
+    (s, gamma), (t, rho) = (
+        [mpmath.mpf(Fraction(x).numerator) / Fraction(x).denominator for x in one]
+        for one in (kind, other)
+    )
+
+    def laws(x):
+        """What the second's densities are at x, with the sampled record and without it."""
+        q = mpmath.exp(-abs(x)) / 2
+        return ((1 - rho) * q + rho * mpmath.exp(-abs(x - t)) / 2, q)[:: -1 if reverse else 1]
+
+    def integrand(x):
+        p, q = laws(x)
+        return p * once(s, gamma, mpmath.exp(y) * q / p, reverse)
+
+    def place(loss):
+        """x where the second's log(p/q) is this, if it is anywhere inside."""
+        ratio = (mpmath.expm1(-loss if reverse else loss)) / rho + 1
+        return (t + mpmath.log(ratio)) / 2 if ratio > 0 else mpmath.mpf(0)
+
+    ends = [
+        mpmath.log1p(gamma * mpmath.expm1(sign * s)) * (-1 if reverse else 1) for sign in (-1, 1)
+    ]
+    bends = sorted(min(max(place(y - loss), 0), t) for loss in ends)
+    return mpmath.quad(integrand, [-mpmath.inf, 0, *bends, t, mpmath.inf])
+
+
+def once(s, gamma, a, reverse):
+    """∫ (p − aq)₊ of one run: where p > aq is a half-line, whose masses are those of Laplace."""
+
+    def above(x):
+        return 1 - mpmath.exp(x) / 2 if x < 0 else mpmath.exp(-x) / 2
+
+    ratio = 1 / a if reverse else a  # of (mixed, plain): p/q grows with x, else falls
+    b = (ratio - 1) / gamma + 1
+    if b <= mpmath.exp(-s):
+        return mpmath.mpf(0) if reverse else max(1 - a, 0)
+    if b >= mpmath.exp(s):
+        return max(1 - a, 0) if reverse else mpmath.mpf(0)
+    x = (s + mpmath.log(b)) / 2
+    mixed, plain = (1 - gamma) * above(x) + gamma * above(x - s), above(x)
+    return (1 - plain) - a * (1 - mixed) if reverse else mixed - a * plain
 
 
 def test_beyond_the_ends():
     part = LaplaceLoss(Fraction(1), Fraction(1, 10))
+    runs = ((part, 5),)
     with ctx.workprec(100):
-        assert bent.some_runs(part, 5, False, 5 * part.largest(False) + 1) == 0
+        assert bent.some_runs(runs, False, 5 * part.largest(False) + 1) == 0
         y = -5 * part.largest(True) - 1
-        assert bent.some_runs(part, 5, False, y).overlaps(1 - y.exp())
+        assert bent.some_runs(runs, False, y).overlaps(1 - y.exp())
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -97,63 +202,101 @@ def test_next_to_the_largest_loss(reverse):
     part = LaplaceLoss(Fraction(5, 19), Fraction(1, 1000))
     with ctx.workprec(160):
         y = (5 * part.largest(reverse) * (1 - arb(2) ** -20)).mid()
-        found = bent.some_runs(part, 5, reverse, y)
+        found = bent.some_runs(((part, 5),), reverse, y)
         s, g = arb(5) / 19, arb(1) / 1000
         mass = arb(0.5) if reverse else ((1 - g) * (-s).exp() + g) / 2
         exact = -(mass**5) * (y - 5 * part.largest(reverse)).expm1()
         assert 0 < found / exact - 1 < arb(2) ** -18
 
 
-def test_on_an_atom_nothing_is_said():
-    """Which ray its term belongs to is not decided in balls."""
-    part = LaplaceLoss(Fraction(1), Fraction(1, 10))
+@pytest.mark.parametrize("knot", [-2, 0, 2])
+def test_on_an_atom(knot):
+    """Of runs that are not sampled, whose closed form knows of no rays; one kind, and in two."""
+    part = LaplaceLoss(Fraction(3, 2))
     with ctx.workprec(100):
-        low, high = -part.largest(True), part.largest(False)
-        assert not bent.some_runs(part, 3, False, low + 2 * high).is_finite()
+        y = arb(3) / 2 * knot
+        known = few_runs(part.shift, 4, y)
+        for runs in (((part, 4),), ((part, 1), (part, 3))):
+            found = bent.some_runs(runs, False, y)
+            assert found.overlaps(known)
+            assert found.rel_accuracy_bits() > 60
 
 
-RUNS = [(3, "2", "1/10"), (10, "31/5", "1/10"), (40, "1", "1/2"), (300, "2", "1/100")]
+def test_about_an_atom():
+    """Where balls do not tell on which side of it y is, D is between what it is a bit away."""
+    runs = runs_of([(Fraction(1), Fraction(1, 10), 3), (Fraction(1, 2), Fraction(1), 1)])
+    with ctx.workprec(100):
+        low, high = -runs[0][0].largest(True), runs[0][0].largest(False)
+        y, away = low + 2 * high + arb(1) / 2, arb(2) ** -40
+        found = bent.some_runs(runs, False, y)
+        assert found.rel_accuracy_bits() > 60
+        above, below = (bent.some_runs(runs, False, (y + x).mid()) for x in (-away, away))
+        assert below < found < above
+        wide = arb((y + away / 3).mid(), away)
+        found = bent.some_runs(runs, False, wide)
+        assert found.rel_accuracy_bits() > 25  # D changes by at most 2^−39
+        assert all(
+            found.overlaps(bent.some_runs(runs, False, x)) for x in (wide.lower(), wide.upper())
+        )
+
+
+RUNS = [
+    [(3, "2", "1/10")],
+    [(10, "31/5", "1/10")],
+    [(40, "1", "1/2")],
+    [(300, "2", "1/100")],
+    [(5, "13/2", "1/7"), (5, "3/2", "1/2")],
+    [(3, "9/2", "1"), (2, "27/10", "1/30"), (2, "39/5", "1/30")],
+]
 
 
 @covering()
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize(("count", "scale", "gamma"), RUNS)
-def test_between_losses_rounded_down_and_up(count, scale, gamma, reverse):
+@pytest.mark.parametrize("kinds", RUNS)
+def test_between_losses_rounded_down_and_up(kinds, reverse):
     """The law of the loss on a grid, the runs by the fast Fourier transform in float64."""
-    s, g = float(1 / Fraction(scale)), float(Fraction(gamma))
-    part = LaplaceLoss(1 / Fraction(scale), Fraction(gamma))
+    runs = tuple((LaplaceLoss(1 / Fraction(b), Fraction(gamma)), k) for k, b, gamma in kinds)
     with ctx.workprec(160):
-        y = (count * part.largest(reverse) / 5).mid()
-        found = bent.some_runs(part, count, reverse, y)
+        y = inside(runs, arb(1) / 5, reverse)
+        found = bent.some_runs(runs, reverse, y)
     assert found.rel_accuracy_bits() > 70
-    low, high = (on_a_grid(s, g, count, reverse, float(y), up) for up in (False, True))
+    low, high = (on_a_grid(runs, reverse, float(y), up) for up in (False, True))
     assert low - 1e-11 <= float(found) <= high + 1e-11
     assert high - low < 0.3 * high
 
 
-def on_a_grid(s, g, count, reverse, y, up):
+def on_a_grid(runs, reverse, y, up):
     """Σ (1 − e^{y−l}) over the grid, all losses rounded up or all down."""
-    ends = np.log1p(g * np.expm1([-s, s]))
-    places, size = np.linspace(0, s, 2**19 + 1), 2**18
-    step = (ends[1] - ends[0]) * count / size * 1.001
+    size = 2**18
+    floats = [(float(part.shift), float(part.gamma), k) for part, k in runs]
+    widths = [np.ptp(np.log1p(g * np.expm1([-s, s]))) * k for s, g, k in floats]
+    step, start, law = sum(widths) / size * 1.001, 0, 1
+    for s, g, count in floats:
+        places, weights = of_one_run(s, g, reverse, up, step)
+        one = np.zeros(size)
+        np.add.at(one, places % size, weights)
+        law = law * np.fft.rfft(one) ** count
+        start += count * int(places.min())
+    losses = step * (start + (np.arange(size) - start) % size)
+    return float((np.fft.irfft(law, size) * np.maximum(-np.expm1(y - losses), 0)).sum())
+
+
+def of_one_run(s, g, reverse, up, step):
+    """Numbers of steps, and what the law of the loss has there."""
+    places = np.linspace(0, s, 2**19 + 1)
     cells = -np.diff(np.exp(-places)) / 2
     losses = np.log1p(g * np.expm1(2 * places - s))
     # A cell of the noise has all its losses between those at its two ends.
     q = np.concatenate([[0.5], cells, [np.exp(-s) / 2]])
     low = np.concatenate([[losses[0]], losses[:-1], [losses[-1]]])
     high = np.concatenate([[losses[0]], losses[1:], [losses[-1]]])
-    mixed = -np.diff(np.exp(-places)) / 2 * (1 - g) + g * np.diff(np.exp(places - s)) / 2
+    mixed = cells * (1 - g) + g * np.diff(np.exp(places - s)) / 2
     first = (1 - g) / 2 + g * np.exp(-s) / 2
     p = np.concatenate([[first], mixed, [(1 - g) * np.exp(-s) / 2 + g / 2]])
     taken, weights = (high if up else low, p) if not reverse else (-low if up else -high, q)
-    places = (np.ceil if up else np.floor)(taken / step + (-1e-9 if up else 1e-9)).astype(int)
-    law = np.zeros(size)
-    np.add.at(law, places % size, weights)
-    total = np.fft.irfft(np.fft.rfft(law) ** count, size)
-    index = np.arange(size)
-    start = count * int(places.min())
-    losses = step * (start + (index - start) % size)
-    return float((total * np.maximum(-np.expm1(y - losses), 0)).sum())
+    return (np.ceil if up else np.floor)(taken / step + (-1e-9 if up else 1e-9)).astype(
+        int
+    ), weights
 
 
 def test_the_answer_at_thirty_digits():
