@@ -149,7 +149,7 @@ def best_over_rounds(
 
 
 def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
-    """The least ε′ of k pure runs at δ′ = `rest`, in balls; 0 where the total variation is below."""
+    """The least ε′ of k pure runs at δ′ = `rest`, in balls; 0 where the total variation is less."""
     if not rest.is_finite():
         return arb.nan()
     runs = Runs(eps, k)
@@ -161,7 +161,7 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
-    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if it may be below 0."""
+    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if maybe below 0."""
     rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
     if rest < 0:
         raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
