@@ -95,7 +95,10 @@ class Accountant:
     # --- remembering
 
     def oracle_calls(self, m: Node) -> int:
-        """The number of distinct orders at which m's curve was evaluated, of those remembered."""
+        """The number of distinct orders at which m's curve was evaluated, of those remembered.
+
+        One polynomial for all orders about a whole one is no evaluation, nor is what it gives.
+        """
         with self._lock:
             tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
             asked = [

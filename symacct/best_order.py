@@ -334,8 +334,9 @@ class BestOrder:
         with precision(bits):
             f = self.objective()
             if smooth:
-                best = search.real_valley(f, places, width, self.question.asks_epsilon)
-                floor = self._floor(self.curve(), best, width)
+                valley = places, width, self.question.asks_epsilon, self.digits
+                floor_at = functools.partial(self._floor, self.curve())
+                best, floor = search.proved_valley(f, floor_at, *valley)
             else:
                 with precision(min(bits, _SEARCH_BITS)):
                     best = self._near_the_best(places, width, convex)
@@ -391,7 +392,7 @@ class BestOrder:
     def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
         """A proved lower bound of f over all orders, from three orders around the best."""
         f = self._objective_of(curve)
-        for spread in (2 * width, 8 * width, 64 * width):
+        for spread in search.spreads(width):
             orders = (best - spread, best, best + spread)
             if orders[0] <= 1:
                 return None

@@ -7,7 +7,7 @@ The functions searched have one valley where the CGF is convex. Nothing here pro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from flint import arb, ctx, fmpq
 
 from symacct.arithmetic.ball import rational
+from symacct.enclosure import relative_digits
 from symacct.sums.refine import ball
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
@@ -32,6 +33,8 @@ _SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial se
 _HALF = fmpq(1, 2)
 _NEAR_AN_END = 32  # the part of a segment that golden sections alone go to
 _ROUGH = 2  # fits through orders far from the bottom
+_NARROWER = (1, 2**8, 2**16)  # than what proves the bottom of most valleys
+_WIDER = (2, 8, 64, 2**10, 2**14, 2**18)  # times that
 _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that steering needs
 
 
@@ -156,11 +159,15 @@ def real_valley(
         if turn < _ROUGH and fitted is not None:
             fitted = _held(fitted, low, best, high)
         probe = best if fitted is None else _on_grid(fitted, grid)
-        if fitted is not None and abs(probe - best) < width:
-            return best
         tried = [point.order for point in points]
+        if fitted is not None and abs(probe - best) < width:
+            # A fit points at the order it has by chance too: as at the middle of two of one height.
+            lower = _lower_beside(f, best, 2 * width)
+            if lower is None or lower in tried:
+                return best
+            probe = lower
         # A fit through orders far from the bottom may point out of the bracket, or back.
-        if not low < probe < high or probe in tried or turn % 16 == 15:
+        elif not low < probe < high or probe in tried or turn % 16 == 15:
             wide = high - best if high - best > best - low else low - best
             probe = _on_grid(best + _GOLDEN * wide, grid)
             if abs(probe - best) < width or probe in tried:
@@ -172,6 +179,34 @@ def real_valley(
         else:
             low, high = (low, probe) if probe > best else (probe, high)
     return best
+
+
+def proved_valley(
+    f: Objective,
+    floor_at: Callable[[Fraction, Fraction], arb | None],
+    places: tuple[Fraction, Fraction, Fraction],
+    width: Fraction,
+    perspective: bool,
+    digits: int,
+) -> tuple[Fraction, arb | None]:
+    """The bottom of a valley, and a floor of f that has its digits: nearer in a narrow one."""
+    for narrower in _NARROWER:
+        best = real_valley(f, places, width / narrower, perspective)
+        floor = floor_at(best, width / narrower)
+        if floor is None or relative_digits(floor.union(f(best))) > digits:
+            break
+    return best, floor
+
+
+def spreads(width: Fraction) -> Iterator[Fraction]:
+    """How far about a bottom to ask, further where balls do not tell the orders apart."""
+    return (times * width for times in _WIDER)
+
+
+def _lower_beside(f: Objective, order: Fraction, step: Fraction) -> Fraction | None:
+    """An order a step away at which f is smaller, and certainly so."""
+    beside = (near for near in (order - step, order + step) if near > 1)
+    return next((near for near in beside if f(near) < f(order)), None)
 
 
 def _held(probe: Fraction, low: Fraction, best: Fraction, high: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from symacct.claims import REPLACE_ONE
 from symacct.exact import INFINITY
 from tests import independent
 from tests.support import holds
-from tests.thinning import covering
+from tests.thinning import covering, examples
 
 MP = independent.context(120)
 F = Fraction
@@ -103,6 +103,19 @@ def test_optimal_lies_below_naive_and_advanced():
 def test_optimal_refuses_rounds_that_cost_more_than_the_whole():
     with pytest.raises(DomainError):
         baselines.optimal("1/10", "1e-3", 100, "1e-3")
+
+
+@given(st.fractions("1/1000000", "9/10"), st.integers(1, 40), st.integers(9, 400))
+@examples(20, 400)
+def test_a_total_delta_next_to_that_of_the_rounds_is_decided(delta, k, places):
+    """However near: at the δ of the rounds itself ε′ is kε, and below it there is none."""
+    total, near = 1 - (1 - delta) ** k, Fraction(1, 10**places)
+    for allowed in (total, total + near * (1 - total)):
+        found = baselines.optimal(1, delta, k, allowed, digits=8).epsilon
+        assert k - 1 < found.lower <= k
+        assert found.upper >= k or allowed > total
+    with pytest.raises(DomainError, match="exceeds"):
+        baselines.optimal(1, delta, k, total - near, digits=8)
 
 
 def test_many_runs_at_a_tiny_delta_are_quick_and_positive():

@@ -8,7 +8,7 @@ from pathlib import Path
 import mpmath
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symacct import (
@@ -31,6 +31,7 @@ from symacct import (
 from symacct.arithmetic.ball import precision
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
+from tests.thinning import examples
 
 CONVERSIONS = ["classic", "improved"]
 OPTIMAL = {**{name: LEAVES[name] for name in ("Gaussian", "Laplace", "PureDP", "ZCDP")},
@@ -217,6 +218,32 @@ def test_optimal_means_that_no_order_on_a_fine_grid_does_better():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert node.epsilon("1e-6", orders=[other]).epsilon.upper >= guarantee.epsilon.lower
+
+
+_SAMPLED = st.builds(
+    lambda sigma, rate, count: count * PoissonSubsample(Gaussian(sigma), Fraction(rate, 10**6)),
+    st.fractions(1, 300, max_denominator=1000),
+    st.integers(1, 1000),
+    st.sampled_from([1, 100, 10**6]),
+)
+
+
+@given(
+    st.one_of(_SAMPLED, st.builds(Laplace, st.fractions("1/1000", 100, max_denominator=1000))),
+    st.integers(2, 10**12),
+    st.sampled_from([6, 10, 25]),
+    st.sampled_from(CONVERSIONS),
+)
+@example(Laplace("1/500"), 2, 6, "improved")  # two orders of one height, the first fit between
+@example(Laplace(1), 10**11, 10, "improved")  # flatter than balls tell apart
+@example(PoissonSubsample(Gaussian("1077/200"), "1/250000"), 29539701, 6, "classic")  # narrow
+@example(PoissonSubsample(Gaussian("28589/500"), "33/1000000"), 32922008, 30, "classic")
+@examples(30, 1000)
+def test_of_an_exact_curve_the_order_is_proved_the_best(m, inverse, digits, conversion):
+    with warnings.catch_warnings(record=True) as limited:
+        warnings.simplefilter("always")
+        found = m.epsilon(Fraction(1, inverse), digits, conversion=conversion)
+    assert found.optimal or found.alpha == INFINITY or limited
 
 
 def test_delta_is_answered_at_the_best_order_too():

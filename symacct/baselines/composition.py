@@ -98,7 +98,8 @@ def optimal(
     allowed, source = probability_or_zero(total_delta, "total_delta"), KOV15.at("Theorem 3.3")
 
     def value() -> arb:
-        return composed_epsilon(ball(eps), ball(d), k, ball(allowed))
+        rest = arb(0) if _is_used_up(d, k, allowed) else _left(ball(d), k, ball(allowed))
+        return composed_epsilon(ball(eps), k, rest)
 
     return Baseline.of("optimal", source, digits, Kind.EXACT, value, allowed)
 
@@ -134,7 +135,8 @@ def best_over_rounds(
         return (ball(rate) * profile(ball(first)).expm1()).log1p(), ball(rate * first)
 
     def value() -> arb:
-        return composed_epsilon(*round_of(best), k, ball(allowed))
+        first, delta = round_of(best)
+        return composed_epsilon(first, k, _left(delta, k, ball(allowed)))
 
     def roughly(share: Fraction) -> float:
         eps, delta = round_of(share)
@@ -146,9 +148,11 @@ def best_over_rounds(
     return Baseline.of(name, source, digits, Kind.UPPER, value, allowed)
 
 
-def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
-    """The least ε′ of k runs at a total δ, in balls; 0 where the total variation is below δ′."""
-    rest, runs = _left(delta, k, allowed), Runs(eps, k)
+def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
+    """The least ε′ of k pure runs at δ′ = `rest`, in balls; 0 where the total variation is less."""
+    if not rest.is_finite():
+        return arb.nan()
+    runs = Runs(eps, k)
     near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
     found = runs.largest_root(near, rest)
     if found is None:
@@ -157,11 +161,18 @@ def composed_epsilon(eps: arb, delta: arb, k: int, allowed: arb) -> arb:
 
 
 def _left(delta: arb, k: int, allowed: arb) -> arb:
-    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ."""
+    """δ′ = 1 − (1−δ_total)/(1−δ)^k, what k rounds leave of the total δ; NaN if maybe below 0."""
     rest = -((-allowed).log1p() - k * (-delta).log1p()).expm1()
     if rest < 0:
         raise DomainError("optimal: the rounds' own δ exceeds the total δ; lower it")
-    return rest if rest >= 0 else rest.max(arb(0))
+    return rest if rest >= 0 else arb.nan()
+
+
+def _is_used_up(delta: Fraction, k: int, allowed: Fraction) -> bool:
+    """Is (1−δ)^k = 1 − δ_total, which no balls decide? In lowest terms, multiplied out if short."""
+    kept, total = 1 - delta, 1 - allowed
+    least_bits = k * (kept.denominator.bit_length() - 1)
+    return least_bits < total.denominator.bit_length() and bool(kept**k == total)
 
 
 def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
@@ -173,8 +184,8 @@ def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
     start = math.lgamma(k + 1) - math.lgamma(first + 1) - math.lgamma(k - first + 1)
     start -= first * eps + k * math.log1p(math.exp(-eps))
     logs = start + np.concatenate(([0.0], np.cumsum(np.log((k - l[:-1]) / l[1:]) - eps)))
-    above, below = np.cumsum(np.exp(logs)), np.logaddexp.accumulate(logs + (2 * l - k) * eps)
     with np.errstate(divide="ignore", invalid="ignore"):
+        above, below = np.cumsum(np.exp(logs)), np.logaddexp.accumulate(logs + (2 * l - k) * eps)
         roots = np.nan_to_num(np.log(above - rest) - below, nan=0.0)
     best = int(np.argmax(roots))
     return max(0.0, float(roots[best])), first + best
