@@ -1,6 +1,7 @@
 """Every mechanism with its parameters as symbols, and formulas evaluated without symacct."""
 
 import functools
+import itertools
 import operator
 import random
 from fractions import Fraction
@@ -137,11 +138,15 @@ REGIME_KINDS = (*GAUSSIANS, "TCDP", "ZCDP")
 def pairs():
     """Every theorem with every operation that it is about and every kind of leaf."""
     for theorem in theorems():
-        for operation, wrapped in OPERATIONS.items():
-            if not is_about(theorem, wrapped(Gaussian(5))):
-                continue
-            for kind in LEAVES:
-                yield theorem, operation, kind
+        for operation, kind in pairs_of(theorem.name):
+            yield theorem, operation, kind
+
+
+@functools.cache
+def pairs_of(name):
+    """The operations that the theorem is about, each with every kind of leaf."""
+    about = [one for one, of in OPERATIONS.items() if is_about(named(name), of(Gaussian(5)))]
+    return list(itertools.product(about, LEAVES))
 
 
 def applies(name, operation, kind):

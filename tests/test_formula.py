@@ -51,7 +51,7 @@ from tests.symbolic import (
     agrees,
     applies,
     drawn,
-    pairs,
+    pairs_of,
     value,
 )
 from tests.thinning import covering, thinned
@@ -92,8 +92,7 @@ def few_pairs(name):
         sort = support.sort_of(re.split(",| of ", pair[1])[0])
         return {(pair[0], found), sort if found else "refused"}
 
-    of_it = [(operation, kind) for theorem, operation, kind in pairs() if theorem.name == name]
-    return thinned(of_it, answered, name)
+    return thinned(pairs_of(name), answered, name)
 
 
 @pytest.mark.parametrize("name", [theorem.name for theorem in theorems()])

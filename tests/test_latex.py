@@ -44,7 +44,7 @@ from tests.symbolic import (
     drawn,
     mp,
     mp_number,
-    pairs,
+    pairs_of,
 )
 from tests.test_formula import NO_FORMULA
 from tests.tex_reader import Display
@@ -143,11 +143,7 @@ def tex_of(symbol):
 
 def read_back(name):
     """Each operation with some leaf; one that the theorem applies to, and one it does not."""
-    of_it = [
-        (operation, kind)
-        for theorem, operation, kind in pairs()
-        if theorem.name == name and kind in ("Gaussian", "Laplace", "TCDP")
-    ]
+    of_it = [pair for pair in pairs_of(name) if pair[1] in ("Gaussian", "Laplace", "TCDP")]
     return thinned(of_it, lambda pair: {pair[0], applies(name, *pair)}, name)
 
 

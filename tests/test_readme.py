@@ -2,16 +2,15 @@
 
 import doctest
 import importlib
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import symacct
+from symacct.cli import main
 
 README = Path(__file__).parent.parent / "README.md"
 MODULES = [
@@ -59,18 +58,12 @@ TRANSCRIPTS = [
 
 
 @pytest.mark.parametrize(("arguments", "printed"), list(dict.fromkeys(TRANSCRIPTS)))
-def test_the_transcripts_print_these_lines(arguments, printed):
+def test_the_transcripts_print_these_lines(arguments, printed, monkeypatch):
     """On a terminal of 80 columns, as written; a check that finds something ends with status 1."""
+    monkeypatch.chdir(README.parent)
     words = re.findall(r'"[^"]*"|\S+', arguments)
-    answer = subprocess.run(
-        [sys.executable, "-m", "symacct.cli", *(word.strip('"') for word in words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=README.parent,
-        env={**os.environ, "COLUMNS": "80"},
-    )
-    assert answer.returncode <= (words[0] == "check"), answer.stderr
+    answer = CliRunner(env={"COLUMNS": "80"}).invoke(main, [word.strip('"') for word in words])
+    assert answer.exit_code <= (words[0] == "check"), answer.output
     shown = [line.rstrip() for line in answer.stdout.splitlines()]
     assert shown
     assert all(any(row.startswith(line) for row in shown) for line in printed.splitlines())

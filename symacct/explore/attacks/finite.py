@@ -154,7 +154,7 @@ def _excess(ctx: Arithmetic, p: Weights, q: Weights, alpha: Order) -> Number:
         total = fmpq(-1)
         for a, b in _joint(p, q):
             x, y = fmpq(a.numerator, a.denominator), fmpq(b.numerator, b.denominator)
-            total += x**alpha / y ** (alpha - 1)
+            total += y * (x / y) ** alpha
         return ctx.number(Fraction(int(total.p), int(total.q)))
     order = ctx.number(alpha)
     powers = [
