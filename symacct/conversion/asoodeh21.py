@@ -304,10 +304,13 @@ def float_argmin(pair: Pair) -> arb:
 
 
 def _crossing(f: Callable[[float], float], low: float, high: float) -> float:
-    """About where f, <= 0 below and > 0 above, is 0: by chords, an end that stays being halved."""
+    """About where f, <= 0 below and > 0 above, is 0: by chords, an end that stays being halved.
+
+    By halving where it is not so, or not finite.
+    """
     below, above, place, side = f(low), f(high), high, 0
     for _ in range(_FLOAT_STEPS):
-        has_chord = -math.inf < below < above < math.inf
+        has_chord = -math.inf < below <= 0 < above < math.inf
         share = below / (below - above) if has_chord else 0.5
         before, place = place, low + share * (high - low)
         if (value := f(place)) > 0:
