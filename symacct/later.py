@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 class _Kind(type):
     """A class of a module that is not imported, and then nothing is an instance of it."""
 
-    module: str
+    later: Later
 
     def __instancecheck__(cls, value: object) -> bool:
-        return cls.module in sys.modules and isinstance(value, cls._itself())
+        return cls.later.__name__ in sys.modules and isinstance(value, cls._itself())
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
         return cls._itself()(*given, **named)
 
     def _itself(cls) -> Any:
-        return getattr(import_module(cls.module), cls.__name__)
+        return getattr(cls.later.opened(), cls.__name__)
 
 
 class Later(ModuleType):
@@ -31,14 +31,19 @@ class Later(ModuleType):
 
     def __init__(self, name: str, kinds: tuple[str, ...] = ()) -> None:
         super().__init__(name)
-        self._kinds = {kind: _Kind(kind, (), {"module": name}) for kind in kinds}
+        vars(self).update({kind: _Kind(kind, (), {"later": self}) for kind in kinds})
+        self._is_open = False
+
+    def opened(self) -> ModuleType:
+        """The module; from now on this is as quick as the module itself."""
+        module = import_module(self.__name__)
+        if not self._is_open:
+            vars(self).update(vars(module))
+            self._is_open = True
+        return module
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._kinds and self.__name__ not in sys.modules:
-            return self._kinds[name]
-        module = import_module(self.__name__)
-        vars(self).update(vars(module))  # from now on it is as quick as the module itself
-        return getattr(module, name)
+        return getattr(self.opened(), name)
 
 
 if TYPE_CHECKING:

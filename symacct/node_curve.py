@@ -182,8 +182,8 @@ class LeafCurve(NodeCurve):
 
 def _normal(alpha: Order) -> Order:
     """Whole orders as int, so that 5/1 and 5 are one question."""
-    if isinstance(alpha, Fraction) and alpha.denominator == 1:
-        return int(alpha)
+    if isinstance(alpha, Fraction | float):
+        return int(alpha) if isinstance(alpha, Fraction) and alpha.denominator == 1 else alpha
     if isinstance(alpha, sympy.Basic) and alpha.is_Integer:
         return int(alpha)
     return alpha

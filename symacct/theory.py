@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -150,12 +151,11 @@ class Theorem:
         if self.monotone or self.reads == "itself":
             return None
         kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
-        if not kinds:
-            return None
-        return (
+        said = (
             f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
             f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
         )
+        return said if kinds else None
 
     def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
         """The claim for this node, given what is claimed of the curves that are read."""
@@ -378,14 +378,14 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
     """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
+    if isinstance(alpha, float) and alpha == INFINITY:  # no fraction is compared with a float
+        return INFINITY
     if isinstance(alpha, np.ndarray):
         if alpha[0] == np.floor(alpha[0]):
             return "whole"
         return "fractional" if np.min(alpha) > 2 else "below 2"
-    if isinstance(alpha, sympy.Expr):
+    if not isinstance(alpha, Fraction) and isinstance(alpha, sympy.Expr):
         return "symbolic real" if _is_real(alpha) else "symbolic"
-    if isinstance(alpha, float) and alpha == INFINITY:  # no fraction is compared with a float
-        return INFINITY
     return "fractional" if alpha > 2 else "below 2"
 
 

@@ -74,10 +74,10 @@ class BallArithmetic(PlainGaps):
         return arb(flint.fmpz.bin_uiui(n, k))
 
     def minimum(self, *xs: arb) -> arb:
-        return reduce(lambda a, b: a.min(b), xs)
+        return reduce(arb.min, xs)
 
     def maximum(self, *xs: arb) -> arb:
-        return reduce(lambda a, b: a.max(b), xs)
+        return reduce(arb.max, xs)
 
     def is_infinite(self, x: arb) -> bool:
         return not x.is_finite() and bool(x > 0)
