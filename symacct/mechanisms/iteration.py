@@ -8,15 +8,12 @@ from fractions import Fraction
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.domains import rational as rational_number
 from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, Numeric, is_infinite
+from symacct.exact import INFINITY, Numeric, is_infinite
 from symacct.forking import cached_property
-from symacct.later import sympy
-from symacct.mechanisms.gaussian import Gaussian
-from symacct.mechanisms.matrix import irrational, root
+from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.sources import SYMACCT
 
 _BITS = 320  # of a power that is written out
@@ -26,7 +23,7 @@ _LARGEST = 1 - Fraction(1, 10**9)  # contraction that is not 1, as digits cancel
 _SOURCE = SYMACCT.at("docs/proofs.md, section 31, after Bok, Su and Altschuler 2024")
 
 
-class NoisyDescent(Gaussian):
+class NoisyDescent(ComputedGaussian):
     """The last of T = `steps` iterates f(x) + N(0, σ²), a record in every step:
 
     the Gaussian mechanism of the sensitivity √((1−c^T)(1+c)/((1−c)(1+c^T))), √T for c = 1.
@@ -48,8 +45,6 @@ class NoisyDescent(Gaussian):
     contraction: Fraction
     diameter: Fraction | float
     source = _SOURCE
-    one_pair = True
-    swap_symmetric = True  # as of any Gaussian
 
     def __new__(
         cls,
@@ -66,7 +61,7 @@ class NoisyDescent(Gaussian):
         )
 
     @cached_property
-    def _squared(self) -> tuple[Fraction, bool]:
+    def squared(self) -> tuple[Fraction, bool]:
         """Δ², and whether it is attained."""
         c, (least, most) = self.contraction, power(self.contraction, self.steps)
         free = _moved(c, self.steps, Fraction(0))
@@ -75,20 +70,8 @@ class NoisyDescent(Gaussian):
         ends = _best_ends(c, self.diameter, self.steps)
         return min([free, *(_moved(c, m, self.diameter) for m in ends)]), False
 
-    @property
-    def sensitivity(self) -> Exact:  # type: ignore[override]
-        """How far one record moves the last iterate, in units of its noise's σ."""
-        return root(self._squared[0])
 
-    def symbolic_parameters(self) -> list[sympy.Expr]:
-        return irrational(self)
-
-    @property
-    def kind(self) -> Kind:  # type: ignore[override]
-        return Kind.EXACT if self._squared[1] else Kind.UPPER
-
-
-class NoisyPass(Gaussian):
+class NoisyPass(ComputedGaussian):
     """The last iterate f(x) + N(0, σ²), a record in one step, the first of the last `steps`:
 
     the Gaussian mechanism of the sensitivity √(c^{2m−2}(1−c²)/(1−c^{2m})), 1/√m for c = 1.
@@ -102,8 +85,6 @@ class NoisyPass(Gaussian):
 
     steps: int
     contraction: Fraction
-    one_pair = True
-    swap_symmetric = True  # as of any Gaussian
     source = _SOURCE
 
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:
@@ -114,18 +95,11 @@ class NoisyPass(Gaussian):
         )
 
     @property
-    def sensitivity(self) -> Exact:  # type: ignore[override]
-        """How far the record moves the last iterate, in units of its noise's σ."""
-        c, (_, last) = self.contraction, power(self.contraction, self.steps - 1)
-        return root(Fraction(1, self.steps) if c == 1 else last**2 / _squares(c, c * last))
-
-    def symbolic_parameters(self) -> list[sympy.Expr]:
-        return irrational(self)
-
-    @property
-    def kind(self) -> Kind:  # type: ignore[override]
-        least, most = power(self.contraction, self.steps - 1)
-        return Kind.EXACT if least == most else Kind.UPPER
+    def squared(self) -> tuple[Fraction, bool]:
+        """Δ² of what the record moves the last iterate by, and whether it is attained."""
+        c, (least, most) = self.contraction, power(self.contraction, self.steps - 1)
+        square = Fraction(1, self.steps) if c == 1 else most**2 / _squares(c, c * most)
+        return square, least == most
 
 
 def power(c: Fraction, steps: int) -> tuple[Fraction, Fraction]:

@@ -6,18 +6,16 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symacct import doors, sizes
-from symacct.claims import Kind
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, echo
-from symacct.exact import Exact, Numeric, exact, expression
+from symacct.exact import Numeric, exact
 from symacct.forking import cached_property
-from symacct.later import sympy
-from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
 from symacct.sources import SYMACCT
 
 
-class MatrixMechanism(Gaussian):
+class MatrixMechanism(ComputedGaussian):
     """CX + N(0, σ²) in every entry, C the strategy: what DP-FTRL tells of the steps X = (x_t).
 
     A record adds a vector of norm at most 1 in each of up to `participations` steps that are at
@@ -38,8 +36,6 @@ class MatrixMechanism(Gaussian):
     participations: int
     separation: int
     source = SYMACCT.at("docs/proofs.md, section 25")
-    one_pair = True
-    swap_symmetric = True  # as of any Gaussian
 
     def __new__(
         cls,
@@ -56,23 +52,12 @@ class MatrixMechanism(Gaussian):
         )
 
     @cached_property
-    def _squared(self) -> tuple[Fraction, bool]:
+    def squared(self) -> tuple[Fraction, bool]:
+        """Δ² of CX, and whether it is attained."""
         return squared_sensitivity(self.strategy, self.participations, self.separation)
 
-    @property
-    def sensitivity(self) -> Exact:  # type: ignore[override]
-        """How far one record moves CX."""
-        return root(self._squared[0])
 
-    def symbolic_parameters(self) -> list[sympy.Expr]:
-        return irrational(self)
-
-    @property
-    def kind(self) -> Kind:  # type: ignore[override]
-        return Kind.EXACT if self._squared[1] else Kind.UPPER
-
-
-class TreeAggregation(Gaussian):
+class TreeAggregation(ComputedGaussian):
     """Sums of steps by the nodes of a binary tree, each with noise N(0, σ²), a record in one step:
 
     the Gaussian mechanism of sensitivity √⌈log₂(n+1)⌉, n the number of steps. Of several trees
@@ -85,9 +70,6 @@ class TreeAggregation(Gaussian):
     """
 
     steps: int
-    kind = Kind.EXACT
-    one_pair = True
-    swap_symmetric = True  # as of any Gaussian
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:
@@ -97,24 +79,9 @@ class TreeAggregation(Gaussian):
         )
 
     @property
-    def sensitivity(self) -> Exact:  # type: ignore[override]
-        """The root of how many nodes the first step is in."""
-        return root(Fraction(self.steps.bit_length()))
-
-    def symbolic_parameters(self) -> list[sympy.Expr]:
-        return irrational(self)
-
-
-def irrational(mechanism: Gaussian) -> list[sympy.Expr]:
-    """The numbers of the pair that are no fractions; what is computed is one of them."""
-    numbers = (mechanism.sigma, mechanism.sensitivity)
-    return [x for x in numbers if isinstance(x, sympy.Expr)]
-
-
-def root(square: Fraction) -> Exact:
-    """√x, a fraction wherever it is one."""
-    found = sympy.sqrt(expression(square))
-    return Fraction(int(found.p), int(found.q)) if isinstance(found, sympy.Rational) else found
+    def squared(self) -> tuple[Fraction, bool]:
+        """How many nodes the first step is in."""
+        return Fraction(self.steps.bit_length()), True
 
 
 def _rows(strategy: object) -> Rows:
