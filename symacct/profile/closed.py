@@ -6,12 +6,13 @@ Of one run in closed form; of finite laws as a sum over how often each outcome o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from flint import arb, ctx
 
 from symacct import sizes
+from symacct.arithmetic import BALL
 from symacct.errors import AssumptionError
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
@@ -20,6 +21,7 @@ from symacct.profile.binomial import profile_for
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
+from symacct.profile.roots import Value
 from symacct.profile.two_runs import two_runs
 from symacct.profile.whole_numbers import IntegerLoss
 
@@ -31,7 +33,6 @@ _WAYS = 1000  # of several kinds of it
 
 Runs = Sequence[tuple[Part, int]]
 Finite = tuple[tuple[Atoms, int], ...]
-Value = Callable[[arb], arb]
 
 
 def closed_form(runs: Runs, reverse: bool) -> Value | None:
@@ -76,7 +77,7 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
 def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
     """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D."""
     outcomes = _weighed(runs, reverse, ctx.prec)
-    return _lost(runs, reverse) + sum((p * rest(y - loss) for p, loss in outcomes), arb(0))
+    return chance_lost(runs, reverse) + sum((p * rest(y - loss) for p, loss in outcomes), arb(0))
 
 
 def _refuse_lattices(runs: Runs) -> None:
@@ -111,11 +112,11 @@ def _finite(runs: Finite, reverse: bool, y: arb) -> arb:
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse)
         grown, zero = y.exp(), arb(0)
-        return _lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
+        return chance_lost(runs, reverse) + sum(((p - grown * q).max(zero) for p, q in every), zero)
     rest = tuple(run for run in runs if run is not binary)
     profile = profile_for(*binary, reverse, math.prod(part.outcomes(k) for part, k in rest))
-    lost = _lost((binary,), reverse)
-    return given(rest, lambda x: lost + profile(x), reverse, y)
+    certain = chance_lost((binary,), reverse)
+    return given(rest, lambda x: certain + profile(x), reverse, y)
 
 
 @lru_cache(8)
@@ -138,7 +139,7 @@ def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
     return found
 
 
-def _lost(runs: Finite, reverse: bool) -> arb:
+def chance_lost(runs: Runs, reverse: bool) -> arb:
     """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
-    kept = sum((k * (-part.lost_in_balls(reverse)).log1p() for part, k in runs), arb(0))
-    return -kept.expm1()
+    kept = (k * (-BALL.number(part.lost(reverse))).log1p() for part, k in runs)
+    return -sum(kept, arb(0)).expm1()

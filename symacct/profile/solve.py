@@ -11,12 +11,11 @@ from functools import partial
 from flint import arb, ctx
 
 from symacct import sizes
-from symacct.arithmetic import BALL
 from symacct.errors import InfiniteError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
-from symacct.profile.closed import apart, are_few, closed_form, given
+from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
@@ -86,12 +85,7 @@ class Direction:
     def lost(self) -> arb:
         """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
         exact = self._exactly_lost
-        return self._lost_in_balls() if exact is None else ball(exact)
-
-    def _lost_in_balls(self) -> arb:
-        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
-        kept = [k * (1 - BALL.number(lost)).log() for lost, k in losing if lost != 0]
-        return -sum(kept, arb(0)).expm1()
+        return chance_lost(self.runs, self.reverse) if exact is None else ball(exact)
 
     @cached_property
     def _exactly_lost(self) -> Fraction | None:
