@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,22 @@ def found():
     return [(int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines]
 
 
+def test_of(nodeid):
+    """The test that a case is of."""
+    return nodeid.partition("[")[0]
+
+
 def pytest_collection_modifyitems(items):
-    """A soak that is cut short meets other tests each time."""
+    """One case of every test, then a second of every test: a soak that is cut short meets them all.
+
+    In another order each time.
+    """
     random.Random(os.environ["SOAK_SEED"]).shuffle(items)
+    met, turns = Counter(), {}
+    for item in items:
+        turns[item] = met[test_of(item.nodeid)]
+        met[test_of(item.nodeid)] += 1
+    items.sort(key=turns.__getitem__)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -41,9 +55,14 @@ def pytest_runtest_setup():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """A soak in which nothing ran has shown nothing."""
-    ran = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
-    terminalreporter.write_line(f"soak: {len(ran):,} tests ran")
+    """How far it came: of a test without a turn nothing has been shown."""
+    stats = terminalreporter.stats
+    ran = stats.get("passed", []) + stats.get("failed", [])
+    met = {test_of(report.nodeid) for report in ran}
+    waiting = {test_of(report.nodeid) for report in stats.get("skipped", [])} - met
+    terminalreporter.write_line(f"soak: {len(ran):,} cases of {len(met):,} tests ran")
+    for test in sorted(waiting):
+        terminalreporter.write_line(f"soak: {test} had no turn, or skipped itself")
 
 
 def pytest_sessionfinish(session, exitstatus):
