@@ -77,7 +77,11 @@ OPERATIONS = {
     "RepeatAndSelect": lambda m: RepeatAndSelect(m, laws.Poisson(3)),
     "Scale": lambda m: Scale(m, "1/3"),
     "PoissonSubsample": lambda m: PoissonSubsample(m, "1/100"),
+    "PoissonSubsample, replaced": lambda m: PoissonSubsample(m, "1/100", "replace_one"),
     "SubsampleWithoutReplacement": lambda m: SubsampleWithoutReplacement(m, "1/100"),
+    "SubsampleWithoutReplacement, added": lambda m: SubsampleWithoutReplacement(
+        m, "1/100", "add_remove"
+    ),
 }
 #: Operations with a parameter that may be extreme itself.
 EXTREME_OPERATIONS = {
@@ -90,6 +94,10 @@ EXTREME_OPERATIONS = {
     "Scale": Scale,
     "PoissonSubsample": PoissonSubsample,
     "PoissonSubsample, kept": lambda m, v: PoissonSubsample(m, 1 - exact(v)),
+    "PoissonSubsample, replaced": lambda m, v: PoissonSubsample(m, v, "replace_one"),
+    "PoissonSubsample, replaced, kept": lambda m, v: PoissonSubsample(
+        m, 1 - exact(v), "replace_one"
+    ),
     "SubsampleWithoutReplacement": SubsampleWithoutReplacement,
     "SubsampleWithoutReplacement, kept": lambda m, v: SubsampleWithoutReplacement(m, 1 - exact(v)),
 }

@@ -19,8 +19,8 @@ from symacct.errors import LimitError
 from symacct.forking import cached_property
 from symacct.integrals.magnitude import LOG2
 from symacct.integrals.plane import line_excess, line_log_excess
-from symacct.integrals.triple import Gram, Triple, log_gap_of
-from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
+from symacct.integrals.triple import Gram, Triple, log_gap_of, log_total
+from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _FLOAT_BITS = 46
@@ -47,6 +47,7 @@ class Bell(NamedTuple):
     centre: tuple[arb, arb]
 
 
+@steered_by_floats
 def triple_excess(triple: Triple) -> arb:
     """E[m^α n^{1−α}] − 1 to the current precision; 0 < γ < 1."""
     if triple.on_a_line:
@@ -58,18 +59,23 @@ def triple_excess(triple: Triple) -> arb:
     return to_relative_accuracy(evaluate)
 
 
+@steered_by_floats
 def triple_log_excess(triple: Triple, bits: int = _FLOAT_BITS) -> float:
-    """log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it."""
+    """log(E[…] − 1) by the nodes of so many bits, in float64: nothing is proved of it.
+
+    What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
+    """
     if triple.on_a_line:
         return line_log_excess(triple)
     lattice = lattice_of(triple, bits)
     lattice.refuse_above(_MOST_FLOAT_NODES)
-    u, v = (np.array(nodes) * step for nodes, step in zip(lattice.box, lattice.steps, strict=True))
+    box = lattice.reached_by([*lattice.bells[0, 0], *lattice.denominator])
+    u, v = (np.array(nodes) * step for nodes, step in zip(box, lattice.steps, strict=True))
     log_density = lattice.log_density(u[:, None], v[None, :])
     first, _, second = map(float, triple.gram)
     f = triple.floats
-    log_gap = log_gap_of(f.alpha, f.gamma, u[:, None] - first / 2, v[None, :] - second / 2)
-    return float(np.logaddexp.reduce((log_gap + log_density).ravel()))
+    log_gap = log_gap_of(f.lam, f.rates, u[:, None] - first / 2, v[None, :] - second / 2)
+    return log_total(log_gap + log_density)
 
 
 def lattice_of(triple: Triple, bits: int) -> Lattice:
@@ -143,8 +149,11 @@ class Lattice:
 
     @cached_property
     def box(self) -> tuple[range, range]:
-        """The nodes at which a bell may count."""
-        bells = [bell for bells in self.bells.values() for bell in bells]
+        """The nodes that are summed."""
+        return self.reached_by([bell for bells in self.bells.values() for bell in bells])
+
+    def reached_by(self, bells: list[Bell]) -> tuple[range, range]:
+        """The nodes at which one of these may count."""
         found = []
         for axis, (step, square) in enumerate(zip(self.steps, self.gram[::2], strict=True)):
             spans = [self._span(bell, axis, math.sqrt(square)) for bell in bells]
@@ -294,6 +303,16 @@ class Lattice:
                 (p, q): min((self._bells(p, q, log_w) for log_w in logs), key=self._reach)
                 for p, q in {(power.p, power.q) for power in self.powers}
             }
+
+    @property
+    def denominator(self) -> list[Bell]:
+        """The bells whose sum is νn."""
+        nu, rate = ball(self.nu), ball(self.gamma)
+        with ctx.workprec(_BOUND_BITS):
+            return [
+                self._bell((nu * share).log(), arb(0), arb(q))
+                for q, share in enumerate((1 - rate, rate))
+            ]
 
     def _reach(self, bells: Iterable[Bell]) -> float:
         """What grows with the number of nodes that count."""

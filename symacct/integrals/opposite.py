@@ -9,9 +9,10 @@ from flint import acb, arb, ctx
 
 from symacct.integrals.magnitude import LOG2
 from symacct.integrals.quadrature import ComplexFunction, integrate
-from symacct.sums.refine import ball, normal_tail, to_relative_accuracy
+from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
 
 
+@steered_by_floats
 def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
     """E[m log(m/n)] = E[(m−n) log(m/n); x > 0]; beyond R at most γ² E[X²; x > R]/κ."""
     rate, shift = float(gamma), float(delta)
@@ -19,7 +20,7 @@ def opposite_kl(gamma: Fraction, delta: Fraction) -> arb:
 
     def evaluate(bits: int) -> arb:
         log_tolerance = log_value - (bits + 4) * LOG2
-        drop = shift**2 + 2 * math.log(rate) - math.log1p(-rate) - log_tolerance
+        drop = shift**2 + 2 * math.log(rate) - math.log(float(1 - gamma)) - log_tolerance
         reach = 2 * shift + math.sqrt(2 * max(drop, 0.5))
         with ctx.workprec(int(bits + 2 * abs(log_value) / LOG2 + 40)):
             points = [arb(0), *(arb(k * reach / 4) for k in (1, 2, 3, 4))]

@@ -17,7 +17,7 @@ from flint import arb, ctx
 from symacct.errors import LimitError
 from symacct.integrals.magnitude import LOG2
 from symacct.integrals.triple import Floats, Triple
-from symacct.sums.refine import ball, normal_tail, to_relative_accuracy, within
+from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy, within
 
 _BOUND_BITS = 64
 _MOST_NODES = 500_000
@@ -36,6 +36,7 @@ class Rule:
     log_tolerance: float
 
 
+@steered_by_floats
 def line_excess(triple: Triple) -> arb:
     """E[m^α n^{1−α}] − 1 to the current precision, a and b on a line; 0 < γ < 1."""
 
@@ -58,11 +59,19 @@ def line_excess(triple: Triple) -> arb:
     return to_relative_accuracy(evaluate)
 
 
+@steered_by_floats
 def line_log_excess(triple: Triple) -> float:
-    """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it."""
+    """log(E[…] − 1) by the rule of so many digits, in float64: nothing is proved of it.
+
+    What is summed, n(r^α − 1 − α(r−1)) with r = m/n, is at most m^α n^{1−α} + (α−1)n.
+    """
     rule = plan(triple, _FLOAT_BITS)
     step, _ = rule.steps
-    rows = rows_of(rule, Majorant.best(triple, rule.log_tolerance))
+    lam, places = ball(triple.alpha - 1), (arb(0), ball(triple.b))
+    shares = (lam * (1 - ball(triple.gamma)), lam * ball(triple.gamma))
+    more = (Bell(share.log(), (at, arb(0))) for share, at in zip(shares, places, strict=True))
+    bound = Majorant((*Majorant.best(triple, rule.log_tolerance).bells, *more))
+    rows = rows_of(rule, bound)
     z = np.array([i for i, _, _ in rows]) * step
     return triple.floats.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))
 
@@ -134,7 +143,7 @@ class Majorant:
         weights = {1 / 2, kappa, 1 - 1 / (2 * alpha), 1 - 1 / (8 * alpha)}
         logs = [math.log(w) for w in weights if 0 < w < 1]
         # Where the tolerance is large, the one at which the first bell is below it.
-        logs.append(min(-LOG2, (10 - log_tolerance) / triple.floats.lam))
+        logs.append(min(-LOG2, (10 - log_tolerance) / max(triple.floats.lam, 1e-200)))
         with ctx.workprec(_BOUND_BITS):
             found = [cls.weighted(triple, log_w) for log_w in logs]
         return min(found, key=lambda one: one.reach(log_tolerance))

@@ -47,8 +47,8 @@ class Triple:
     @cached_property
     def floats(self) -> Floats:
         """The same in float64, which steers."""
-        alpha, gamma, a, b = map(float, (self.alpha, self.gamma, self.a, self.b))
-        return Floats(alpha, gamma, a, b, self.height)
+        rates = float(self.gamma), float(1 - self.gamma)
+        return Floats(float(self.alpha - 1), rates, float(self.a), float(self.b), self.height)
 
     @property
     def gram(self) -> Gram:
@@ -64,18 +64,18 @@ class Triple:
 
 @dataclass(frozen=True)
 class Floats:
-    """A triple in float64; nothing rests on what is computed here."""
+    """A triple in float64, by λ = α − 1, γ and κ; nothing that is proved rests on this."""
 
-    alpha: float
-    gamma: float
+    lam: float
+    rates: tuple[float, float]
     a: float
     b: float
     r: float
 
     @property
-    def lam(self) -> float:
-        """α − 1, kept away from 0."""
-        return max(self.alpha - 1, 1e-200)
+    def alpha(self) -> float:
+        """λ + 1"""
+        return self.lam + 1
 
     @property
     def squares(self) -> tuple[float, float]:
@@ -95,30 +95,32 @@ class Floats:
         y = _tried(across, 200) if self.r else np.zeros(1)
         return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
-    def log_sum(self, step: float) -> float:
-        """The same by a grid of this step, in blocks."""
-        reach = 9.0
-        low, high = min(0.0, self.alpha * self.a), max(0.0, self.alpha * self.a)
-        z = _steps(low - reach, high + reach, step)
-        y = _steps(-reach, self.alpha * self.r + reach, step) if self.r else np.zeros(1)
-        total = -np.inf
-        for rows in np.array_split(z, len(z) * len(y) // 2**17 + 1):
-            total = np.logaddexp(total, self.log_block(rows[:, None], y[None, :]))
-        return float(total) + math.log(step / math.sqrt(2 * math.pi)) * (2 if self.r else 1)
+    def log_entropy(self) -> float:
+        """log E[m log(m/n)] for a pair on a line, by trapezoids about the means of 1, m and n."""
+        step, reach = min(0.1, 0.2 / max(abs(self.a), abs(self.b))), 9.0
+        places = 0.0, self.a, self.b
+        z = np.arange(min(places) - reach, max(places) + reach, step)
+        return self.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))
 
     def log_block(self, z: np.ndarray, y: np.ndarray) -> float:
         """log Σ of the integrand over these nodes."""
-        return float(np.logaddexp.reduce(self._log_terms(z, y).ravel()))
+        return log_total(self._log_terms(z, y))
 
     def _log_terms(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         first, second = self.squares
         log_gap = log_gap_of(
-            self.alpha,
-            self.gamma,
+            self.lam,
+            self.rates,
             self.a * z + self.r * y - first / 2,
             self.b * z + self.r * y - second / 2,
         )
         return np.asarray(log_gap - (z * z + y * y) / 2)
+
+
+def log_total(logs: np.ndarray) -> float:
+    """log Σ e^l, from its largest term: one logarithm rounds, not one for each term."""
+    top = np.max(logs)
+    return float(top + np.log(np.sum(np.exp(logs - top))))
 
 
 def _tried(far: float, most: int) -> np.ndarray:
@@ -128,31 +130,32 @@ def _tried(far: float, most: int) -> np.ndarray:
     return np.unique(np.concatenate([near, far + near, between]))
 
 
-def _steps(low: float, high: float, step: float) -> np.ndarray:
-    return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
+def log_gap_of(
+    lam: float, rates: tuple[float, float], log_x: np.ndarray, log_y: np.ndarray
+) -> np.ndarray:
+    """log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64.
 
-
-def log_gap_of(alpha: float, gamma: float, log_x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
-    """log( n (r^α − 1 − α(r−1)) ), r = m/n, or log( n (r log r − r + 1) ) at α = 1, in float64."""
+    The first is n (r(r^λ − 1) − λ(r−1)), and the second its quotient by λ as λ → 0.
+    """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        log_m, log_n = (_log_mixture(gamma, x) for x in (log_x, log_y))
-        u, w = (gamma * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
+        log_m, log_n = (_log_mixture(rates, x) for x in (log_x, log_y))
+        u, w = (rates[0] * np.expm1(np.minimum(x, 700.0)) for x in (log_x, log_y))
         s = (u - w) / (1 + w)
         log_r = np.where(np.abs(s) < 0.5, np.log1p(s), log_m - log_n)
-        lam = alpha - 1
-        if lam:
-            growth = alpha * log_r
-            plain = np.log(np.expm1(np.minimum(growth, 700.0)) - alpha * s)
-            plain = np.where(growth > 40, growth, plain)
-        else:
-            plain = np.where(log_r > 40, log_r + np.log(log_r), np.log((1 + s) * log_r - s))
+        alpha, slope = lam + 1, lam or 1.0
+        growth = np.expm1(np.minimum(lam * log_r, 700.0)) if lam else log_r
+        above = log_r + np.log(growth + slope * np.expm1(-np.maximum(log_r, 0.0)))
+        above = np.where(lam * log_r < 700, above, alpha * log_r)
+        below = np.log(np.exp(np.minimum(log_r, 0.0)) * growth - slope * s)
         series = 1 + (alpha - 2) * s / 3 * (1 + (alpha - 3) * s / 4 * (1 + (alpha - 4) * s / 5))
-        small = np.log(alpha * (lam or 1.0) / 2 * series) + 2 * np.log(np.abs(s))
+        small = np.log(alpha * slope / 2 * series) + 2 * np.log(np.abs(s))
         near = alpha * np.abs(s) < 2e-3
-        return np.asarray(np.fmax(log_n + np.where(near, small, plain), -1e300))
+        gap = np.where(near, small, np.where(log_r > 0, above, below))
+        return np.asarray(np.fmax(log_n + gap, -1e300))
 
 
-def _log_mixture(gamma: float, log_ratio: np.ndarray) -> np.ndarray:
-    if gamma == 1:
+def _log_mixture(rates: tuple[float, float], log_ratio: np.ndarray) -> np.ndarray:
+    gamma, rest = rates
+    if rest == 0:
         return log_ratio
-    return np.logaddexp(math.log1p(-gamma), math.log(gamma) + log_ratio)
+    return np.logaddexp(math.log(rest), math.log(gamma) + log_ratio)

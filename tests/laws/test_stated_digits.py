@@ -96,6 +96,7 @@ LEAVES = {
 OPERATIONS = {
     "nothing": lambda draw, m: m,
     "PoissonSubsample": lambda draw, m: PoissonSubsample(m, unit(draw)),
+    "PoissonSubsample, replace_one": lambda draw, m: PoissonSubsample(m, unit(draw), "replace_one"),
     "SubsampleWithoutReplacement": lambda draw, m: SubsampleWithoutReplacement(m, unit(draw)),
     "Compose": lambda draw, m: Compose({m: draw.randint(1, 10**6), Laplace(10**6): 3}),
     "Either": lambda draw, m: Either(m, Laplace(10**6), unit(draw)),
@@ -196,6 +197,21 @@ KNOWN = [
     (PoissonSubsample(PureDP(700), "1/10"), "11/10", "674.67156397706549747"),
     (PoissonSubsample(PureDP(40), "1/10"), "11/10", "16.539240744964710536"),
     (PoissonSubsample(Gaussian("1/10"), "1/1000"), "1001/1000", "0.043086016977041026292"),
+    (
+        PoissonSubsample(Gaussian("11/50"), "1e-6", "replace_one"),
+        1,
+        "6.843568082520180922e-7",
+    ),
+    (
+        PoissonSubsample(Gaussian("11/100"), "1e-6", "replace_one"),
+        "11/10",
+        "0.00022662911337478784438",
+    ),
+    (
+        PoissonSubsample(Gaussian(7), "487/500", "replace_one"),
+        142,
+        "4.3418014066592549937",
+    ),
     (Laplace(10**9), 2, "9.9999999966666666641e-19"),
     (RandomizedResponse("1e-400"), "inf", "921.03403719761827360720"),
     (

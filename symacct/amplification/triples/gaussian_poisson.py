@@ -24,8 +24,8 @@ from symacct.claims import FINITE_ORDERS, REPLACE_ONE, Kind
 from symacct.exact import Exact, Order
 from symacct.expr import Node
 from symacct.integrals.opposite import opposite_kl
-from symacct.integrals.plane import line_excess
-from symacct.integrals.triple import Floats, Triple
+from symacct.integrals.plane import line_excess, line_log_excess
+from symacct.integrals.triple import Triple
 from symacct.later import sympy
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample
@@ -153,15 +153,14 @@ def _by_quadrature(
 
 @log_moment.register
 def _(ctx: Float64Arithmetic, alpha: Order, gamma: Fraction, shift: Fraction) -> Number:
-    logs = [_float_log_excess(one, gamma, shift) for one in np.atleast_1d(np.asarray(alpha))]
-    return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), np.shape(np.asarray(alpha)))))
+    """By the nodes that the proof would take."""
+    a, orders = Fraction(float(shift)), np.asarray(alpha)
+    each = map(Fraction, orders.ravel().tolist())
+    logs = [line_log_excess(Triple(one, gamma, a, -a)) for one in each]
+    return ctx.log1p(LogNumber(1.0, np.reshape(np.array(logs), orders.shape)))
 
 
 @relative_entropy.register
 def _(ctx: Float64Arithmetic, gamma: Fraction, shift: Fraction) -> Number:
-    return LogNumber(1.0, _float_log_excess(1, gamma, shift))
-
-
-def _float_log_excess(alpha: Order, gamma: Fraction, shift: Fraction) -> float:
-    delta = float(shift)
-    return Floats(float(alpha), float(gamma), delta, -delta, 0.0).log_sum(min(0.1, 0.2 / delta))
+    a = Fraction(float(shift))
+    return LogNumber(1.0, Triple(Fraction(1), gamma, a, -a).floats.log_entropy())
