@@ -27,9 +27,9 @@ from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
-from symacct.node_curve import LeafCurve, NodeCurve, Table
+from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.operations.subsample import Sampling
-from symacct.remembering import Key
+from symacct.remembering import Key, Remembered
 from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
 
@@ -53,12 +53,12 @@ class Evaluation:
         ctx: Arithmetic,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
-        memo: Callable[[Node, Key], Table] | None = None,
+        memo: Callable[[Node, Key], Remembered] | None = None,
     ) -> None:
         self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
         self.goal = goal
         self.by = by
-        self.memo = memo or (lambda node, key: {})
+        self.memo = memo or (lambda node, key: Remembered())
         made = type(ctx).__name__, ctx.bits, goal, by, theory.revision()
         self._key: Key = (*made, *self.told_apart)
         self._curves: dict[Node, NodeCurve] = {}
@@ -110,7 +110,7 @@ class Evaluation:
         """Is a curve of this evaluation nowhere above the true one, and of convex CGF?"""
         return curve.claim(alpha).kind is Kind.EXACT
 
-    def remember(self, node: Node, what: str) -> Table:
+    def remember(self, node: Node, what: str) -> Remembered:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
 
@@ -137,7 +137,7 @@ class Evaluation:
 class OperationCurve(NodeCurve):
     """The curve of an operation: the best of the theorems that apply."""
 
-    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+    def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorems that answered before any other was asked.
@@ -184,23 +184,24 @@ class OperationCurve(NodeCurve):
 
         Where a tight one answers, the others need not.
         """
-        values, error = [], None
+        values, error, is_array = [], None, isinstance(alpha, np.ndarray)
+        value_by = self._values_by if is_array else self.value_by
         for theorem in self.theorems(alpha):
             try:
-                values.append((theorem, self._value_or_none(theorem, alpha)))
+                values.append((theorem, value_by(theorem, alpha)))
             except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
             else:
-                if theorem.tight and not isinstance(alpha, np.ndarray):
+                if theorem.tight and not is_array:
                     break
         if error is not None and not values:
             raise error
         return values
 
-    def _value_or_none(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem; over an array ∞ at the orders where it says nothing."""
-        if not theorem.partial or not isinstance(alpha, np.ndarray):
-            return self.value_by(theorem, alpha)
+    def _values_by(self, theorem: Theorem, alphas: np.ndarray) -> Number:
+        """The bound of one theorem over an array, ∞ at the orders where it says nothing."""
+        if not theorem.partial:
+            return self.value_by(theorem, alphas)
 
         def each(one: Order) -> Number:
             try:
@@ -208,7 +209,7 @@ class OperationCurve(NodeCurve):
             except (PrecisionError, LimitError, OrderError):
                 return self.evaluation.ctx.number(INFINITY)
 
-        return order_by_order(self.evaluation.ctx, each)(alpha)
+        return order_by_order(self.evaluation.ctx, each)(alphas)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α; what is certain of sampling needs no formula.
@@ -235,11 +236,10 @@ class OperationCurve(NodeCurve):
     def local(self, middle: int) -> Product | None:
         """By the one theorem that answers between whole orders, remembered."""
         known = self.remember("local")
-        try:
-            found: Product | None = known[middle]
-        except KeyError:
-            found = known[middle] = self._local(middle)
-        return found
+        found: tuple[Product | None] | None = known[middle]
+        if found is None:
+            found = known[middle] = (self._local(middle),)
+        return found[0]
 
     def _local(self, middle: int) -> Product | None:
         if self._rate in (0, 1):

@@ -29,7 +29,8 @@ from symacct.forking import cached_property
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
-from symacct.node_curve import LeafCurve, NodeCurve, Table
+from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.remembering import Remembered
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.symbols import alpha as ALPHA
@@ -142,7 +143,7 @@ class NamedCurve(NodeCurve):
     evaluation: Writing
 
     def __init__(
-        self, evaluation: Writing, node: Node, values: Table, function: Callable[[Number], Number]
+        self, evaluation: Writing, node: Node, values: Remembered, function: Callable[[Number], Number]
     ) -> None:
         super().__init__(evaluation, node, values)
         self.function = function

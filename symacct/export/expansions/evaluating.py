@@ -30,6 +30,7 @@ from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
 from symacct.symbols import alpha as ALPHA
+from symacct.remembering import Remembered
 from symacct.theory import Theorem
 
 _NEAR_ONE = 1 + Fraction(1, 10**6)
@@ -132,7 +133,7 @@ class ExpandedCurve(OperationCurve):
                 raise
         # An integral has no sign in SymPy, but its number has one close by.
         with precision(_NEAR_BITS):
-            near = OperationCurve(Evaluation(BALL, self.evaluation.goal), self.node, {})
+            near = OperationCurve(Evaluation(BALL, self.evaluation.goal), self.node, Remembered())
             values = near.value_by(theorem, _NEAR_ONE), near.value_by(known, _NEAR_ONE)
             return bool(values[0] < values[1]) is upper
 
