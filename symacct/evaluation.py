@@ -220,8 +220,9 @@ class OperationCurve(NodeCurve):
         ctx = self.evaluation.ctx
         if self._rate == 0:
             return ctx.number(0)
-        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
-            top = self.evaluation.curve(self.node.children[0])(alpha)
+        eps = self._read(theorem)
+        if self._rate is not None and type(alpha) is int and theorem.sums_orders:
+            top = eps(alpha)
             if ctx.is_infinite(top):
                 return top
         if self._parameters is None:
@@ -231,7 +232,7 @@ class OperationCurve(NodeCurve):
             }
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
         formula = self.evaluation.formula(theorem)
-        return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
+        return formula(ctx, eps, alpha, **parameters, **dict(theorem.options))
 
     def local(self, middle: int) -> Product | None:
         """By the one theorem that answers between whole orders, remembered."""
@@ -337,11 +338,6 @@ def exact_pure(m: Node, by: str | None) -> Fraction | None:
     except SymacctError:  # a Python function has no formula
         return None
     return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
-
-
-def _sums_orders(theorem: Theorem) -> bool:
-    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
-    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
 def goal_of(m: Node, by: str | None) -> Kind:

@@ -153,7 +153,7 @@ def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: lis
     """The sum of all terms in the runs, K taken from the balls or else from the oracle."""
     terms = curve.terms
     values = [
-        [terms.at(k, balls[k]) if k in balls else terms(k) for k in range(low, high + 1)]
+        [terms.at(k, balls[k]) if k in balls else curve.term(k) for k in range(low, high + 1)]
         for low, high in runs
     ]
     with ctx.workprec(guarded(weights.alpha)):
