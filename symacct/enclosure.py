@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 from flint import arb, fmpq
+from mpmath.libmp import MPZ
 
 from symacct import doors, rounding, sizes
 from symacct.arithmetic.ball import precision
@@ -302,7 +303,7 @@ def _mpf(x: arb) -> mpmath.mpf:
     if not x.is_finite():
         return mpmath.inf
     mantissa, power = x.man_exp()
-    whole = mpmath.libmp.MPZ(int(mantissa))  # odd, as mpmath has it, or 0
+    whole = MPZ(int(mantissa))  # odd, as mpmath has it, or 0
     return mpmath.mp.make_mpf((int(whole < 0), abs(whole), int(power), whole.bit_length()))
 
 

@@ -144,7 +144,7 @@ class OperationCurve(NodeCurve):
         self._alone: dict[Order, Theorem] = {}
         self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
         self._parameters: dict[str, Any] | None = None
-        self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
+        self._rate = node.gamma if isinstance(node, Sampling) else None
 
     @property
     def _is_pinned(self) -> bool:
@@ -256,9 +256,8 @@ class OperationCurve(NodeCurve):
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
         if self._premises is None:
-            curves = tuple(self.evaluation.curve(child) for child in self.node.children)
-            single = "mechanism" in self.node.fields()
-            self._premises = curves[0] if single else curves
+            curves = tuple(map(self.evaluation.curve, self.node.children))
+            self._premises = curves[0] if "mechanism" in self.node.fields() else curves
         return self._premises
 
     def best(self, alpha: Order) -> Theorem:

@@ -15,6 +15,7 @@ from symacct.sources import ZW19
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.refine import within
 from symacct.sums.terms import Terms
+from symacct.sums.truncation import certified_mixture
 from symacct.sums.weights import float_log, to_float
 from symacct.theory import always, theorem
 
@@ -76,7 +77,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
         gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
         if gap > 2 * ctx.bits:
             return log_last + within(2 * (-gap).exp())
-    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+    return ctx.log1p(certified_mixture(terms, alpha, gamma, 1 - gamma))
 
 
 @theorem(

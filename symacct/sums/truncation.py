@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 
 from flint import arb, arb_poly, ctx
 
+from symacct import sizes
 from symacct.sums.dense import dense_sum
 from symacct.sums.exponentials import binomial_weights
 from symacct.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
@@ -26,6 +27,7 @@ CANCELLED = 8  # bits that the exponentials of a run may lose before its terms a
 
 def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) -> arb:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l; every term where K has no known shape."""
+    sizes.check("order", alpha, "order alpha")
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
