@@ -185,7 +185,7 @@ class OperationCurve(NodeCurve):
         Where a tight one answers, the others need not.
         """
         values, error, is_array = [], None, isinstance(alpha, np.ndarray)
-        value_by = self._values_by if is_array else self.value_by
+        value_by: Callable[..., Number] = self._values_by if is_array else self.value_by
         for theorem in self.theorems(alpha):
             try:
                 values.append((theorem, value_by(theorem, alpha)))
@@ -220,7 +220,7 @@ class OperationCurve(NodeCurve):
         ctx = self.evaluation.ctx
         if self._rate == 0:
             return ctx.number(0)
-        eps = self._read(theorem)
+        eps: Any = self._read(theorem)
         if self._rate is not None and type(alpha) is int and theorem.sums_orders:
             top = eps(alpha)
             if ctx.is_infinite(top):

@@ -25,6 +25,7 @@ from symacct.sums.local import Product
 if TYPE_CHECKING:  # which makes the curves
     from symacct.evaluation import Evaluation
 
+
 class NodeCurve:
     """α ↦ ε(α) of one node in one evaluation."""
 

@@ -27,10 +27,10 @@ from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.remembering import Remembered
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
 from symacct.symbols import alpha as ALPHA
-from symacct.remembering import Remembered
 from symacct.theory import Theorem
 
 _NEAR_ONE = 1 + Fraction(1, 10**6)
@@ -55,9 +55,9 @@ class Expanding(Evaluation):
     def curve(self, node: Node) -> NodeCurve:
         if node not in self._curves:
             self._curves[node] = (
-                ExpandedLeaf(self, node, {})
+                ExpandedLeaf(self, node, Remembered())
                 if isinstance(node, Mechanism)
-                else ExpandedCurve(self, node, {})
+                else ExpandedCurve(self, node, Remembered())
             )
         return self._curves[node]
 
