@@ -221,7 +221,7 @@ class OperationCurve(NodeCurve):
         if self._rate == 0:
             return ctx.number(0)
         eps: Any = self._read(theorem)
-        if self._rate is not None and type(alpha) is int and theorem.sums_orders:
+        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
             top = eps(alpha)
             if ctx.is_infinite(top):
                 return top
@@ -337,6 +337,11 @@ def exact_pure(m: Node, by: str | None) -> Fraction | None:
     except SymacctError:  # a Python function has no formula
         return None
     return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None
+
+
+def _sums_orders(theorem: Theorem) -> bool:
+    """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
+    return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
 def goal_of(m: Node, by: str | None) -> Kind:

@@ -124,11 +124,6 @@ class Theorem:
         return inspect.getdoc(self.bound) or ""
 
     @cached_property
-    def sums_orders(self) -> bool:
-        """Is it an upper bound by what the mechanism's curve is at the whole orders up to α?"""
-        return self.orders.whole and self.reads != "itself" and self.kind is not Kind.LOWER
-
-    @cached_property
     def claim(self) -> Claim:
         """What the theorem yields for exact premises."""
         return Claim(

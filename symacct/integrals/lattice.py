@@ -195,11 +195,12 @@ class Lattice:
         double, mu = 2 * ball(self.gram.determinant), ball(self.mu)
         bend, tie = second * h * h / double, 2 * mixed * h * k / double
         lines = self._lines(k, first / double)
+        rates = self._rates()
         rows = {(power.p, power.a) for power in self.powers}
         sums = dict.fromkeys(self.powers, arb(0))
         for i in self.box[0]:
             log_x = h * i - first / 2
-            log_m, share = self._mixture(log_x)
+            log_m, share = _mixture(rates, log_x)
             weight = mu * log_m + tie * (i * self.box[1][0]) - bend * (i * i)
             at = (tie * i).exp()
             row = {(p, a): (weight + p * log_x).exp() * share**a for p, a in rows}
@@ -215,20 +216,19 @@ class Lattice:
         columns: dict[tuple[int, int], list[arb]] = {
             (power.q, power.b): [] for power in self.powers
         }
+        rates = self._rates()
         for j in self.box[1]:
             v = k * j
             log_y = v - second / 2
-            log_n, share = self._mixture(log_y)
+            log_n, share = _mixture(rates, log_y)
             weight = -nu * log_n - bend * v * v
             for (q, b), column in columns.items():
                 column.append((weight + q * log_y).exp() * share**b)
         return {key: arb_poly(column) for key, column in columns.items()}
 
-    def _mixture(self, log_ratio: arb) -> tuple[arb, arb]:
-        """log(κ + γ·ratio), and the second term's share of it."""
-        part = ball(self.gamma) * log_ratio.exp()
-        whole = ball(1 - self.gamma) + part
-        return whole.log(), part / whole
+    def _rates(self) -> tuple[arb, arb]:
+        """κ and γ."""
+        return ball(1 - self.gamma), ball(self.gamma)
 
     def _error(self, power: Power, total: arb) -> arb:
         """What the sum over the box is off by; x and y are below 1."""
@@ -326,3 +326,10 @@ class Lattice:
 def _tail(x: arb, step: arb) -> arb:
     """A bound on h Σ of the normal density over nodes from x + h on, at most 1 + h."""
     return normal_tail(x) if x > 0 else 1 + step
+
+
+def _mixture(rates: tuple[arb, arb], log_ratio: arb) -> tuple[arb, arb]:
+    """log(κ + γ·ratio), and the second term's share of it."""
+    part = rates[1] * log_ratio.exp()
+    whole = rates[0] + part
+    return whole.log(), part / whole
