@@ -25,6 +25,7 @@ from symacct.errors import (
 )
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
+from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve
@@ -143,7 +144,6 @@ class OperationCurve(NodeCurve):
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
         self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
-        self._parameters: dict[str, Any] | None = None
         self._rate = node.gamma if isinstance(node, Sampling) else None
 
     @property
@@ -170,14 +170,14 @@ class OperationCurve(NodeCurve):
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
         found = self._values(alpha)
-        values = [value for _, value in found]
-        if len(values) == 1:
+        if len(found) == 1:
+            theorem, value = found[0]
             if not isinstance(alpha, np.ndarray):
-                self._alone[alpha] = found[0][0]
-            return values[0]
+                self._alone[alpha] = theorem
+            return value
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
-        return best(*values)
+        return best(*(value for _, value in found))
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
         """What each theorem gives; one that cannot be computed is left out where another can.
@@ -225,14 +225,18 @@ class OperationCurve(NodeCurve):
             top = eps(alpha)
             if ctx.is_infinite(top):
                 return top
-        if self._parameters is None:
-            self._parameters = {
-                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
-                for name, value in self.node.parameters().items()
-            }
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
         formula = self.evaluation.formula(theorem)
         return formula(ctx, eps, alpha, **parameters, **dict(theorem.options))
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        """The operation's parameters in this arithmetic."""
+        number = self.evaluation.ctx.number
+        return {
+            name: number(value) if isinstance(value, Fraction | sympy.Expr) else value
+            for name, value in self.node.parameters().items()
+        }
 
     def local(self, middle: int) -> Product | None:
         """By the one theorem that answers between whole orders, remembered."""
