@@ -40,7 +40,7 @@ def _itself(l: Number, excess: Number) -> Number:
     return excess
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Terms:
     """t_l = form(l, e^{K_l} − 1), K_l = (l−1)ε(l) >= 0, with 0 <= t_l <= factor·e^{K_l}.
 
