@@ -326,4 +326,5 @@ def _tail(x: arb, step: arb) -> arb:
 
 
 def _dot(xs: list[arb], ys: list[arb]) -> arb:
+    """Σ x_i y_i, of lists as long as each other: a term lost would be a bound too low."""
     return sum((x * y for x, y in zip(xs, ys, strict=True)), arb(0))
