@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -83,7 +82,6 @@ class Accountant:
         self.engine = doors.one_of(engine, "engine", ENGINES)
         self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
         self._lock = new_lock()
-        self._here = threading.local()  # a question within a question forgets nothing
         self._touched: dict[int, tuple[Remembered, str]] = {}
         self._disk = None if memo is None else DiskMemo(memo)
 
@@ -115,8 +113,8 @@ class Accountant:
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
         """One question at a time, between what the disk has and what it is then given."""
+        within = self._lock._is_owned()  # a question within a question forgets nothing
         with self._lock:
-            outermost, self._here.asking = not hasattr(self._here, "asking"), True
             try:
                 if self._disk is None:
                     yield
@@ -124,8 +122,7 @@ class Accountant:
                     with self._on(self._disk):
                         yield
             finally:
-                if outermost:
-                    del self._here.asking
+                if not within:
                     self._forget()
 
     @contextlib.contextmanager
@@ -157,12 +154,15 @@ class Accountant:
             tables = self._memo[node] = {}
         table = tables.get(key)
         if table is None:
-            is_stored = len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _STORED
-            disk = self._disk if is_stored else None
-            stored = None if disk is None else disk.table(node, key)
-            table = tables[key] = Remembered() if stored is None else stored
+            table = tables[key] = self._new_table(node, key)
         self._touched[id(table)] = table, limit
         return table
+
+    def _new_table(self, node: Node, key: Key) -> Remembered:
+        """An empty table, or what the disk has, if there is one and such values are kept there."""
+        if self._disk is None or len(key) < KEY_LENGTH or key[KEY_LENGTH:] not in _STORED:
+            return Remembered()
+        return self._disk.table(node, key)
 
     def curve(self, m: Node, by: str | None = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
@@ -350,9 +350,8 @@ class Accountant:
                 return replace(self._answer(question, orders, digits), mechanism=m)
             key = ("guarantees", sizes.current(), theory.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
-            try:
-                found: Guarantee = answers[asked]
-            except KeyError:
+            found: Guarantee | None = answers[asked]
+            if found is None:
                 found = answers[asked] = self._answer(question, orders, digits)
             # What is remembered of a node must not keep it alive.
             return replace(found, mechanism=m)
@@ -392,9 +391,8 @@ class Accountant:
     def _profile(self, m: Node) -> Profile:
         """The profile with what it has summed before."""
         table = self._table(m, ("profile", sizes.current()), "answers")
-        try:
-            found: Profile = table["profile"]
-        except KeyError:
+        found: Profile | None = table["profile"]
+        if found is None:
             found = table["profile"] = profile(m)
         return found
 

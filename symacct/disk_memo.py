@@ -130,11 +130,11 @@ class DiskMemo:
     def _pragma(self, name: str) -> int:
         return int(self._base.execute(f"pragma {name}").fetchone()[0])
 
-    def table(self, node: Node, key: Key) -> StoredTable | None:
-        """What is stored of a node's curve under an evaluation's key; None if it cannot be."""
+    def table(self, node: Node, key: Key) -> Remembered:
+        """What is stored of a node's curve under an evaluation's key; nothing if it cannot be."""
         text = _key_text(node, key)
         if text is None or self._given_up:
-            return None
+            return Remembered()
         table = StoredTable(hashlib.sha256(text.encode()).digest())
         self._fill(table)
         self._tables.add(table)

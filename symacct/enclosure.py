@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 from flint import arb, fmpq
+from mpmath.libmp import MPZ
 
 from symacct import doors, rounding, sizes
 from symacct.arithmetic.ball import precision
@@ -263,13 +264,13 @@ def from_ball(
     bits = 64
     if x.is_finite():
         # A midpoint of few bits may have a radius far below them.
-        close = 0 if x.is_exact() else max(0, int(x.rel_accuracy_bits()))
-        bits += int(x.mid().bits()) + min(close, sizes.current().bits)
+        close = 0 if x.is_exact() else max(0, x.rel_accuracy_bits())
+        bits += x.bits() + min(close, sizes.current().bits)
     with precision(bits):
-        low, high = _mpf(x.lower()), _mpf(x.upper())
-    if not signed:
-        low = max(low, mpmath.mpf(0))
-    return Enclosure(low, high, claim, certified, digits_asked)
+        low, high = x.lower(), x.upper()
+    if low < 0 and not signed:
+        low = arb(0)
+    return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
 
 
 def relative_digits(x: arb) -> float:
@@ -302,7 +303,8 @@ def _mpf(x: arb) -> mpmath.mpf:
     if not x.is_finite():
         return mpmath.inf
     mantissa, power = x.man_exp()
-    return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(power)))
+    whole = MPZ(int(mantissa))  # odd, as mpmath has it, or 0
+    return mpmath.mp.make_mpf((int(whole < 0), abs(whole), int(power), whole.bit_length()))
 
 
 def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:

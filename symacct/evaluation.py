@@ -25,11 +25,12 @@ from symacct.errors import (
 )
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
+from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
-from symacct.node_curve import LeafCurve, NodeCurve, Table
+from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.operations.subsample import Sampling
-from symacct.remembering import Key
+from symacct.remembering import Key, Remembered
 from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
 
@@ -53,12 +54,12 @@ class Evaluation:
         ctx: Arithmetic,
         goal: Kind = Kind.UPPER,
         by: str | None = None,
-        memo: Callable[[Node, Key], Table] | None = None,
+        memo: Callable[[Node, Key], Remembered] | None = None,
     ) -> None:
         self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
         self.goal = goal
         self.by = by
-        self.memo = memo or (lambda node, key: {})
+        self.memo = memo or (lambda node, key: Remembered())
         made = type(ctx).__name__, ctx.bits, goal, by, theory.revision()
         self._key: Key = (*made, *self.told_apart)
         self._curves: dict[Node, NodeCurve] = {}
@@ -110,7 +111,7 @@ class Evaluation:
         """Is a curve of this evaluation nowhere above the true one, and of convex CGF?"""
         return curve.claim(alpha).kind is Kind.EXACT
 
-    def remember(self, node: Node, what: str) -> Table:
+    def remember(self, node: Node, what: str) -> Remembered:
         """A table for what is derived from a node's curve, beside that of its values."""
         return self.memo(node, (*self._key, what))
 
@@ -137,14 +138,13 @@ class Evaluation:
 class OperationCurve(NodeCurve):
     """The curve of an operation: the best of the theorems that apply."""
 
-    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+    def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
         self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
-        self._parameters: dict[str, Any] | None = None
-        self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
+        self._rate = node.gamma if isinstance(node, Sampling) else None
 
     @property
     def _is_pinned(self) -> bool:
@@ -170,37 +170,38 @@ class OperationCurve(NodeCurve):
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
         found = self._values(alpha)
-        values = [value for _, value in found]
-        if len(values) == 1:
+        if len(found) == 1:
+            theorem, value = found[0]
             if not isinstance(alpha, np.ndarray):
-                self._alone[alpha] = found[0][0]
-            return values[0]
+                self._alone[alpha] = theorem
+            return value
         ctx = self.evaluation.ctx
         best = ctx.minimum if self.evaluation.goal is Kind.UPPER else ctx.maximum
-        return best(*values)
+        return best(*(value for _, value in found))
 
     def _values(self, alpha: Order) -> list[tuple[Theorem, Number]]:
         """What each theorem gives; one that cannot be computed is left out where another can.
 
         Where a tight one answers, the others need not.
         """
-        values, error = [], None
+        values, error, is_array = [], None, isinstance(alpha, np.ndarray)
+        value_by: Callable[..., Number] = self._values_by if is_array else self.value_by
         for theorem in self.theorems(alpha):
             try:
-                values.append((theorem, self._value_or_none(theorem, alpha)))
+                values.append((theorem, value_by(theorem, alpha)))
             except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
             else:
-                if theorem.tight and not isinstance(alpha, np.ndarray):
+                if theorem.tight and not is_array:
                     break
         if error is not None and not values:
             raise error
         return values
 
-    def _value_or_none(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem; over an array ∞ at the orders where it says nothing."""
-        if not theorem.partial or not isinstance(alpha, np.ndarray):
-            return self.value_by(theorem, alpha)
+    def _values_by(self, theorem: Theorem, alphas: np.ndarray) -> Number:
+        """The bound of one theorem over an array, ∞ at the orders where it says nothing."""
+        if not theorem.partial:
+            return self.value_by(theorem, alphas)
 
         def each(one: Order) -> Number:
             try:
@@ -208,7 +209,7 @@ class OperationCurve(NodeCurve):
             except (PrecisionError, LimitError, OrderError):
                 return self.evaluation.ctx.number(INFINITY)
 
-        return order_by_order(self.evaluation.ctx, each)(alpha)
+        return order_by_order(self.evaluation.ctx, each)(alphas)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         """The bound of one theorem at α; what is certain of sampling needs no formula.
@@ -219,27 +220,31 @@ class OperationCurve(NodeCurve):
         ctx = self.evaluation.ctx
         if self._rate == 0:
             return ctx.number(0)
+        eps: Any = self._read(theorem)
         if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
-            top = self.evaluation.curve(self.node.children[0])(alpha)
+            top = eps(alpha)
             if ctx.is_infinite(top):
                 return top
-        if self._parameters is None:
-            self._parameters = {
-                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
-                for name, value in self.node.parameters().items()
-            }
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
         formula = self.evaluation.formula(theorem)
-        return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
+        return formula(ctx, eps, alpha, **parameters, **dict(theorem.options))
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        """The operation's parameters in this arithmetic."""
+        number = self.evaluation.ctx.number
+        return {
+            name: number(value) if isinstance(value, Fraction | sympy.Expr) else value
+            for name, value in self.node.parameters().items()
+        }
 
     def local(self, middle: int) -> Product | None:
         """By the one theorem that answers between whole orders, remembered."""
         known = self.remember("local")
-        try:
-            found: Product | None = known[middle]
-        except KeyError:
-            found = known[middle] = self._local(middle)
-        return found
+        found: tuple[Product | None] | None = known[middle]
+        if found is None:
+            found = known[middle] = (self._local(middle),)
+        return found[0]
 
     def _local(self, middle: int) -> Product | None:
         if self._rate in (0, 1):
@@ -255,9 +260,8 @@ class OperationCurve(NodeCurve):
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
         if self._premises is None:
-            curves = tuple(self.evaluation.curve(child) for child in self.node.children)
-            single = "mechanism" in self.node.fields()
-            self._premises = curves[0] if single else curves
+            curves = tuple(map(self.evaluation.curve, self.node.children))
+            self._premises = curves[0] if "mechanism" in self.node.fields() else curves
         return self._premises
 
     def best(self, alpha: Order) -> Theorem:

@@ -8,7 +8,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import flint
 import mpmath
@@ -28,6 +28,7 @@ Numeric: TypeAlias = (
 #: Orders that float64 takes together.
 OrderArray: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
 INFINITY = math.inf
+_Rational = TypeVar("_Rational", int, Fraction)
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 _RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.ASCII)
@@ -76,8 +77,9 @@ def order(value: Numeric) -> Order:
     """A Rényi order α ∈ [1, ∞]: int where it is whole, else Fraction; `INFINITY`; or symbolic."""
     if is_infinite(value):
         return INFINITY
-    alpha = exact(value, "order alpha")
-    if isinstance(alpha, Fraction):
+    name = "order alpha"
+    alpha = _bounded(value, name) if type(value) is int else exact(value, name)
+    if isinstance(alpha, int | Fraction):
         if alpha < 1:
             raise DomainError(f"order alpha: found {echo(value)}, needed 1 <= alpha <= ∞")
         return int(alpha) if alpha.denominator == 1 else alpha
@@ -146,7 +148,7 @@ def expression(value: Exact | int) -> sympy.Expr:
     return sympy.Rational(value.numerator, value.denominator)
 
 
-def _bounded(value: Fraction, name: str) -> Fraction:
+def _bounded(value: _Rational, name: str) -> _Rational:
     size = max(value.numerator.bit_length(), value.denominator.bit_length())
     sizes.check("parameter_bits", size, f"{name} in bits")
     return value

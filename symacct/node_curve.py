@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,33 +18,32 @@ from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.remembering import Remembered
 from symacct.sums.exponentials import EXPONENTIALS, ExponentialSum, over_run
 from symacct.sums.local import Product
 
 if TYPE_CHECKING:  # which makes the curves
     from symacct.evaluation import Evaluation
 
-Table = dict[Any, Any]
-
 
 class NodeCurve:
     """α ↦ ε(α) of one node in one evaluation."""
 
-    def __init__(self, evaluation: Evaluation, node: Node, values: Table) -> None:
+    def __init__(self, evaluation: Evaluation, node: Node, values: Remembered) -> None:
         self.evaluation = evaluation
         self.node = node
         self.values = values
 
     def __call__(self, alpha: Order) -> Number:
         try:
-            return self.values[alpha]
-        except KeyError:
+            value = self.values[alpha]
+        except TypeError:  # arrays of orders have no hash, and are not remembered
+            return self._array(np.asarray(alpha))
+        if value is None:
             if type(alpha) is not int:
                 alpha = _normal(alpha)
             value = self.values[alpha] = self.compute(alpha)
-            return value
-        except TypeError:  # arrays of orders have no hash, and are not remembered
-            return self._array(np.asarray(alpha))
+        return value
 
     def among(self, alpha: Order) -> Number:
         """ε(α) where orders about it are asked too: by what is found of all of them at once."""
@@ -65,7 +64,7 @@ class NodeCurve:
         """The same curve in another arithmetic, or in balls at the precision now current."""
         return self.evaluation.using(ctx).curve(self.node)
 
-    def remember(self, what: str) -> Table:
+    def remember(self, what: str) -> Remembered:
         """A table for what else is computed from this curve, kept as long as its values."""
         return self.evaluation.remember(self.node, what)
 
@@ -79,12 +78,12 @@ class NodeCurve:
 
         def moment(l: Order) -> Number:
             try:
-                return values[l]
-            except KeyError:
-                value = values[l] = compute(l)
-                return value
+                value = values[l]
             except TypeError:  # an array of orders
                 return compute(l)
+            if value is None:
+                value = values[l] = compute(l)
+            return value
 
         return moment
 
@@ -106,12 +105,10 @@ class NodeCurve:
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
         values = self.remember("excess")
-        try:
-            return [values[l] for l in orders]
-        except KeyError:
+        if not values.keys() >= set(orders):
             excess = self.node.any_excess(self.evaluation.ctx)
             values.update((l, excess(l)) for l in orders if l not in values)
-            return [values[l] for l in orders]
+        return [values[l] for l in orders]
 
     def local(self, middle: int) -> Product | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""
@@ -147,7 +144,7 @@ class LeafCurve(NodeCurve):
 
     node: Mechanism
 
-    def __init__(self, evaluation: Evaluation, node: Mechanism, values: Table) -> None:
+    def __init__(self, evaluation: Evaluation, node: Mechanism, values: Remembered) -> None:
         super().__init__(evaluation, node, values)
         opposite = Kind.LOWER if evaluation.goal is Kind.UPPER else Kind.UPPER
         if node.claim.kind is opposite:

@@ -15,12 +15,15 @@ class Remembered(dict[Any, Any]):
 
     `forget` ends a generation, so that a value that is not read in the next one goes. Looking up
     a young value costs what it does in a dictionary; `len`, `in` and iteration are about these.
+    What is in neither is None: an error for each new value would cost more than to look it up.
     """
 
     older: dict[Any, Any] = {}  # noqa: RUF012  # none, until a generation ends: never written to
 
     def __missing__(self, key: Hashable) -> Any:
-        value = self[key] = self.older.pop(key)
+        value = self.older.pop(key, None)
+        if value is not None:
+            self[key] = value
         return value
 
     def all(self) -> Iterator[Any]:

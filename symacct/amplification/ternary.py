@@ -27,10 +27,11 @@ Differences = Callable[[Number], Number]
 def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:
     """j ↦ min{2, (e^{ε(∞)} − 1)^j}, which is 2 where ε(∞) = ∞ (WBK19 Lemmas 18 and 19)."""
     pure = eps(INFINITY)
+    two = ctx.number(2)
     if ctx.is_infinite(pure):
-        return lambda j: ctx.number(2)
+        return lambda j: two
     excess = ctx.expm1(pure)
-    return lambda j: ctx.minimum(ctx.number(2), excess**j)
+    return lambda j: ctx.minimum(two, excess**j)
 
 
 def ternary_power(

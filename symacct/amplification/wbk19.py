@@ -9,7 +9,7 @@ from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_poly
 
 from symacct import sizes
 from symacct.amplification.ternary import (
@@ -156,7 +156,8 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
     """
     last = min(alpha, _FIRST_HEAD)
     while True:
-        head = ternary_head(ctx, eps, alpha, gamma, last, branches)
+        powers = ternary_powers(ctx, eps, last, branches)
+        head = gamma**2 * arb_poly(_weighed(alpha, [powers[j] for j in range(2, last + 1)]))(gamma)
         if last == alpha:
             return head
         tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
@@ -178,6 +179,15 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
         last = min(alpha, 2 * last)
 
 
+def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
+    """C(α,j) ζ(j)^j from j = 2 on."""
+    count, found = alpha, []
+    for j, power in enumerate(powers, 2):
+        count = count * (alpha - j + 1) // j
+        found.append(power * count)
+    return found
+
+
 def ternary_head(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, last: int, branches: Branches
 ) -> Number:
@@ -186,7 +196,7 @@ def ternary_head(
     orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
     total, weight = ctx.number(0), orders * gamma
     for j in range(2, last + 1):
-        weight = weight * gamma * positive_part(orders - j + 1) / j
+        weight = weight * gamma * (orders - j + 1) / j  # 0 from the first j > α on
         total = total + weight * powers[j]
     return total
 
@@ -200,11 +210,6 @@ def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches
         difference = differences(ctx, eps, range(2, branches.reach * last + 2, 2))
         known |= {j: branches.power(ctx, eps, spread, difference, j) for j in missing}
     return known
-
-
-def positive_part(count: Any) -> Any:
-    """max(count, 0), for one order or an array of them."""
-    return np.maximum(count, 0.0) if isinstance(count, np.ndarray) else max(count, 0)
 
 
 @theorem(

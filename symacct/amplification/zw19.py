@@ -15,6 +15,8 @@ from symacct.sources import ZW19
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.refine import within
 from symacct.sums.terms import Terms
+from symacct.sums.truncation import certified_mixture
+from symacct.sums.weights import float_log, to_float
 from symacct.theory import always, theorem
 
 
@@ -68,12 +70,14 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
         return last
-    if terms.eps.shape == "convex" and last > 2 * ctx.bits:
+    # A quadratic K ends with a step of 2K/α: of one that ends less steeply the sum is taken.
+    steep = alpha * (2 * ctx.bits - alpha * float_log(gamma))
+    if terms.eps.shape == "convex" and 2 * to_float(last) > steep:
         log_last = last + alpha * ctx.log(gamma)
         gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
         if gap > 2 * ctx.bits:
             return log_last + within(2 * (-gap).exp())
-    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+    return ctx.log1p(certified_mixture(terms, alpha, gamma, 1 - gamma))
 
 
 @theorem(

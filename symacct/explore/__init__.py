@@ -1,1 +1,1 @@
-"""Looking at bounds: comparison side by side."""
+"""Looking at bounds: comparison, sweeps, plots, calibration, the adversary, a paper's numbers."""

@@ -1,1 +1,1 @@
-"""What leaves symacct: formulas, explanations."""
+"""What leaves symacct: formulas, LaTeX, documents, tables, code, citations, statements."""

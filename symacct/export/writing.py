@@ -29,9 +29,10 @@ from symacct.forking import cached_property
 from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
-from symacct.node_curve import LeafCurve, NodeCurve, Table
+from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
+from symacct.remembering import Remembered
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
 
@@ -111,7 +112,7 @@ class Writing(Evaluation):
         node = self.meant(node)
         named = Named(node, self.by)
         if named in self.names.kept or not has_formula(node):
-            return NamedCurve(self, node, {}, self.names.function(named))
+            return NamedCurve(self, node, Remembered(), self.names.function(named))
         return self.body(node)
 
     def body(self, node: Node) -> NodeCurve:
@@ -120,9 +121,9 @@ class Writing(Evaluation):
             if isinstance(node, Sampling):
                 sizes.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
             self._curves[node] = (
-                WrittenLeaf(self, node, {})
+                WrittenLeaf(self, node, Remembered())
                 if isinstance(node, Mechanism)
-                else WrittenOperation(self, node, {})
+                else WrittenOperation(self, node, Remembered())
             )
         return self._curves[node]
 
@@ -142,7 +143,11 @@ class NamedCurve(NodeCurve):
     evaluation: Writing
 
     def __init__(
-        self, evaluation: Writing, node: Node, values: Table, function: Callable[[Number], Number]
+        self,
+        evaluation: Writing,
+        node: Node,
+        values: Remembered,
+        function: Callable[[Number], Number],
     ) -> None:
         super().__init__(evaluation, node, values)
         self.function = function

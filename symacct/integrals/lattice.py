@@ -1,13 +1,14 @@
 """Expectations over the nodes (hi, kj) of u = a·x and v = b·x, x ~ N(0, I), a and b independent.
 
-m is a function of i and n one of j, and what ties i to j in the density is a power of e^{chk/D}, c
-= a·b, D = |a|²|b|² − c²: every row is a polynomial at a power of it (docs/proofs.md, section 15).
+m is a function of i and n one of j, and what ties i to j in the density is e^{ijchk/D}, c = a·b,
+D = |a|²|b|² − c². As 2ij = i² + j² − (i−j)², the sum is a product of polynomials (docs/proofs.md,
+section 15).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -199,45 +200,41 @@ class Lattice:
 
     def _sums(self) -> dict[Power, arb]:
         """hk Σ over the box."""
-        h, k = (arb(step) for step in self.steps)
+        (h, k), (across, along) = map(arb, self.steps), self.box
         first, mixed, second = map(ball, self.gram)
-        double, mu = 2 * ball(self.gram.determinant), ball(self.mu)
-        bend, tie = second * h * h / double, 2 * mixed * h * k / double
-        lines = self._lines(k, first / double)
-        rows = {(power.p, power.a) for power in self.powers}
-        sums = dict.fromkeys(self.powers, arb(0))
-        for i in self.box[0]:
-            log_x = h * i - first / 2
-            log_m, share = self._mixture(log_x)
-            weight = mu * log_m + tie * (i * self.box[1][0]) - bend * (i * i)
-            at = (tie * i).exp()
-            row = {(p, a): (weight + p * log_x).exp() * share**a for p, a in rows}
-            column = {key: line(at) for key, line in lines.items()}
-            for power in self.powers:
-                sums[power] += row[power.p, power.a] * column[power.q, power.b]
-        scale = h * k / (arb.pi() * (2 * double).sqrt())
-        return {power: total * scale for power, total in sums.items()}
-
-    def _lines(self, k: arb, bend: arb) -> dict[tuple[int, int], arb_poly]:
-        """For each q and b the polynomial of what at v is theirs."""
-        second, nu = ball(self.gram.second), ball(self.nu)
-        columns: dict[tuple[int, int], list[arb]] = {
-            (power.q, power.b): [] for power in self.powers
+        double = 2 * ball(self.gram.determinant)
+        tie = mixed * h * k / double  # half of what ij is multiplied by
+        falls = second * h * h / double - tie, first * k * k / double - tie
+        rows = self._values(across, h, first, ball(self.mu), falls[0])
+        columns = self._values(along, k, second, -ball(self.nu), falls[1])
+        apart = range(across[0] - along[-1], across[-1] - along[0] + 1)
+        kernel = arb_poly([(-tie * (d * d)).exp() for d in apart])
+        met = {
+            key: (kernel * arb_poly(columns(*key))).coeffs()[len(along) - 1 : len(apart)]
+            for key in {(power.q, power.b) for power in self.powers}
         }
-        for j in self.box[1]:
-            v = k * j
-            log_y = v - second / 2
-            log_n, share = self._mixture(log_y)
-            weight = -nu * log_n - bend * v * v
-            for (q, b), column in columns.items():
-                column.append((weight + q * log_y).exp() * share**b)
-        return {key: arb_poly(column) for key, column in columns.items()}
+        scale = h * k / (arb.pi() * (2 * double).sqrt())
+        return {
+            power: scale * _dot(rows(power.p, power.a), met[power.q, power.b])
+            for power in self.powers
+        }
 
-    def _mixture(self, log_ratio: arb) -> tuple[arb, arb]:
-        """log(κ + γ·ratio), and the second term's share of it."""
-        part = ball(self.gamma) * log_ratio.exp()
-        whole = ball(1 - self.gamma) + part
-        return whole.log(), part / whole
+    def _values(
+        self, nodes: range, step: arb, variance: arb, power: arb, fall: arb
+    ) -> Callable[[int, int], list[arb]]:
+        """(p, a) ↦ what the nodes of one axis have in the sum: m^μ X^p x^a e^{−fall i²} at each."""
+        rate, rest = ball(self.gamma), ball(1 - self.gamma)
+        ratios = [step * i - variance / 2 for i in nodes]
+        parts = [rate * ratio.exp() for ratio in ratios]
+        wholes = [rest + part for part in parts]
+        weights = [
+            power * whole.log() - fall * (i * i) for i, whole in zip(nodes, wholes, strict=True)
+        ]
+        shares = [part / whole for part, whole in zip(parts, wholes, strict=True)]
+        return lambda p, a: [
+            (weight + p * ratio).exp() * share**a
+            for weight, ratio, share in zip(weights, ratios, shares, strict=True)
+        ]
 
     def _error(self, power: Power, total: arb) -> arb:
         """What the sum over the box is off by; x and y are below 1."""
@@ -345,3 +342,8 @@ class Lattice:
 def _tail(x: arb, step: arb) -> arb:
     """A bound on h Σ of the normal density over nodes from x + h on, at most 1 + h."""
     return normal_tail(x) if x > 0 else 1 + step
+
+
+def _dot(xs: list[arb], ys: list[arb]) -> arb:
+    """Σ x_i y_i, of lists as long as each other: a term lost would be a bound too low."""
+    return sum((x * y for x, y in zip(xs, ys, strict=True)), arb(0))

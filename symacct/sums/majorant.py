@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
+from symacct.arithmetic import Number
 from symacct.sums.terms import Terms
 from symacct.sums.weights import Span, Weights, float_log, to_float
 
@@ -36,6 +37,7 @@ class Majorant:
         self.convex = terms.eps.shape == "convex"
         self.moments: dict[int, arb] = {1: arb(0)}
         self.floats: dict[int, float] = {1: 0.0}
+        self.known: dict[int, Number] = {}
         self.cuts: list[int] = [1]
 
     def moment(self, order: int) -> arb:
@@ -50,7 +52,15 @@ class Majorant:
         moment = self.moment(order)
         self.floats[order] = to_float(moment)
         insort(self.cuts, order)
-        return float_log(self.terms.at(order, moment))
+        term = self.known[order] = self.terms.at(order, moment)
+        return float_log(term)
+
+    def term(self, order: int) -> Number:
+        """T_l: as it was found at a cut, unless the moment has a formula, which loses less."""
+        known = self.known.get(order)
+        if known is None or self.terms.eps.exponentials() is not None:
+            return self.terms(order)
+        return known
 
     def blocks(self) -> Iterable[Span]:
         """The pairs of neighbouring cuts, the first of them with K_1 = 0."""

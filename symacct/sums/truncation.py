@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 
 from flint import arb, arb_poly, ctx
 
+from symacct import sizes
 from symacct.sums.dense import dense_sum
 from symacct.sums.exponentials import binomial_weights
 from symacct.sums.majorant import LINE_BITS, LOG_2, SHORT, Majorant
@@ -26,6 +27,7 @@ CANCELLED = 8  # bits that the exponentials of a run may lose before its terms a
 
 def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) -> arb:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l; every term where K has no known shape."""
+    sizes.check("order", alpha, "order alpha")
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
@@ -153,7 +155,7 @@ def run_sums(curve: Majorant, balls: dict[int, arb], weights: Weights, runs: lis
     """The sum of all terms in the runs, K taken from the balls or else from the oracle."""
     terms = curve.terms
     values = [
-        [terms.at(k, balls[k]) if k in balls else terms(k) for k in range(low, high + 1)]
+        [terms.at(k, balls[k]) if k in balls else curve.term(k) for k in range(low, high + 1)]
         for low, high in runs
     ]
     with ctx.workprec(guarded(weights.alpha)):

@@ -24,7 +24,7 @@ def float_log(x: arb) -> float:
 def to_float(x: arb) -> float:
     """x as a float, kept so small that what steers by it stays finite; NaN as it is."""
     value = float(x)
-    return min(max(value, -HUGE), HUGE) if value == value else value
+    return value if abs(value) <= HUGE or value != value else math.copysign(HUGE, value)
 
 
 class Weights:

@@ -27,6 +27,7 @@ from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.remembering import Remembered
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
 from symacct.symbols import alpha as ALPHA
@@ -54,9 +55,9 @@ class Expanding(Evaluation):
     def curve(self, node: Node) -> NodeCurve:
         if node not in self._curves:
             self._curves[node] = (
-                ExpandedLeaf(self, node, {})
+                ExpandedLeaf(self, node, Remembered())
                 if isinstance(node, Mechanism)
-                else ExpandedCurve(self, node, {})
+                else ExpandedCurve(self, node, Remembered())
             )
         return self._curves[node]
 
@@ -132,7 +133,7 @@ class ExpandedCurve(OperationCurve):
                 raise
         # An integral has no sign in SymPy, but its number has one close by.
         with precision(_NEAR_BITS):
-            near = OperationCurve(Evaluation(BALL, self.evaluation.goal), self.node, {})
+            near = OperationCurve(Evaluation(BALL, self.evaluation.goal), self.node, Remembered())
             values = near.value_by(theorem, _NEAR_ONE), near.value_by(known, _NEAR_ONE)
             return bool(values[0] < values[1]) is upper
 
