@@ -21,6 +21,7 @@ from symacct.baselines.gaussian import (
 )
 from symacct.baselines.moments import MomentConstant, moment_constant
 from symacct.baselines.random_allocation import allocation_rdp, random_allocation
+from symacct.baselines.replacement import with_replacement
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
 from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
@@ -56,4 +57,5 @@ __all__ = [
     "skellam_bound",
     "strong",
     "subsampled_dp",
+    "with_replacement",
 ]
