@@ -24,8 +24,14 @@ from symacct.baselines.random_allocation import allocation_rdp, random_allocatio
 from symacct.baselines.replacement import with_replacement
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
-from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
-from symacct.baselines.shuffled_renyi import shuffled_rdp
+from symacct.baselines.shuffle import (
+    shuffled,
+    shuffled_closed,
+    shuffled_epsilon,
+    shuffled_responses,
+    shuffled_responses_epsilon,
+)
+from symacct.baselines.shuffled_renyi import shuffled_rdp, shuffled_responses_rdp
 
 __all__ = [
     "Baseline",
@@ -54,6 +60,9 @@ __all__ = [
     "shuffled_closed",
     "shuffled_epsilon",
     "shuffled_rdp",
+    "shuffled_responses",
+    "shuffled_responses_epsilon",
+    "shuffled_responses_rdp",
     "skellam_bound",
     "strong",
     "subsampled_dp",
