@@ -158,7 +158,7 @@ def test_what_it_spends_covers_a_step_by_all_of_its_draws(n, draws, sigma):
         assert found.claim.kind is Kind.UPPER
         truth = one_step(n, draws, sigma, number(independent.fraction(found.upper)))
         assert truth <= number(Fraction(delta))
-        assert one_step(n, draws, sigma, found.upper / 8) > number(Fraction(delta))
+        assert one_step(n, draws, sigma, found.upper / 6) > number(Fraction(delta))
 
 
 def test_steps_and_relations():
@@ -198,7 +198,9 @@ def test_text_json_and_claims():
         (lambda: with_replacement(0, 1, 9, 3), DomainError, "delta > 0"),
         (lambda: with_replacement("1e-6", 1, 9, 10**9), DomainError, "needed fewer"),
         (lambda: with_replacement("1e-6", 1, 9, 3, 0), DomainError, "steps: found 0"),
-        (lambda: with_replacement("1e-6", 1, 10**13, 3), DomainError, "n: found"),
+        (lambda: with_replacement("1e-6", 1, 10**13, 3), DomainError, "n, batch: found"),
+        (lambda: with_replacement("1e-6", 1, 9, 10**300), DomainError, "n, batch: found"),
+        (lambda: with_replacement("1e-6", 1, 10**6, 10**12), DomainError, "needed fewer"),
     ],
 )
 def test_bad_input_is_one_typed_error(asked, error, said):
