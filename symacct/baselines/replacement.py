@@ -11,9 +11,9 @@ from fractions import Fraction
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.baselines.result import Baseline, noise_of, probability_or_zero
 from symacct.claims import Adjacency, Kind
-from symacct.domains import positive, whole
+from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
 from symacct.mechanisms import Gaussian
@@ -44,7 +44,7 @@ def with_replacement(
     records, draws = whole(n, "n", least=2), whole(batch, "batch", least=1)
     if max(records, draws) > _MOST_RECORDS:
         raise DomainError(f"n, batch: found {echo(n)}, {echo(batch)}, needed <= {_MOST_RECORDS:,}")
-    noise = Gaussian(positive(sigma, "sigma"))
+    noise = Gaussian(noise_of(sigma))
     spent = [
         (lost, (count * moved_by_draws(noise, kept, adjacency)).epsilon(d - count * lost, digits))
         for kept, lost in _few(records, draws, d / count)
