@@ -69,6 +69,7 @@ from symacct.operations import (
     Scale,
     SubsampleWithoutReplacement,
     dp_sgd,
+    sample_with_replacement,
     truncated_poisson,
 )
 from symacct.sizes import limits
@@ -183,6 +184,7 @@ __all__ = [
     "plot_profile",
     "plot_runs",
     "plot_sweep",
+    "sample_with_replacement",
     "softmax_bounds",
     "sweep",
     "symbols",

@@ -33,6 +33,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     limits,
     parse,
+    sample_with_replacement,
 )
 from symacct.errors import (
     AdjacencyError,
@@ -177,11 +178,19 @@ def test_an_event_that_is_shared_is_read_once():
     assert node is 2**50 * Gaussian(1)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_draws_with_replacement_are_for_noise_that_a_record_replaced_moves(relation):
+    event = e.SampledWithReplacementDpEvent(10, 3, e.GaussianDpEvent(4.0))
+    node = from_dp_event(event, relation)
+    assert node is sample_with_replacement(Gaussian(4, 2), 10, 3, relation)
+    with pytest.raises(DomainError, match="needed Gaussian noise"):
+        from_dp_event(e.SampledWithReplacementDpEvent(10, 3, e.LaplaceDpEvent(4.0)), relation)
+
+
 @pytest.mark.parametrize(
     "event",
     [
         e.UnsupportedDpEvent(),
-        e.SampledWithReplacementDpEvent(10, 1, e.GaussianDpEvent(1.0)),
         "GaussianDpEvent",
         None,
         ("module_name", "class_name"),

@@ -1,5 +1,6 @@
 """Shuffled answers by their clones: all counts summed plainly, the authors' program, bad input."""
 
+import itertools
 import random
 from fractions import Fraction
 from itertools import pairwise
@@ -7,7 +8,15 @@ from itertools import pairwise
 import pytest
 
 from symacct import AssumptionError, DomainError, Kind, OrderError, PureDP
-from symacct.baselines import shuffled, shuffled_closed, shuffled_epsilon, shuffled_rdp
+from symacct.baselines import (
+    shuffled,
+    shuffled_closed,
+    shuffled_epsilon,
+    shuffled_rdp,
+    shuffled_responses,
+    shuffled_responses_epsilon,
+    shuffled_responses_rdp,
+)
 from tests import independent
 from tests.support import holds
 
@@ -18,10 +27,29 @@ def number(x):
     return independent.number(MP, x)
 
 
-def by_counting(epsilon, epsilon_0, n):
+def share_of_any(epsilon_0):
+    return MP.exp(-number(epsilon_0))
+
+
+def share_of_responses(epsilon_0):
+    return 2 / (1 + MP.exp(number(epsilon_0)))
+
+
+#: δ(ε), ε(δ), ε(α) and the chance of a clone.
+KINDS = [
+    (shuffled, shuffled_epsilon, shuffled_rdp, share_of_any),
+    (
+        shuffled_responses,
+        shuffled_responses_epsilon,
+        shuffled_responses_rdp,
+        share_of_responses,
+    ),
+]
+
+
+def by_counting(epsilon, epsilon_0, n, kept):
     """Σ_c Σ_a P[C = c] (P(a) − e^ε Q(a))₊, count by count."""
-    kept, e = MP.exp(-number(epsilon_0)), MP.exp(number(epsilon))
-    p = 1 / (1 + kept)
+    e, p = MP.exp(number(epsilon)), 1 / (1 + share_of_any(epsilon_0))
     total = MP.mpf(0)
     for c in range(n):
         half = [MP.mpf(0), *(MP.binomial(c, a) / MP.mpf(2) ** c for a in range(c + 1)), MP.mpf(0)]
@@ -38,9 +66,11 @@ def test_delta_is_the_sum_over_all_counts(seed):
     rng = random.Random(seed)
     local = Fraction(rng.randrange(1, 40), 10)
     epsilon, n = local * Fraction(rng.randrange(0, 10), 10), rng.choice([1, 2, 3, 9, 40, 70])
-    found = shuffled(epsilon, local, n, digits=25)
-    assert holds(found.delta, by_counting(epsilon, local, n), 25, 40), (epsilon, local, n)
-    assert found.delta.claim.kind is Kind.UPPER
+    for delta_of, _, _, share in KINDS:
+        found, value = delta_of(epsilon, local, n, digits=25), share(local)
+        counted = by_counting(epsilon, local, n, value)
+        assert holds(found.delta, counted, 25, 40), (epsilon, local, n)
+        assert found.delta.claim.kind is Kind.UPPER
 
 
 #: (n, ε₀, ε): δ by deltacomp with steps of 1, from above and from below, in float64 by SciPy.
@@ -64,11 +94,12 @@ def test_delta_lies_between_the_authors_two(key):
 def test_epsilon_is_the_least_that_keeps_to_delta():
     """Theirs lie at 0.190245 from above, 0.182407 from below, and 0.649538 in closed form."""
     for n, local, delta in ((1000, 1, "1e-6"), (200, 2, "1e-3"), (50, "1/2", 0)):
-        found = shuffled_epsilon(delta, local, n, digits=20).epsilon
-        epsilon = independent.fraction(found.upper)
-        assert shuffled(epsilon, local, n).delta.upper <= number(Fraction(delta))
-        less = epsilon - Fraction(local) / 2**29
-        assert shuffled(less, local, n).delta.upper > number(Fraction(delta))
+        for delta_of, epsilon_of, _, _ in KINDS:
+            found = epsilon_of(delta, local, n, digits=20).epsilon
+            epsilon = independent.fraction(found.upper)
+            assert delta_of(epsilon, local, n).delta.upper <= number(Fraction(delta))
+            less = epsilon - Fraction(local) / 2**29
+            assert delta_of(less, local, n).delta.upper > number(Fraction(delta))
     assert 0.182407 < shuffled_epsilon("1e-6", 1, 1000).epsilon.upper < 0.190245
 
 
@@ -109,10 +140,9 @@ def test_bad_input(asked, needed):
         asked()
 
 
-def moment_by_counting(alpha, epsilon_0, n):
+def moment_by_counting(alpha, epsilon_0, n, kept):
     """Σ_c Σ_a P[C = c] P(a)^α Q(a)^{1−α}, count by count."""
-    kept, order = MP.exp(-number(epsilon_0)), number(alpha)
-    p, total = 1 / (1 + kept), MP.mpf(0)
+    p, order, total = 1 / (1 + share_of_any(epsilon_0)), number(alpha), MP.mpf(0)
     for c in range(n):
         half = [MP.mpf(0), *(MP.binomial(c, a) / MP.mpf(2) ** c for a in range(c + 1)), MP.mpf(0)]
         laws = [(p * b + (1 - p) * a, (1 - p) * b + p * a) for b, a in pairwise(half)]
@@ -126,8 +156,42 @@ def test_the_divergence_is_that_of_the_two_laws(seed):
     rng = random.Random(seed)
     local, alpha = Fraction(rng.randrange(1, 40), 10), Fraction(rng.randrange(11, 120), 10)
     n = rng.choice([1, 2, 3, 9, 40, 70])
-    value = MP.log(moment_by_counting(alpha, local, n)) / (number(alpha) - 1)
-    assert holds(shuffled_rdp(alpha, local, n, digits=25), value, 25, 35), (alpha, local, n)
+    for _, _, curve, share in KINDS:
+        value = MP.log(moment_by_counting(alpha, local, n, share(local))) / (number(alpha) - 1)
+        assert holds(curve(alpha, local, n, digits=25), value, 25, 35), (alpha, local, n)
+
+
+def shuffled_law(rows):
+    """The law of the multiset of one answer by each row, all of them enumerated."""
+    law = {(0,) * len(rows[0]): MP.mpf(1)}
+    for row in rows:
+        after = {}
+        for counts, chance in law.items():
+            for place, p in enumerate(row):
+                key = (*counts[:place], counts[place] + 1, *counts[place + 1 :])
+                after[key] = after.get(key, 0) + chance * p
+        law = after
+    return law
+
+
+@pytest.mark.parametrize("values", [2, 3, 4])
+@pytest.mark.parametrize("local", ["1/2", 2])
+def test_no_dataset_of_randomized_response_exceeds_the_bound_for_it(values, local):
+    """Those of five people, the first of whom has one value or another."""
+    p = MP.exp(number(Fraction(local)))
+    rows = [[p / (p + values - 1) if y == o else 1 / (p + values - 1) for o in range(values)]
+            for y in range(values)]  # fmt: skip
+    nearest = MP.mpf(0)
+    for others in itertools.combinations_with_replacement(range(values), 4):
+        first, second = (shuffled_law([rows[x], *(rows[y] for y in others)]) for x in (0, 1))
+        for share in ("0", "1/5", "1/2", "9/10"):
+            epsilon = Fraction(share) * Fraction(local)
+            e = MP.exp(number(epsilon))
+            delta = MP.fsum(max(first[k] - e * second[k], MP.mpf(0)) for k in first)
+            bound = number(independent.fraction(shuffled_responses(epsilon, local, 5).delta.upper))
+            assert delta <= bound
+            nearest = max(nearest, delta / bound)
+    assert nearest > 1 - MP.mpf(10) ** -8 or values > 2  # attained by two values
 
 
 def test_one_person_has_the_curve_of_the_randomizer_and_more_people_less():

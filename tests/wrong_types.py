@@ -256,6 +256,9 @@ def exploring_calls():
         "truncated_poisson": (
             symacct.truncated_poisson, {"mechanism": M, "gamma": "1/9", "n": 9, "batch": 2}
         ),
+        "sample_with_replacement": (
+            symacct.sample_with_replacement, {"mechanism": M, "n": 9, "batch": 2}
+        ),
         "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
         "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),
         "chi_divergence": (symacct.chi_divergence, {"m": M, "l": 2, "digits": 5}),
@@ -318,7 +321,8 @@ def baseline_calls():
             "sensitivity": 1, "alpha": 3, "gamma": "1/100", "n": 5, "xi": "1/100", "i": 1,
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
             "mu": 3, "l1": 2, "l2": 1, "steps": 7, "epochs": 2,
-            "profile": baselines.gaussian_profile(5), "epsilon_0": "1/9"}  # fmt: skip
+            "batch": 2, "adjacency": "add_remove", "profile": baselines.gaussian_profile(5),
+            "epsilon_0": "1/9"}  # fmt: skip
     calls = {}
     for name in baselines.__all__:
         function = getattr(baselines, name)

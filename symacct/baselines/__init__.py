@@ -21,10 +21,17 @@ from symacct.baselines.gaussian import (
 )
 from symacct.baselines.moments import MomentConstant, moment_constant
 from symacct.baselines.random_allocation import allocation_rdp, random_allocation
+from symacct.baselines.replacement import with_replacement
 from symacct.baselines.result import Baseline
 from symacct.baselines.reverse import reverse_moment_bound
-from symacct.baselines.shuffle import shuffled, shuffled_closed, shuffled_epsilon
-from symacct.baselines.shuffled_renyi import shuffled_rdp
+from symacct.baselines.shuffle import (
+    shuffled,
+    shuffled_closed,
+    shuffled_epsilon,
+    shuffled_responses,
+    shuffled_responses_epsilon,
+)
+from symacct.baselines.shuffled_renyi import shuffled_rdp, shuffled_responses_rdp
 
 __all__ = [
     "Baseline",
@@ -53,7 +60,11 @@ __all__ = [
     "shuffled_closed",
     "shuffled_epsilon",
     "shuffled_rdp",
+    "shuffled_responses",
+    "shuffled_responses_epsilon",
+    "shuffled_responses_rdp",
     "skellam_bound",
     "strong",
     "subsampled_dp",
+    "with_replacement",
 ]

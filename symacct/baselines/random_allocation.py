@@ -13,16 +13,15 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.gaussian import hockey_stick_inverse
-from symacct.baselines.result import Baseline, enclose, probability_or_zero
+from symacct.baselines.result import Baseline, enclose, noise_of, probability_or_zero
 from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.domains import positive, whole
+from symacct.domains import whole
 from symacct.enclosure import Bound
 from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import Exact, Numeric
 from symacct.sources import FS25
 
 _MOST, _LAST = 10**9, 256  # of steps and epochs; order that is tried
-_LEAST_NOISE = Fraction(1, 1000)
 
 
 def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int = 30) -> Bound:
@@ -31,7 +30,7 @@ def allocation_rdp(alpha: Numeric, sigma: Numeric, steps: Numeric, digits: int =
     >>> print(allocation_rdp(2, 1, 100, digits=7))
     0.01703687
     """
-    order, noise, count = whole(alpha, "alpha"), _noise(sigma), _count(steps, "steps")
+    order, noise, count = whole(alpha, "alpha"), noise_of(sigma), _count(steps, "steps")
     if not 2 <= order <= _LAST:
         raise OrderError(f"alpha: found {echo(alpha)}, needed a whole order from 2 to {_LAST}")
 
@@ -51,7 +50,7 @@ def random_allocation(
     >>> print(random_allocation("1e-5", 4, 1000).epsilon.rounded_up(5))
     0.052160
     """
-    d, noise = probability_or_zero(delta, "delta"), _noise(sigma)
+    d, noise = probability_or_zero(delta, "delta"), noise_of(sigma)
     count, rounds = _count(steps, "steps"), _count(epochs, "epochs")
     if d == 0:
         raise DomainError("delta: found 0, needed delta > 0")
@@ -68,13 +67,6 @@ def _count(number: Numeric, name: str) -> int:
     if count > _MOST:
         raise DomainError(f"{name}: found {echo(number)}, needed {name} <= {_MOST:,}")
     return count
-
-
-def _noise(sigma: Numeric) -> Exact:
-    noise = positive(sigma, "sigma")
-    if noise < _LEAST_NOISE:
-        raise DomainError(f"sigma: found {echo(sigma)}, needed sigma >= {_LEAST_NOISE}")
-    return noise
 
 
 def _divergences(sigma: Exact, steps: int, last: int) -> list[arb]:

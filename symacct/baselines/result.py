@@ -11,10 +11,12 @@ from flint import arb
 from symacct.accountant import certified_number
 from symacct.arithmetic import BALL
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
-from symacct.domains import nonnegative
+from symacct.domains import nonnegative, positive
 from symacct.enclosure import Bound, bound
 from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
+from symacct.exact import Exact, Numeric
+
+_LEAST_NOISE = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -72,3 +74,12 @@ def probability_or_zero(value: Numeric, name: str) -> Fraction:
     if not isinstance(number, Fraction) or number >= 1:
         raise DomainError(f"{name}: found {echo(value)}, needed a rational number in [0, 1)")
     return number
+
+
+def noise_of(sigma: Numeric) -> Exact:
+    """A standard deviation that is not next to 0, where sums would take long for no privacy."""
+    noise = positive(sigma, "sigma")
+    is_open = not isinstance(noise, Fraction) and noise.free_symbols
+    if is_open or noise < _LEAST_NOISE:
+        raise DomainError(f"sigma: found {echo(sigma)}, needed a number >= {_LEAST_NOISE}")
+    return noise

@@ -8,22 +8,42 @@ answers tell no more of one person than (A + Δ, C − A + 1 − Δ) against (A 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeAlias
 
 from flint import arb, fmpz
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.claims import Kind
+from symacct.claims import Kind, Source
 from symacct.domains import positive, rational, whole
 from symacct.errors import AssumptionError, DomainError, echo
 from symacct.exact import Numeric
-from symacct.sources import FMT21
+from symacct.sources import FMT21, SYMACCT
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7
 _STEPS, _SEARCH_BITS = 2**30, 64
+
+
+#: ε₀ ↦ the chance that another's answer is a clone.
+Share: TypeAlias = Callable[[Fraction], arb]
+
+
+def of_any(local: Fraction) -> arb:
+    """e^{−ε₀}, whatever the randomizers are"""
+    return (-BALL.number(local)).exp()
+
+
+def of_responses(local: Fraction) -> arb:
+    """2/(1 + e^{ε₀})"""
+    return 2 / (1 + BALL.number(local).exp())
+
+
+_ANY = FMT21.at("deltacomp of the authors' program")
+_RESPONSES = SYMACCT.at("docs/proofs.md, section 34")
 
 
 def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
@@ -32,15 +52,21 @@ def shuffled(epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10)
     >>> print(shuffled("1/2", 1, 1000).delta.rounded_up(5))
     6.9039e-27
     """
-    eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd(n)
-    source = FMT21.at("deltacomp of the authors' program")
+    return _at(of_any, _ANY, epsilon, epsilon_0, n, digits)
 
-    def value() -> arb:
-        if eps >= local:
-            return arb(0)
-        return _summed(people, local, eps)
 
-    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, eps, value)
+def shuffled_responses(
+    epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
+) -> Baseline:
+    """The same where all answer by randomized response, on two values or more: more clones.
+
+    So does any randomizer with R(y) >= (R(x) + R(x′))/(1 + e^{ε₀}) for all x, x′ and y; not every
+    one has it (errata of arXiv:2208.04591).
+
+    >>> print(shuffled_responses("1/2", 1, 1000).delta.rounded_up(5))
+    5.8262e-38
+    """
+    return _at(of_responses, _RESPONSES, epsilon, epsilon_0, n, digits)
 
 
 def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10) -> Baseline:
@@ -49,15 +75,44 @@ def shuffled_epsilon(delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
     >>> print(shuffled_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
     0.18242
     """
+    return _least(of_any, _ANY, delta, epsilon_0, n, digits)
+
+
+def shuffled_responses_epsilon(
+    delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
+) -> Baseline:
+    """The same of randomized response.
+
+    >>> print(shuffled_responses_epsilon("1e-6", 1, 1000).epsilon.rounded_up(5))
+    0.14868
+    """
+    return _least(of_responses, _RESPONSES, delta, epsilon_0, n, digits)
+
+
+def _at(
+    share: Share, source: Source, epsilon: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
+) -> Baseline:
+    eps, local, people = rational(epsilon, "epsilon"), local_epsilon(epsilon_0), crowd(n)
+
+    def value() -> arb:
+        if eps >= local:
+            return arb(0)
+        return _summed(people, local, share(local), eps)
+
+    return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, eps, value)
+
+
+def _least(
+    share: Share, source: Source, delta: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
+) -> Baseline:
     d, local, people = probability_or_zero(delta, "delta"), local_epsilon(epsilon_0), crowd(n)
     low, high = 0, _STEPS  # at ε₀ it is 0
     with precision(_SEARCH_BITS + 2 * max(0, d.denominator.bit_length())):
-        allowed = BALL.number(d)
+        allowed, kept = BALL.number(d), share(local)
         while high - low > 1:
             middle = (low + high) // 2
-            keeps = _summed(people, local, local * middle / _STEPS) <= allowed
+            keeps = _summed(people, local, kept, local * middle / _STEPS) <= allowed
             low, high = (low, middle) if keeps else (middle, high)
-    source = FMT21.at("numericalanalysis of the authors' program")
     found = local * high / _STEPS
     return Baseline.of("shuffled, clones", source, digits, Kind.UPPER, found, d)
 
@@ -107,9 +162,8 @@ def crowd(n: Numeric) -> int:
     return people
 
 
-def _summed(n: int, local: Fraction, eps: Fraction) -> arb:
+def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
     """Σ_c P[C = c] δ_c from the largest count down; for the counts left out, 0 <= δ_c <= 1."""
-    kept = (-BALL.number(local)).exp()
     first, last = window(n - 1, kept)
     weight = arb(fmpz.bin_uiui(n - 1, last)) * kept**last * (1 - kept) ** (n - 1 - last)
     against, total, seen = (1 - kept) / kept, arb(0), arb(0)

@@ -13,12 +13,19 @@ from flint import arb, fmpz
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.baselines.shuffle import crowd, local_epsilon, window
-from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.baselines.shuffle import (
+    Share,
+    crowd,
+    local_epsilon,
+    of_any,
+    of_responses,
+    window,
+)
+from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
 from symacct.enclosure import Bound
 from symacct.errors import DomainError, OrderError, echo
 from symacct.exact import INFINITY, Numeric, Order, order
-from symacct.sources import FMT21
+from symacct.sources import FMT21, SYMACCT
 
 _MOST_PEOPLE = 10_000  # their clones and outcomes are summed one by one
 
@@ -29,6 +36,25 @@ def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 1
     >>> print(shuffled_rdp(4, 1, 1000, digits=6))
     0.00464671
     """
+    place = FMT21.at("the two laws of the clones, in the authors' program")
+    return _curve(of_any, place, alpha, epsilon_0, n, digits)
+
+
+def shuffled_responses_rdp(
+    alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 10
+) -> Bound:
+    """The same where all answer by randomized response; see `shuffled_responses`.
+
+    >>> print(shuffled_responses_rdp(4, 1, 1000, digits=6))
+    0.00317747
+    """
+    place = SYMACCT.at("docs/proofs.md, section 34")
+    return _curve(of_responses, place, alpha, epsilon_0, n, digits)
+
+
+def _curve(
+    share: Share, source: Source, alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int
+) -> Bound:
     at, local, count = order(alpha), local_epsilon(epsilon_0), crowd(n)
     if at in (1, INFINITY) or not isinstance(at, int | Fraction):
         raise OrderError(f"shuffled_rdp: found alpha = {echo(alpha)}, needed 1 < alpha < ∞")
@@ -36,16 +62,14 @@ def shuffled_rdp(alpha: Numeric, epsilon_0: Numeric, n: Numeric, digits: int = 1
         raise DomainError(f"n: found {count:,}, needed n <= {_MOST_PEOPLE:,}")
 
     def value() -> arb:
-        return (_mean(count, local, at) - 1).log1p() / BALL.number(at - 1)
+        return (_mean(count, local, share(local), at) - 1).log1p() / BALL.number(at - 1)
 
     what = "shuffled answers at a Rényi order"
-    place = FMT21.at("the two laws of the clones, in the authors' program")
-    return enclose(value, place, digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)
+    return enclose(value, source, digits, what, Kind.UPPER, REPLACE_ONE, ABOVE_ONE)
 
 
-def _mean(n: int, local: Fraction, alpha: Order) -> arb:
-    """Σ_c P[C = c] E[(P/Q)^α | c], C ~ Bin(n−1, e^{−ε₀}), with what lies outside of the window."""
-    kept = (-BALL.number(local)).exp()
+def _mean(n: int, local: Fraction, kept: arb, alpha: Order) -> arb:
+    """Σ_c P[C = c] E[(P/Q)^α | c], C ~ Bin(n−1, kept), with what lies outside of the window."""
     first, last = window(n - 1, kept)
     given = _Given(local, alpha)
     weight = arb(fmpz.bin_uiui(n - 1, first)) * kept**first * (1 - kept) ** (n - 1 - first)

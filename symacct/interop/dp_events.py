@@ -49,6 +49,7 @@ from symacct.operations import (
     PoissonSubsample,
     RepeatAndSelect,
     SubsampleWithoutReplacement,
+    sample_with_replacement,
     truncated_poisson,
 )
 from symacct.operations.subsample import Sampling
@@ -267,6 +268,13 @@ class _Reading:
         inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
         return SubsampleWithoutReplacement(inner, Fraction(sample, size), self.relation)
 
+    def with_replacement(self, event: object, depth: int) -> Node:
+        """The same where one record may be drawn several times."""
+        self.only_under(event, "replace_one", "add_remove")
+        inner = self.reading("replace_one").node(_field(event, "event"), depth + 1)
+        size, draws = _field(event, "source_dataset_size"), _field(event, "sample_size")
+        return sample_with_replacement(inner, size, draws, self.relation)
+
 
 _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "MixtureOfGaussiansDpEvent": _Reading.mixture,
@@ -285,6 +293,7 @@ _READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
     "ComposedDpEvent": _Reading.composed,
     "PoissonSampledDpEvent": _Reading.poisson,
     "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
+    "SampledWithReplacementDpEvent": _Reading.with_replacement,
     "RepeatAndSelectDpEvent": _Reading.repeated,
     "SingleEpochTreeAggregationDpEvent": _Reading.tree,
     "TruncatedSubsampledGaussianDpEvent": _Reading.truncated,

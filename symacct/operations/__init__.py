@@ -7,6 +7,7 @@ from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.repeat import RepeatAndSelect
+from symacct.operations.replacement import sample_with_replacement
 from symacct.operations.scale import Scale
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 from symacct.operations.training import dp_sgd
@@ -24,5 +25,6 @@ __all__ = [
     "Scale",
     "SubsampleWithoutReplacement",
     "dp_sgd",
+    "sample_with_replacement",
     "truncated_poisson",
 ]

@@ -65,8 +65,8 @@ def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction
     What rounding the first adds to one part, what is added to γ gives the other one more.
     """
     with precision(_BITS):
-        cut, kept = _tails(n - 1, gamma, batch)
-        more, _ = _tails(n, gamma, batch + 1)
+        cut, kept = tails(n - 1, gamma, batch)
+        more, _ = tails(n, gamma, batch + 1)
         rate_of_cut = (batch * more / (n * cut)).min(arb(1))
         step = _unit(rational(cut.min(kept).lower()))
         share = _up(cut, step)
@@ -87,19 +87,19 @@ def _up(x: arb, unit: Fraction) -> Fraction:
     return math.ceil(rational(x.upper()) / unit) * unit
 
 
-def _tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
+def tails(count: int, gamma: Fraction, first: int) -> tuple[arb, arb]:
     """P[Bin(count, γ) >= first] and the rest, the smaller one summed: its quotients fall."""
     odds = BALL.number(gamma / (1 - gamma))
     if first > count * gamma:
-        mass, steps = _mass(count, gamma, first), range(first, count + 1)
+        mass, steps = binomial_mass(count, gamma, first), range(first, count + 1)
         above = _summed(mass, (odds * (count - k) / (k + 1) for k in steps))
         return above, 1 - above
-    mass, steps = _mass(count, gamma, first - 1), range(first - 1, -1, -1)
+    mass, steps = binomial_mass(count, gamma, first - 1), range(first - 1, -1, -1)
     below = _summed(mass, (arb(k) / ((count - k + 1) * odds) for k in steps))
     return 1 - below, below
 
 
-def _mass(count: int, gamma: Fraction, k: int) -> arb:
+def binomial_mass(count: int, gamma: Fraction, k: int) -> arb:
     """C(count, k) γ^k (1−γ)^{count−k}"""
     ways = arb(count + 1).lgamma() - arb(k + 1).lgamma() - arb(count - k + 1).lgamma()
     rate_log, kept_log = BALL.number(gamma).log(), BALL.number(1 - gamma).log()

@@ -1,0 +1,80 @@
+"""Steps of Gaussian noise on samples drawn with replacement: (ε, δ), and no tail of draws in ε.
+
+That a record is drawn more than `most` times in a step is paid for in δ: what is left has few
+components, and a curve that is finite wherever it is asked (docs/proofs.md, section 33).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.baselines.result import Baseline, noise_of, probability_or_zero
+from symacct.claims import Adjacency, Kind
+from symacct.domains import whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
+from symacct.mechanisms import Gaussian
+from symacct.operations.replacement import chances, moved_by_draws
+from symacct.sources import SYMACCT
+
+_MOST_DRAWS, _MOST_RECORDS = 60, 10**12
+_TRIED = 2  # numbers of draws from which on δ pays
+
+
+def with_replacement(
+    delta: Numeric,
+    sigma: Numeric,
+    n: Numeric,
+    batch: Numeric,
+    steps: Numeric = 1,
+    adjacency: str | Adjacency = "add_remove",
+    digits: int = 10,
+) -> Baseline:
+    """ε(δ) of `steps` steps, `batch` draws in each; σ is the noise per record replaced.
+
+    >>> print(with_replacement("1e-6", 4, 60000, 256, 1000).epsilon.rounded_up(5))
+    0.17438
+    """
+    d, count = probability_or_zero(delta, "delta"), whole(steps, "steps", least=1)
+    if d == 0:
+        raise DomainError("delta: found 0, needed delta > 0")
+    records, draws = whole(n, "n", least=2), whole(batch, "batch", least=1)
+    if max(records, draws) > _MOST_RECORDS:
+        raise DomainError(f"n, batch: found {echo(n)}, {echo(batch)}, needed <= {_MOST_RECORDS:,}")
+    noise = Gaussian(noise_of(sigma))
+    spent = [
+        (lost, (count * moved_by_draws(noise, kept, adjacency)).epsilon(d - count * lost, digits))
+        for kept, lost in _few(records, draws, d / count)
+    ]
+
+    def value() -> arb:
+        every = (
+            BALL.number(found.epsilon.upper) - count * (-BALL.number(lost)).log1p()
+            for lost, found in spent
+        )
+        return BALL.minimum(*every)
+
+    source = SYMACCT.at("docs/proofs.md, section 33")
+    return Baseline.of("drawn with replacement", source, digits, Kind.UPPER, value, d)
+
+
+def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ...], Fraction]]:
+    """The chances of so many draws of a record that more have less than this chance, and of one
+
+    more: more of δ is left for ε then."""
+    found = []
+    for most in range(1, min(batch, _MOST_DRAWS) + 1):
+        kept, lost = chances(n, batch, most)
+        if lost < allowed:
+            found.append((kept, lost))
+        if len(found) == _TRIED:
+            break
+    if not found:
+        raise DomainError(
+            f"batch: found {batch:,} draws from {n:,} records, needed fewer: a record may be drawn "
+            f"{_MOST_DRAWS} times too easily"
+        )
+    return found

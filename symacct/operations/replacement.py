@@ -1,0 +1,79 @@
+"""Samples drawn with replacement, as a pair of mixtures; proofs.md, section 33."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from symacct import sizes
+from symacct.arithmetic.ball import precision, rational
+from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.claims import adjacency as named_adjacency
+from symacct.domains import whole
+from symacct.errors import AdjacencyError, DomainError, echo
+from symacct.exact import Numeric, exact
+from symacct.expr import Node, as_node
+from symacct.laws import Normal, NormalMixture
+from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.truncated import binomial_mass, tails
+
+_BITS, _DIGITS = 256, 20  # of the chances, and of the numbers that are written
+_NAME = "sample_with_replacement"
+
+
+def sample_with_replacement(
+    mechanism: Node, n: Numeric, batch: Numeric, adjacency: str | Adjacency = "add_remove"
+) -> Node:
+    """`batch` draws from n records, each from all: one drawn j ~ Bin(batch, 1/n) times moves jΔ.
+
+    Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones.
+    `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
+    told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
+    batches.
+
+    >>> from symacct import Gaussian
+    >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
+    6.45318e-6
+    """
+    noise = as_node(mechanism, f"{_NAME}, mechanism")
+    draws = whole(batch, f"{_NAME}, batch", least=1)
+    records = whole(n, f"{_NAME}, n", least=2)
+    sizes.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
+    return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency)
+
+
+def moved_by_draws(noise: Node, weights: tuple[Fraction, ...], adjacency: str | Adjacency) -> Node:
+    """Noise moved by jΔ with the j-th weight, against noise, or against it moved the other way."""
+    if not isinstance(noise, Gaussian) or not noise.is_one_query:
+        raise DomainError(
+            f"{_NAME}, mechanism: found {echo(noise)}, needed Gaussian noise on one query"
+        )
+    relation = named_adjacency(adjacency)
+    if relation not in (ADD_REMOVE, REPLACE_ONE):
+        raise AdjacencyError(
+            f"{_NAME}: found adjacency {relation}, needed 'add_remove' or 'replace_one'"
+        )
+    variance = exact(noise.sigma**2)
+    moves = [j * noise.sensitivity for j in range(len(weights))]
+    P = NormalMixture(moves, weights, variance)  # noqa: N806
+    if relation == ADD_REMOVE:
+        return DistributionPair(P, Normal(0, variance), ADD_REMOVE)
+    other = NormalMixture([-x for x in moves], weights, variance)
+    return PostProcess(DistributionPair(P, other, REPLACE_ONE))
+
+
+def chances(n: int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:
+    """P[J = j | J <= most], J ~ Bin(draws, 1/n), rounded to the largest j, and P[J > most]."""
+    share = Fraction(1, n)
+    if most >= draws:
+        every = range(draws + 1)
+        exactly = (math.comb(draws, j) * share**j * (1 - share) ** (draws - j) for j in every)
+        return tuple(exactly), Fraction(0)
+    with precision(_BITS):
+        lost, kept = tails(draws, share, most + 1)
+        parts = [binomial_mass(draws, share, j) / kept for j in range(most + 1)]
+        unit = Fraction(1, 10 ** (_DIGITS - math.floor(float(parts[-1].log()) / math.log(10))))
+        lower = [math.floor(rational(part.lower()) / unit) * unit for part in parts[:-1]]
+        above = math.ceil(rational(lost.upper()) / unit) * unit
+    return (*lower, 1 - sum(lower, Fraction(0))), above

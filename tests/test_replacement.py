@@ -1,0 +1,208 @@
+"""Samples drawn with replacement: moments by all tuples of draws, all samples of few records."""
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+from symacct import (
+    AdjacencyError,
+    DomainError,
+    Gaussian,
+    Kind,
+    Laplace,
+    LimitError,
+    MatrixMechanism,
+    ScalarGaussian,
+    SubsampleWithoutReplacement,
+    from_json,
+    parse,
+    sample_with_replacement,
+)
+from symacct.baselines import with_replacement
+from symacct.operations.replacement import chances
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(60)
+COARSE = independent.context(20)  # for quadratures
+
+
+def number(x):
+    return independent.number(MP, x)
+
+
+def exact_chances(n, draws):
+    share = Fraction(1, n)
+    every = range(draws + 1)
+    return [math.comb(draws, j) * share**j * (1 - share) ** (draws - j) for j in every]
+
+
+def moment(n, draws, square, alpha):
+    """E_Q[(P/Q)^α] by all tuples of α numbers of draws: Σ Π p e^{Σ_{a<b} j_a j_b (Δ/σ)²}."""
+    weights = [number(w) for w in exact_chances(n, draws)]
+    total = MP.mpf(0)
+    for chosen in itertools.product(range(draws + 1), repeat=alpha):
+        joint = sum(a * b for a, b in itertools.combinations(chosen, 2))
+        total += MP.fprod(weights[j] for j in chosen) * MP.exp(joint * number(square))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_curve_is_the_sum_over_all_draws(seed):
+    rng = random.Random(seed)
+    n, draws, alpha = rng.randrange(2, 40), rng.randrange(1, 9), rng.choice([2, 3, 4])
+    sigma, size = Fraction(rng.randrange(5, 40), 5), Fraction(rng.randrange(1, 9), 4)
+    m = sample_with_replacement(Gaussian(sigma, size), n, draws)
+    value = MP.log(moment(n, draws, (size / sigma) ** 2, alpha)) / (alpha - 1)
+    assert holds(m.rdp(alpha, digits=25), value, 25, 45), (n, draws, sigma, size, alpha)
+    assert m.claim.kind is Kind.EXACT
+
+
+def test_one_draw_is_a_sample_of_one():
+    for alpha in (1, Fraction(3, 2), 5):
+        drawn = sample_with_replacement(Gaussian(2), 7, 1).rdp(alpha, digits=20)
+        taken = SubsampleWithoutReplacement(Gaussian(2), "1/7", "add_remove").rdp(alpha, digits=20)
+        assert drawn.lower <= taken.upper
+        assert taken.lower <= drawn.upper
+
+
+def sums(values, draws):
+    """The law of the sum of so many draws, each from all values."""
+    law = {0: Fraction(1)}
+    for _ in range(draws):
+        after = {}
+        for total, chance in law.items():
+            for x in values:
+                after[total + x] = after.get(total + x, 0) + chance / len(values)
+        law = after
+    return law
+
+
+def divergence(first, second, sigma, alpha):
+    """D_α of two mixtures of normal laws, by quadrature."""
+
+    def density(law, z):
+        parts = law.items()
+        return COARSE.fsum(
+            independent.number(COARSE, c) * COARSE.npdf(z, int(x), sigma) for x, c in parts
+        )
+
+    whole = COARSE.quad(
+        lambda z: density(first, z) ** alpha * density(second, z) ** (1 - alpha),
+        range(-40, 41, 8),
+    )
+    return COARSE.log(whole) / (alpha - 1)
+
+
+@pytest.mark.parametrize("draws", [1, 3])
+@pytest.mark.parametrize("others", [(-1, -1), (-1, 1), (-1, 0, 1)])
+def test_no_dataset_exceeds_it_and_equal_others_attain_it(others, draws):
+    """A record of 1 more or less, or replaced, of values in [−1, 1]: replaced it moves 2."""
+    noise, n = Gaussian(3, 2), len(others) + 1
+    bounds = {
+        relation: sample_with_replacement(noise, n, draws, relation).rdp(3, digits=15)
+        for relation in ("add_remove", "replace_one")
+    }
+    law, without, replaced = (sums(x, draws) for x in ((*others, 1), others, (*others, -1)))
+    for relation, other in (("add_remove", without), ("replace_one", replaced)):
+        most = max(divergence(law, other, 3, 3), divergence(other, law, 3, 3))
+        assert most <= bounds[relation].upper * (1 + COARSE.mpf(10) ** -12)
+        if relation == "add_remove" and set(others) == {-1}:
+            assert most >= bounds[relation].lower * (1 - COARSE.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize(("n", "draws", "most"), [(9, 4, 2), (100, 30, 5), (60000, 256, 4)])
+def test_what_is_rounded_goes_to_more_draws(n, draws, most):
+    exactly = exact_chances(n, draws)
+    kept, (found, lost) = sum(exactly[: most + 1]), chances(n, draws, most)
+    above = Fraction(0)
+    for share, chance in list(zip(found, exactly, strict=False))[:0:-1]:
+        above += share - chance / kept
+        assert 0 <= above <= exactly[most] / kept / 10**18
+    assert sum(found) == 1
+    assert 1 - kept <= lost <= (1 - kept) * (1 + Fraction(1, 10**5))
+
+
+def one_step(n, draws, sigma, epsilon):
+    """δ(ε) of the mixture against noise, P/Q rising, and of noise against the mixture."""
+    weights, e = [number(w) for w in exact_chances(n, draws)], MP.exp(epsilon)
+
+    def ratio(x):
+        return MP.fsum(w * MP.exp((j * x - MP.mpf(j) ** 2 / 2) / sigma**2) for j, w in
+                       enumerate(weights))  # fmt: skip
+
+    def crossing(level):
+        low, high = MP.mpf(-200), MP.mpf(200)
+        for _ in range(160):
+            middle = (low + high) / 2
+            low, high = (middle, high) if ratio(middle) < level else (low, middle)
+        return low
+
+    def below(x):
+        return MP.fsum(w * MP.ncdf((x - j) / sigma) for j, w in enumerate(weights))
+
+    removed = 1 - below(crossing(e)) - e * MP.ncdf(-crossing(e) / sigma)
+    if weights[0] * e >= 1:  # noise is never e^ε times as likely
+        return removed
+    x = crossing(1 / e)
+    return max(removed, MP.ncdf(x / sigma) - e * below(x))
+
+
+@pytest.mark.parametrize(("n", "draws", "sigma"), [(50, 4, 2), (200, 12, 1), (9, 6, 3)])
+def test_what_it_spends_covers_a_step_by_all_of_its_draws(n, draws, sigma):
+    for delta in ("1e-3", "1e-6"):
+        found = with_replacement(delta, sigma, n, draws, digits=12).epsilon
+        assert found.claim.kind is Kind.UPPER
+        truth = one_step(n, draws, sigma, number(independent.fraction(found.upper)))
+        assert truth <= number(Fraction(delta))
+        assert one_step(n, draws, sigma, found.upper / 6) > number(Fraction(delta))
+
+
+def test_steps_and_relations():
+    """About as dear as samples of fixed size; the curve of all draws asks for far more."""
+    spent = with_replacement("1e-6", 4, 60_000, 256, 20_000).epsilon
+    fixed = 20_000 * SubsampleWithoutReplacement(Gaussian(4), Fraction(256, 60_000), "add_remove")
+    bound = fixed.epsilon("1e-6", digits=6).epsilon
+    assert bound.lower <= spent.lower <= spent.upper <= bound.upper * 1.01
+    replaced = with_replacement("1e-6", 4, 60_000, 256, 20_000, "replace_one").epsilon
+    assert spent.upper < replaced.lower < 3 * spent.lower
+    all_draws = sample_with_replacement(Gaussian(2), 1000, 15).epsilon("1e-6", digits=4)
+    assert with_replacement("1e-6", 2, 1000, 15).epsilon.upper < all_draws.epsilon.lower / 2
+
+
+def test_text_json_and_claims():
+    for relation in ("add_remove", "replace_one"):
+        m = sample_with_replacement(ScalarGaussian(2), 10, 3, relation)
+        assert parse(repr(m)) is m
+        assert from_json(m.to_json()) is m
+        assert str(m.claim.adjacency) == relation
+    assert m.claim.kind is Kind.UPPER
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        (lambda: sample_with_replacement(Laplace(1), 9, 3), DomainError, "needed Gaussian noise"),
+        (
+            lambda: sample_with_replacement(MatrixMechanism([[1]], 2), 9, 3),
+            DomainError,
+            "one query",
+        ),
+        (lambda: sample_with_replacement(Gaussian(1), 1, 3), DomainError, "n: found 1"),
+        (lambda: sample_with_replacement(Gaussian(1), 9, 0), DomainError, "batch: found 0"),
+        (lambda: sample_with_replacement(Gaussian(1), 9, 10**30), LimitError, "terms"),
+        (lambda: sample_with_replacement(Gaussian(1), 9, 3, "either"), AdjacencyError, "needed"),
+        (lambda: with_replacement(0, 1, 9, 3), DomainError, "delta > 0"),
+        (lambda: with_replacement("1e-6", 1, 9, 10**9), DomainError, "needed fewer"),
+        (lambda: with_replacement("1e-6", 1, 9, 3, 0), DomainError, "steps: found 0"),
+        (lambda: with_replacement("1e-6", 1, 10**13, 3), DomainError, "n, batch: found"),
+        (lambda: with_replacement("1e-6", 1, 9, 10**300), DomainError, "n, batch: found"),
+        (lambda: with_replacement("1e-6", 1, 10**6, 10**12), DomainError, "needed fewer"),
+    ],
+)
+def test_bad_input_is_one_typed_error(asked, error, said):
+    with pytest.raises(error, match=said):
+        asked()
