@@ -27,6 +27,7 @@ from symacct.interop.dp_types import (
 )
 from symacct.interop.floats import scalar
 from symacct.operations import Compose
+from symacct.options import By
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
@@ -43,7 +44,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     nodes are taken as they are. The floats that come back are rounded up; ε is ∞ and δ is 1 where
     there is no privacy. `orders` restricts the search; without it every real order is searched.
     `conversion` is any of `symacct.conversions()`; "exact" answers without Rényi orders. `by`
-    names a theorem to answer by.
+    names theorems, each used where what was composed has a part that it is about.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")
@@ -57,19 +58,16 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         neighboring_relation: object = "add_remove",
         conversion: str = "improved",
         accountant: Accountant | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> None:
-        self._searched = (
-            orders
-            if orders is None or isinstance(orders, str)
-            else tuple(map(scalar, doors.listed(orders, "orders", "[2, 4, 8]")))
-        )
+        given = doors.orders(orders)
+        self._searched = tuple(map(scalar, given)) if isinstance(given, list) else given
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
             raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
         self._accountant = accountant or Accountant(digits=_DIGITS)
-        self._by = None if by is None else theory.named(by).name
+        self._by = tuple(theorem.name for theorem in theory.all_named(by))
         self._composed = Compose()
         self._runs: list[tuple[object, int]] = []
 
@@ -161,8 +159,16 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     @property
     def rdp(self) -> np.ndarray:
         """ε(α) at each of `orders`, rounded up."""
-        ask = self._accountant.rdp
-        return np.array([float(ask(self._composed, alpha, self._by)) for alpha in self._listed()])
+        ask, by = self._accountant.rdp, self._pinned()
+        return np.array([float(ask(self._composed, alpha, by)) for alpha in self._listed()])
+
+    def _pinned(self) -> By:
+        """The theorems named that are about a part of what was composed, of whatever relation."""
+        parts = list(self._composed.walk()) if self._by else []
+        about = [
+            x for x in theory.all_named(self._by) if any(theory.is_named_in(x, m) for m in parts)
+        ]
+        return tuple(theorem.name for theorem in about) or None
 
     def _listed(self) -> tuple[Numeric, ...]:
         return self._searched if isinstance(self._searched, tuple) else _LISTED
@@ -199,7 +205,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         if NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,)):
             return otherwise, INFINITY
         try:
-            found = question(node, target, self._conversion, orders, self._by)
+            found = question(node, target, self._conversion, orders, self._pinned())
         except InfiniteError:
             return otherwise, INFINITY
         return float(found.asked), found.alpha
