@@ -250,9 +250,18 @@ def test_the_searched_orders_of_theorem_2_are_near_the_best(seed):
     least = best(lambda j: (1 - 1 / j) * eps(j) + MP.log(1 / number(runs.gamma)) / j)
     least = min(least, MP.log(1 / number(runs.gamma)))
     value = told + (1 + number(runs.eta)) * least
-    answer = RepeatAndSelect(mechanism, runs).rdp(alpha, by="PS22-T2-BEST")
-    assert value * (1 - MP.mpf(10) ** -20) <= answer.upper
-    assert answer.upper <= value * MP.mpf("1.0001"), (mechanism, runs, alpha)
+    for name in ("PS22-T2-BEST", "PS22-T2-PRINTED"):  # 1/γ is all that ε(∞) = ∞ allows
+        answer = RepeatAndSelect(mechanism, runs).rdp(alpha, by=name)
+        assert value * (1 - MP.mpf(10) ** -20) <= answer.upper
+        assert answer.upper <= value * MP.mpf("1.0001"), (mechanism, runs, alpha)
+
+
+@pytest.mark.parametrize("eta", ["-1/2", 0, 1, 5])
+def test_theorem_2_as_printed_is_corollary_3_where_the_runs_are_many(eta):
+    """(2+η)ε(∞) at α = ∞, the ratio (1+η)ε(∞) being that of the order ∞."""
+    m = RepeatAndSelect(Laplace(1), BINOMIAL(eta, "1e-9"))
+    assert abs(m.rdp(INFINITY, by="PS22-T2-PRINTED").upper - (2 + number(eta))) < 1e-30
+    assert m.rdp(INFINITY, by="PS22-T2-BEST").upper < 2 + number(eta)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -330,7 +339,7 @@ def test_no_bound_is_below_the_law_of_what_is_told(runs_of, seed):
     node = RepeatAndSelect(DistributionPair(P, Q), runs)
     p, q = (told(law, runs, 400) for law in (P, Q))
     names = [n for n, (_, of) in PRINTED.items() if of is runs_of]
-    names += ["PS22-T2-BEST"] if runs_of is binomial else ["PS22-T6-BEST"]
+    names += ["PS22-T2-BEST", "PS22-T2-PRINTED"] if runs_of is binomial else ["PS22-T6-BEST"]
     for alpha in (1, Fraction(3, 2), 2, 5, 30, INFINITY):
         truth = max(
             independent.divergence(

@@ -182,12 +182,44 @@ def negative_binomial_at_best(
     ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
 ) -> Number:
     """The same at the best λ >= α and the best j"""
+    return at_best(ctx, eps, alpha, runs, pure_log_ratio(ctx, eps, runs.gamma))
+
+
+@theorem(
+    "PS22-T2-PRINTED",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs; λ and j are searched for, j = ∞ tried",
+    applies=BINOMIAL,
+    monotone=True,
+    partial=True,
+    status="proved",
+    default=False,
+)
+def negative_binomial_as_printed(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """ε′(α) <= ε(λ) + log E[K]/(λ−1) + (1+η)((1−1/j)ε(j) + log(1/γ)/j), best λ >= α and j > 1"""
+    return at_best(ctx, eps, alpha, runs, pure(ctx, eps))
+
+
+def at_best(
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    alpha: Order,
+    runs: TruncatedNegativeBinomial,
+    pure_ratio: Number | None,
+) -> Number:
+    """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1"""
     refuse_formula(ctx)
     lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0)))
     j = steered(eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma))
-    ratio = log_ratio(ctx, eps, j, runs.gamma)
-    least = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), ratio)
-    return read_at(ctx, eps, max(alpha, lam), runs, least)
+    ratios = [-log_of(ctx, runs.gamma), log_ratio(ctx, eps, j, runs.gamma)]
+    ratios += [] if pure_ratio is None else [pure_ratio]
+    return read_at(ctx, eps, max(alpha, lam), runs, ctx.minimum(*ratios))
 
 
 @theorem(
