@@ -368,19 +368,42 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
     """The same at the best λ >= α, or where c = 0, and the best j"""
-
-    def bound(ctx: Arithmetic, curve: RDPCurve, lam: Order) -> Number:
-        j = steered(eps, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
-        return told_at(ctx, curve, lam, [excess_at(ctx, curve, lam, j)], runs)
-
     refuse_formula(ctx)
     known = eps.remember("repeated")
     if runs not in known:
         with precision(_SEARCH_BITS):
             curve = eps.using(BALL)
-            known[runs] = _lowest(lambda lam: bound(BALL, curve, lam))
+            known[runs] = _lowest(lambda lam: poisson_at(BALL, curve, lam, runs))
     tried = {max(alpha, known[runs]), max(alpha, even_order(eps))}
-    return ctx.minimum(*(bound(ctx, eps, lam) for lam in sorted(tried)))
+    return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
+
+
+@theorem(
+    "PS22-T6-PRINTED",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 6"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs, none of them included; j is searched for",
+    applies=POISSON,
+    monotone=True,
+    partial=True,
+    status="proved",
+    default=False,
+)
+def poisson_as_printed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """The same at λ = α > 1 alone, and the best j"""
+    refuse_formula(ctx)
+    if alpha == 1:
+        raise OrderError("PS22-T6-PRINTED: found the order 1, needed one above, as it is printed")
+    return poisson_at(ctx, eps, alpha, runs)
+
+
+def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
+    """Theorem 6 at this λ, and the j that is searched for"""
+    j = steered(eps, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
+    return told_at(ctx, eps, lam, [excess_at(ctx, eps, lam, j)], runs)
 
 
 @theorem(
