@@ -29,6 +29,7 @@ from symacct.expr import Node, as_node
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve, Table
+from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.options import By
 from symacct.remembering import Key
@@ -298,13 +299,19 @@ class OperationCurve(NodeCurve):
         """All that a claim depends on where it does not depend on values."""
         evaluation = self.evaluation
         asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        return (theory.order_class(alpha), *asked, theory.revision())
+        return (theory.order_class(alpha), self._is_hull(alpha), *asked, theory.revision())
+
+    def _is_hull(self, alpha: Order) -> bool:
+        """Are whole orders about this one all that is read?"""
+        node, known = self.node, isinstance(alpha, int | Fraction)
+        return isinstance(node, Convexify) and known and alpha <= node.max_order
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
+        if self._is_hull(alpha) or theorem.reads == "itself":
+            alpha = theory.larger_order(theory.floor_order(alpha), 2)
         if theorem.reads == "itself":
-            below = theory.larger_order(theory.floor_order(alpha), 2)
-            return [(self.evaluation.default().curve(self.node), below)]
+            return [(self.evaluation.default().curve(self.node), alpha)]
         read = 2 if theorem.orders.whole else alpha
         return [(self.evaluation.curve(child), read) for child in self.node.children]
 
@@ -319,7 +326,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [
-            curve.claim(at) if at == alpha else curve.claim_throughout(at)
+            curve.claim(at) if at == alpha or self._is_hull(alpha) else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
         claim = self.evaluation.stated(theorem).infer(self.node, premises)

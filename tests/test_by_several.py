@@ -1,6 +1,8 @@
 """`by=` of several theorems, each for the parts that it is about; `orders=` of an iterator."""
 
 import json
+import math
+from fractions import Fraction
 
 import pytest
 import sympy
@@ -11,6 +13,7 @@ from symacct import (
     AssumptionError,
     DomainError,
     Gaussian,
+    OrderError,
     PoissonSubsample,
     RepeatAndSelect,
     SoundnessError,
@@ -115,3 +118,19 @@ def test_the_command_and_the_paper_file_take_them():
     document = {"paper": 1, "entries": [{**entry, "by": list(BY), "direction": "upper"}]}
     (checked,) = check(json.dumps(document))
     assert checked.verdict is Verdict.TRUE
+
+
+@pytest.mark.parametrize("alpha", [1, "3/2", 2, "5/2", "63/2", 32])
+def test_a_hull_of_what_holds_at_whole_orders_speaks_between_them(alpha):
+    """Proposition 35's chord of K at ⌊α⌋ and ⌈α⌉, and the theorem named for both ends."""
+    m = SubsampleWithoutReplacement(Gaussian(2), "1/100")
+    found = m.convexify(32).rdp(alpha, 20, by="WBK19-T27")
+    lam = Fraction(alpha) - 1
+    low, high = max(1, math.floor(lam)), max(1, math.ceil(lam))
+    ends = [at * m.rdp(at + 1, 20, by="WBK19-T27").upper for at in (low, high)]
+    chord = (high - lam) * ends[0] + (1 - high + lam) * ends[1] if lam > 1 else lam * ends[0]
+    expected = chord / lam if lam else ends[0]
+    assert float(found.upper) == pytest.approx(float(expected), rel=1e-15)
+    assert found.claim.theorems[:2] == ("WBK19-P35", "WBK19-T27")
+    with pytest.raises(OrderError, match="integer orders"):
+        m.convexify(32).rdp("65/2", by="WBK19-T27")
