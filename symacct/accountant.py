@@ -46,6 +46,7 @@ from symacct.exact import INFINITY, Numeric, Order, OrderArray, exact, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
 from symacct.node_curve import NodeCurve
+from symacct.options import By
 from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
 from symacct.question import EpsilonDelta, smaller
@@ -144,7 +145,7 @@ class Accountant:
             table.forget(getattr(allowed, limit))
         self._touched.clear()
 
-    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: str | None) -> Evaluation:
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return Evaluation(ctx, goal, by, self._table)
 
     def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
@@ -164,7 +165,7 @@ class Accountant:
             return Remembered()
         return self._disk.table(node, key)
 
-    def curve(self, m: Node, by: str | None = None) -> NodeCurve:
+    def curve(self, m: Node, by: By = None) -> NodeCurve:
         """m's curve in balls at flint's current precision, its values remembered."""
         return self._evaluation(BALL, goal_of(m, by), by).curve(m)
 
@@ -172,14 +173,14 @@ class Accountant:
 
     @overload
     def rdp(
-        self, m: Node, alpha: Numeric, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: Numeric, by: By = None, digits: int | None = None
     ) -> Enclosure: ...
     @overload
     def rdp(
-        self, m: Node, alpha: OrderArray, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: OrderArray, by: By = None, digits: int | None = None
     ) -> np.ndarray: ...
     def rdp(
-        self, m: Node, alpha: Numeric | OrderArray, by: str | None = None, digits: int | None = None
+        self, m: Node, alpha: Numeric | OrderArray, by: By = None, digits: int | None = None
     ) -> Enclosure | np.ndarray:
         """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
         goal = goal_of(m, by)
@@ -187,9 +188,7 @@ class Accountant:
             return self._array(m, alpha, goal, by)
         return self._enclose(m, order(alpha), goal, by, digits)
 
-    def cgf(
-        self, m: Node, lam: Numeric, by: str | None = None, digits: int | None = None
-    ) -> Enclosure:
+    def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
         if exact(lam, "lam") == -1:
             return self._at_minus_one(m, digits)
@@ -218,7 +217,7 @@ class Accountant:
         m: Node,
         alpha: Order,
         goal: Kind,
-        by: str | None,
+        by: By,
         digits: int | None,
         factor: Fraction | int = 1,
     ) -> Enclosure:
@@ -230,7 +229,7 @@ class Accountant:
             return ask[self.engine](m, alpha, goal, by, digits, factor)
 
     def _by_balls(
-        self, m: Node, alpha: Order, goal: Kind, by: str | None, digits: int, factor: Fraction | int
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
         def value() -> tuple[arb, Claim]:
             curve = self._evaluation(BALL, goal, by).curve(m)
@@ -241,7 +240,7 @@ class Accountant:
         return from_ball(ball, claim, digits, claim.certified)
 
     def _by_mpmath(
-        self, m: Node, alpha: Order, goal: Kind, by: str | None, digits: int, factor: Fraction | int
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
         """Two precisions that agree to the digits asked; not a proof."""
         bits = first_bits(digits)
@@ -264,7 +263,7 @@ class Accountant:
         raise undecided(f"{echo(m)} at order {alpha}", digits)
 
     def _by_float64(
-        self, m: Node, alpha: Order, goal: Kind, by: str | None, digits: int, factor: Fraction | int
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
     ) -> Enclosure:
         """About 12 digits less what cancels, whatever was asked; not a proof."""
         curve = self._evaluation(FLOAT64, goal, by).curve(m)
@@ -273,7 +272,7 @@ class Accountant:
             value = value * FLOAT64.number(factor)
         return _uncertified(*_ends(value), curve.claim(alpha), digits)
 
-    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: str | None) -> np.ndarray:
+    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: By) -> np.ndarray:
         refuse_symbols(m)
         orders = np.asarray(alphas, dtype=np.float64)
         if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
@@ -290,7 +289,7 @@ class Accountant:
         delta: Numeric,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
-        by: str | None = None,
+        by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
@@ -305,7 +304,7 @@ class Accountant:
         epsilon: Numeric,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
-        by: str | None = None,
+        by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
         """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""

@@ -42,6 +42,13 @@ def listed(value: object, name: str, example: str, limit: str = "points") -> lis
     raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
 
 
+def orders(value: Any) -> str | list[Any] | None:
+    """What `orders=` may be, and can be read again: None, a text, or the members of an iterable."""
+    if value is None or isinstance(value, str):
+        return value
+    return listed(value, "orders", "[2, 4, 8]")
+
+
 def ordered(value: object, name: str, example: str) -> list[Any]:
     """The members in their order, which a set does not have: of a law or of a matrix."""
     if isinstance(value, Set):

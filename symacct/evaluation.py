@@ -18,6 +18,7 @@ from symacct.claims import Claim, Kind
 from symacct.errors import (
     AdjacencyError,
     AssumptionError,
+    DomainError,
     LimitError,
     OrderError,
     PrecisionError,
@@ -29,7 +30,9 @@ from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import Sampling
+from symacct.options import By
 from symacct.remembering import Key, Remembered
 from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
@@ -53,7 +56,7 @@ class Evaluation:
         self,
         ctx: Arithmetic,
         goal: Kind = Kind.UPPER,
-        by: str | None = None,
+        by: By = None,
         memo: Callable[[Node, Key], Remembered] | None = None,
     ) -> None:
         self.ctx: Any = ctx  # what it can do beyond the protocol is known to who made it
@@ -95,7 +98,7 @@ class Evaluation:
         """The same in another arithmetic, or in balls at the precision now current."""
         return self.alike(ctx, self.by)
 
-    def alike(self, ctx: Arithmetic, by: str | None) -> Evaluation:
+    def alike(self, ctx: Arithmetic, by: By) -> Evaluation:
         """The same in this arithmetic by this pinned theorem."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
@@ -118,21 +121,22 @@ class Evaluation:
     def meant(self, node: Node) -> Node:
         """The node of the same curve that theorems are asked about.
 
-        What was written, where the pinned theorem is about parts of it and holds for them.
+        What was written, where pinned theorems are about parts of it and hold for them.
         """
         if self.by is None or node.rewritten is node:
             return node.rewritten
-        theorem = theory.named(self.by)
-        about = [below for below in node.walk() if theory.is_about(theorem, below)]
-        holds = about and all(theorem.applies(below) is None for below in about)
+        named = [(below, theory.named_about(self.by, below)) for below in node.walk()]
+        about = [(below, theorems) for below, theorems in named if theorems]
+        holds = about and all(
+            any(theorem.applies(below) is None for theorem in theorems) for below, theorems in about
+        )
         return node if holds else node.rewritten
 
     def pins(self, node: Node) -> bool:
-        """Does the pinned theorem replace the default anywhere in `node`?"""
-        if self.by is None:
-            return False
-        theorem = theory.named(self.by)
-        return any(theory.is_about(theorem, below) for below in node.walk())
+        """Does a pinned theorem replace the default anywhere in `node`?"""
+        return self.by is not None and any(
+            theory.named_about(self.by, below) for below in node.walk()
+        )
 
 
 class OperationCurve(NodeCurve):
@@ -148,17 +152,15 @@ class OperationCurve(NodeCurve):
 
     @property
     def _is_pinned(self) -> bool:
-        """Does the theorem that the user named answer for this node?"""
-        by = self.evaluation.by
-        return by is not None and theory.is_about(theory.named(by), self.node)
+        """Does a theorem that the user named answer for this node?"""
+        return bool(theory.named_about(self.evaluation.by, self.node))
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
         key = theory.order_class(alpha)
         if key not in self._theorems:
-            by = self.evaluation.by
-            if by is not None and self._is_pinned:
-                found = theory.pinned(by, self.node, alpha)
+            if among := theory.named_about(self.evaluation.by, self.node):
+                found = theory.pinned(among, self.node, alpha)
             else:
                 bounding = theory.stating if self.evaluation.states else theory.bounding
                 found = bounding(self.node, alpha, self.evaluation.goal)
@@ -301,13 +303,19 @@ class OperationCurve(NodeCurve):
         """All that a claim depends on where it does not depend on values."""
         evaluation = self.evaluation
         asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        return (theory.order_class(alpha), *asked, theory.revision())
+        return (theory.order_class(alpha), self._is_hull(alpha), *asked, theory.revision())
+
+    def _is_hull(self, alpha: Order) -> bool:
+        """Are whole orders about this one all that is read?"""
+        node, known = self.node, isinstance(alpha, int | Fraction)
+        return isinstance(node, Convexify) and known and alpha <= node.max_order
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
+        if self._is_hull(alpha) or theorem.reads == "itself":
+            alpha = theory.larger_order(theory.floor_order(alpha), 2)
         if theorem.reads == "itself":
-            below = theory.larger_order(theory.floor_order(alpha), 2)
-            return [(self.evaluation.default().curve(self.node), below)]
+            return [(self.evaluation.default().curve(self.node), alpha)]
         read = 2 if theorem.orders.whole else alpha
         return [(self.evaluation.curve(child), read) for child in self.node.children]
 
@@ -322,7 +330,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [
-            curve.claim(at) if at == alpha else curve.claim_throughout(at)
+            curve.claim(at) if at == alpha or self._is_hull(alpha) else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
         claim = self.evaluation.stated(theorem).infer(self.node, premises)
@@ -334,7 +342,7 @@ class OperationCurve(NodeCurve):
         )
 
 
-def exact_pure(m: Node, by: str | None) -> Fraction | None:
+def exact_pure(m: Node, by: By) -> Fraction | None:
     """ε(∞) where it is a rational number, which balls never prove; None where it is not known."""
     try:
         value = Evaluation(SymbolicArithmetic(), Kind.UPPER, by).curve(m)(INFINITY)
@@ -348,16 +356,17 @@ def _sums_orders(theorem: Theorem) -> bool:
     return theorem.orders.whole and theorem.reads != "itself" and theorem.kind is not Kind.LOWER
 
 
-def goal_of(m: Node, by: str | None) -> Kind:
-    """Whether an upper or a lower bound answers: what the pinned theorem, else the node, is."""
+def goal_of(m: Node, by: By) -> Kind:
+    """Whether an upper or a lower bound answers: what a pinned theorem, else the node, is."""
     as_node(m, "expression")
-    if by is not None:
-        theorem = theory.named(by)
+    pinned = theory.all_named(by)
+    for theorem in pinned:
         if not any(theory.is_about(theorem, node) for node in m.walk()):
             raise _about_nothing(theorem, m)
-        if theorem.kind is Kind.LOWER:
-            return Kind.LOWER
-    return Kind.LOWER if m.claim.kind is Kind.LOWER else Kind.UPPER
+    kinds = {theorem.kind for theorem in pinned}
+    if {Kind.LOWER, Kind.UPPER} <= kinds:
+        raise DomainError(f"by: found bounds from above and from below in {by}, needed one kind")
+    return Kind.LOWER if Kind.LOWER in {m.claim.kind, *kinds} else Kind.UPPER
 
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:

@@ -16,6 +16,7 @@ from symacct.exact import Exact, Numeric, Order, OrderArray, exact
 from symacct.forking import cached_property
 from symacct.interning import Interned
 from symacct.later import sympy
+from symacct.options import By
 from symacct.progress import progress
 
 if TYPE_CHECKING:  # the layers above that the questions of a node go to
@@ -202,23 +203,24 @@ class Node(Currencies, Interned):
 
     @overload
     def rdp(
-        self, alpha: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
+        self, alpha: Numeric, digits: int = 30, by: By = None, engine: str = "ball"
     ) -> Enclosure: ...
     @overload
     def rdp(
-        self, alpha: OrderArray, digits: int = 30, by: str | None = None, engine: str = "ball"
+        self, alpha: OrderArray, digits: int = 30, by: By = None, engine: str = "ball"
     ) -> np.ndarray: ...
     @progress("rdp")
     def rdp(
         self,
         alpha: Numeric | OrderArray,
         digits: int = 30,
-        by: str | None = None,
+        by: By = None,
         engine: str = "ball",
     ) -> Enclosure | np.ndarray:
         """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
 
-        `by` pins a theorem ("ZW19-T5"); `engine` is "ball" (certified), "mpmath" or "float64".
+        `by` pins a theorem ("ZW19-T5"), or several in a tuple, each for the parts that it is
+        about; `engine` is "ball" (certified), "mpmath" or "float64".
         With engine="float64", `alpha` may be an array of orders, and an array comes back.
         Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
 
@@ -228,9 +230,7 @@ class Node(Currencies, Interned):
         """
         return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
 
-    def cgf(
-        self, lam: Numeric, digits: int = 30, by: str | None = None, engine: str = "ball"
-    ) -> Enclosure:
+    def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
         """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, and K(−1) = 0 where ε(1) is finite."""
         return _accountant(engine).cgf(self, lam, by=by, digits=digits)
 
@@ -245,7 +245,7 @@ class Node(Currencies, Interned):
         digits: int = 30,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
 
@@ -263,7 +263,7 @@ class Node(Currencies, Interned):
         digits: int = 30,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
         return _accountant().delta(
@@ -286,7 +286,7 @@ class Node(Currencies, Interned):
         """What the true δ(ε) is at least; see `lower_epsilon`."""
         return _accountant().lower_delta(self, epsilon, digits)
 
-    def formula(self, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
+    def formula(self, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
         """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
         from symacct.export.formula import formula
 
@@ -296,7 +296,7 @@ class Node(Currencies, Interned):
         self,
         alpha: Numeric | None = None,
         names: Mapping[str | sympy.Symbol, str] | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> str:
         r"""ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX, {"gamma": "q"}."""
         from symacct.export.latex import latex
@@ -314,7 +314,7 @@ class Node(Currencies, Interned):
         delta: Numeric | None = None,
         names: Mapping[str | sympy.Symbol, str] | None = None,
         values: Mapping[str | sympy.Symbol, Numeric] | None = None,
-        by: str | None = None,
+        by: By = None,
         digits: int = 6,
     ) -> str:
         """A LaTeX document: definition, formula, assumptions, values, bibliography."""
@@ -325,7 +325,7 @@ class Node(Currencies, Interned):
     def code(
         self,
         target: str,
-        by: str | None = None,
+        by: By = None,
         *,
         max_order: int | None = None,
         accuracy: Numeric = "1e-11",
@@ -357,7 +357,7 @@ class Node(Currencies, Interned):
 
         return explain(self, alpha)
 
-    def cite(self, alpha: Numeric | None = None, by: str | None = None) -> str:
+    def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
         """BibTeX of exactly the works behind ε(α), the places in them in `note`."""
         from symacct.export.citation import cite
 
@@ -384,7 +384,7 @@ class Node(Currencies, Interned):
         at: Numeric | None = None,
         order: int = 3,
         alpha: Numeric | None = None,
-        by: str | None = None,
+        by: By = None,
         within: Numeric | None = None,
     ) -> Expansion:
         """ε(α) as powers of a parameter near a point, with a remainder where one is proved.

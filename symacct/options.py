@@ -1,11 +1,15 @@
-"""What is set beside a theorem's name: "ZW19-T11:tau=50"."""
+"""What `by=` may be, and what is set beside a theorem's name: "ZW19-T11:tau=50"."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from symacct.errors import DomainError, echo
+
+#: A theorem's name; several, of which each node is answered by the one that speaks of it; or none.
+By: TypeAlias = str | tuple[str, ...] | None
 
 
 def chosen(text: str, theorem: str, values: Mapping[str, range]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from symacct.enclosure import Guarantee
 from symacct.errors import LimitError, PrecisionError
 from symacct.exact import Order, text
 from symacct.expr import Node
+from symacct.options import By
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,7 @@ class EpsilonDelta:
     """An (ε, δ) question: the node, how to convert, and the number given."""
 
     m: Node
-    by: str | None
+    by: By
     conversion: Conversion | WholeProfile
     given: str
     value: Fraction

@@ -6,6 +6,7 @@ from symacct.accountant import Accountant
 from symacct.arithmetic import Arithmetic
 from symacct.claims import Kind
 from symacct.evaluation import Evaluation
+from symacct.options import By
 
 
 class Stating(Evaluation):
@@ -17,12 +18,12 @@ class Stating(Evaluation):
     def states(self) -> bool:
         return True
 
-    def alike(self, ctx: Arithmetic, by: str | None) -> Evaluation:
+    def alike(self, ctx: Arithmetic, by: By) -> Evaluation:
         return Stating(ctx, self.goal, by, self.memo)
 
 
 class StatingAccountant(Accountant):
     """Certified values of what formulas and code say, which may lie above those of `rdp`."""
 
-    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: str | None) -> Evaluation:
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
         return Stating(ctx, goal, by, self._table)

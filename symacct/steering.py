@@ -15,6 +15,7 @@ from symacct.expr import Node
 from symacct.node_curve import NodeCurve
 from symacct.operations.compose import Compose
 from symacct.operations.subsample import Sampling
+from symacct.options import By
 from symacct.theory import Bound, Theorem
 
 _VERY_MANY, _A_FEW = 128, 16  # parts of a composition
@@ -59,9 +60,9 @@ class Below(Evaluation):
         return offered and all(super(Below, self).supports(part, alpha) for part in parts)
 
 
-def is_steered(node: Node, by: str | None) -> bool:
+def is_steered(node: Node, by: By) -> bool:
     """Does a theorem about something in the node offer a formula to compare orders by?"""
-    asked = theory.theorems() if by is None else [theory.named(by)]
+    asked = theory.theorems() if by is None else theory.all_named(by)
     offer = [theorem for theorem in asked if theorem.steer is not None]
     return bool(offer) and any(
         theory.is_about(theorem, below) and theorem.applies(below) is None

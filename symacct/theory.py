@@ -32,7 +32,7 @@ from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
 from symacct.later import sympy
-from symacct.options import chosen
+from symacct.options import By, chosen
 from symacct.regime import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -264,7 +264,7 @@ def theorems() -> list[Theorem]:
 def named(name: str) -> Theorem:
     """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
     if not isinstance(name, str):
-        needed = "one of the names that theorems() lists, such as 'ZW19-T5'"
+        needed = "one of the names that theorems() lists, such as 'ZW19-T5', or a tuple of them"
         raise DomainError(f"by: found {echo(name)}, needed {needed}")
     key, colon, options = name.partition(":")
     found = _register.get(key)
@@ -274,11 +274,23 @@ def named(name: str) -> Theorem:
     return _with_options(found, options) if colon else found
 
 
-def refuse_unproved(by: str | None) -> None:
-    """SoundnessError if the pinned theorem is no theorem: it must never become a guarantee."""
-    if by is not None:
+def all_named(by: By) -> tuple[Theorem, ...]:
+    """The theorems that `by=` names."""
+    if by is None:
+        return ()
+    return tuple(map(named, by)) if isinstance(by, tuple) else (named(by),)
+
+
+def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
+    """Those of them that are about the node itself."""
+    return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
+
+
+def refuse_unproved(by: By) -> None:
+    """SoundnessError if a pinned theorem is no theorem: it must never become a guarantee."""
+    for theorem in all_named(by):
         remedy = "leave out by=, or look at the number with .rdp(alpha, by=...)"
-        check_proved(named(by).name, named(by).status, remedy)
+        check_proved(theorem.name, theorem.status, remedy)
 
 
 def check_proved(what: str, status: str, remedy: str) -> None:
@@ -345,16 +357,24 @@ def answering_always(theorems: list[Theorem]) -> list[Theorem]:
     return [t for t in theorems if not t.partial] or theorems
 
 
-def pinned(by: str, node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
-    """The theorem named by the user, if its assumptions are proved for `node` at `alpha`."""
-    theorem = named(by)
+def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
+    """The one of the theorems named by the user whose assumptions are proved here."""
+    holding = [theorem for theorem in among if theorem.why_not(node, alpha) is None]
+    if len(holding) > 1:
+        both = ", ".join(theorem.name for theorem in holding)
+        raise DomainError(f"by: found {both}, which all speak of {echo(node)}, needed one of them")
+    return [_checked((holding or among)[0], node, alpha)]
+
+
+def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
+    """The theorem, or what is in its way."""
     if not covers(theorem.orders, alpha):
         raise OrderError(_order_message(theorem, alpha))
     theorem.infer(node, [child.claim for child in node.children])
     reason = theorem.why_not(node, alpha)
     if reason is not None:
         raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")
-    return [theorem]
+    return theorem
 
 
 def is_about(theorem: Theorem, node: Node) -> bool:

@@ -926,7 +926,7 @@ DERIVED = {"WBK19-C10", "VEH14-T3"}
 ELSEWHERE = {f"TRIPLE-GAUSSIAN{end}" for end in ("", "-NEAR", "-LOWER", "-UPPER")}
 GROUPS = {"GROUP-SENSITIVITY", "GROUP-CHAIN", "GROUP-ZCDP", "GROUP-PURE", "MIR17-P2"}
 #: Of repeated runs, which tests/test_repeat.py writes down.
-REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-BEST")}
+REPEATED = {f"PS22-{end}" for end in ("T2", "T2-BEST", "T2-PRINTED", "T6", "T6-BEST", "T6-PRINTED")}
 REPEATED |= {f"REPEAT-{end}" for end in ("PURE", "ALL", "POISSON-PURE", "POISSON-ALL")}
 PLAIN = {"EITHER", "MIR17-P1", "SCALE", "SCALE-LOWER", "VEH14-T9", "WBK19-P35"} | GROUPS | REPEATED
 PLAIN |= {"ALLOCATION-TOLD", "FS25-DIRECT"}

@@ -44,6 +44,7 @@ from symacct.errors import (
 )
 from symacct.interop import (
     EventAccountant,
+    PublishedAccountant,
     floats,
     from_dp_event,
     from_opacus_history,
@@ -615,6 +616,52 @@ def test_an_accountant_lists_its_curve_and_answers_by_a_theorem():
     assert named.get_epsilon(1e-5) == float(
         (100 * step).epsilon(1e-5, orders=range(2, 64), by="ZW19-T5", digits=16).epsilon
     )
+
+
+def test_the_published_accountant_answers_by_what_theirs_evaluates():
+    """At whole orders, by the theorem of each; no bound of EventAccountant's is larger."""
+    sampled = e.PoissonSampledDpEvent(0.01, e.GaussianDpEvent(2.0))
+    fixed = e.SampledWithoutReplacementDpEvent(100, 1, e.GaussianDpEvent(2.0))
+    often = e.RepeatAndSelectDpEvent(e.LaplaceDpEvent(1.0), 4, 1)
+    at = [2, 5, 16]
+    for event, by, relation in [
+        (sampled, "MTZ19-EXACT", "add_remove"),
+        (fixed, "WBK19-T27", "replace_one"),
+        (often, "PS22-T2-PRINTED", "add_remove"),
+    ]:
+        node = from_dp_event(event, relation)
+        found = PublishedAccountant(at, relation).compose(event, 3)
+        assert found.rdp.tolist() == pytest.approx([3 * float(node.rdp(a, by=by)) for a in at])
+        best = EventAccountant(at, relation).compose(event, 3)
+        assert (best.rdp <= found.rdp).all()
+        assert best.get_epsilon(1e-5) <= found.get_epsilon(1e-5) < math.inf
+
+
+@pytest.mark.parametrize(
+    ("event", "relations"),
+    [
+        (e.PoissonSampledDpEvent(0.01, e.GaussianDpEvent(2.0)), "add_remove replace_special"),
+        (e.PoissonSampledDpEvent(0.01, e.LaplaceDpEvent(2.0)), ""),
+        (e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(2.0)), "replace_one"),
+        (e.SingleEpochTreeAggregationDpEvent(2.0, 4), "replace_special"),
+    ],
+)
+def test_the_published_accountant_reads_under_the_relations_of_theirs(event, relations):
+    nested = e.ComposedDpEvent([e.SelfComposedDpEvent(event, 3)])
+    for one in ("add_remove", "replace_one", "replace_special"):
+        assert PublishedAccountant([2], one).supports(nested) == (one in relations.split())
+
+
+def test_the_published_accountant_knows_the_ends():
+    nothing = PublishedAccountant([1.5, math.inf])
+    nothing.compose(e.PoissonSampledDpEvent(0, e.GaussianDpEvent(0.0)))
+    assert nothing.rdp.tolist() == [0.0, 0.0]
+    open_ended = PublishedAccountant([1.5, math.inf])
+    open_ended.compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(1.0)))
+    assert open_ended.rdp[0] < open_ended.rdp[1] == math.inf
+    revealed = PublishedAccountant([2])
+    revealed.compose(e.PoissonSampledDpEvent(0.5, e.GaussianDpEvent(0.0)))
+    assert (revealed.get_epsilon(1e-5), revealed.get_delta(1)) == (math.inf, 1.0)
 
 
 def test_maybe_compose_says_which_event_is_in_the_way():

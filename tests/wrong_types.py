@@ -288,6 +288,8 @@ def event_calls():
         "EventAccountant": (interop.EventAccountant, {
             "orders": [2, 8], "neighboring_relation": "add_remove", "conversion": "improved",
             "accountant": None, "by": "ZW19-T5"}),
+        "PublishedAccountant": (interop.PublishedAccountant, {
+            "orders": [2, 8], "neighboring_relation": "add_remove"}),
         "EventAccountant.supports": (a.supports, {"event": M}),
         "EventAccountant.compose": (interop.EventAccountant().compose, {"event": M, "count": 2}),
         "EventAccountant.get_epsilon": (a.get_epsilon, {"target_delta": "1e-5"}),

@@ -285,6 +285,14 @@ def negative_binomial_all(
 # --- a Poisson number of runs
 
 
+def often_enough(node: Node) -> str | None:
+    """A Poisson number of runs of mean at least 1: fewer are none too often to be left out."""
+    reason = POISSON(node)
+    if reason is not None or node.runs.rate >= 1:  # type: ignore[attr-defined]
+        return reason
+    return f"needed a mean of at least 1, got {node.runs.rate}"  # type: ignore[attr-defined]
+
+
 def excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Number:
     """λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, above (λ−1)y′ − λy for an event's chances"""
     j, number = ctx.number(order), ctx.number(lam)
@@ -315,19 +323,25 @@ def even_order(eps: RDPCurve) -> Order:
     return order
 
 
+def least_excess(
+    ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number]
+) -> list[Number]:
+    """max(0, c) and the c_j; the smallest alone where they are numbers"""
+    found = [ctx.maximum(ctx.number(0), pure_excess(ctx, eps, order)), *excesses]
+    if isinstance(ctx, SymbolicArithmetic):
+        return found
+    return [ctx.minimum(*found)]  # of one that is far too large there is no e^x
+
+
 def told_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
 ) -> Number:
-    """log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min{max(0, c), c_j}} )/(λ−1), the first for no run at all"""
+    """log( 1 + μ e^{μ min{max(0, c), c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
     lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
-    told = lam * eps(order)
-    most = ctx.maximum(told, told + mu * pure_excess(ctx, eps, order))
-    exponents = [most, *(told + mu * excess for excess in excesses)]
-    if not isinstance(ctx, SymbolicArithmetic):
-        exponents = [ctx.minimum(*exponents)]  # of one that is far too large there is no e^x
+    rise = ctx.expm1(lam * eps(order))
     # The smallest of whole bounds, which a page has room for, and not an exponent of them.
-    bounds = (ctx.log1p(ctx.exp_gap(-mu) + mu * ctx.expm1(x)) / lam for x in exponents)
-    return ctx.minimum(*bounds)
+    most = least_excess(ctx, eps, order, excesses)
+    return ctx.minimum(*(ctx.log1p(mu * ctx.exp(mu * c) * rise) / lam for c in most))
 
 
 @theorem(
@@ -343,9 +357,9 @@ def told_at(
     status="proved",
 )
 def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """ε′(α) <= log( e^{−μ} + μ e^{(λ−1)ε(λ) + μ min{max(0, c), min_j c_j}} )/(λ−1), λ = max(α, 2),
+    """ε′(α) <= log( 1 + μ e^{μ min{max(0, c), min_j c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1),
 
-    c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
+    λ = max(α, 2), c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
     c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
     """
     lam = larger_order(alpha, 2)
@@ -367,20 +381,59 @@ def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Numb
     status="proved",
 )
 def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
-    """The same at the best λ >= α, or where c = 0, and the best j"""
-
-    def bound(ctx: Arithmetic, curve: RDPCurve, lam: Order) -> Number:
-        j = steered(eps, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
-        return told_at(ctx, curve, lam, [excess_at(ctx, curve, lam, j)], runs)
-
+    """The same at α, where c = 0 and where Theorem 6 as printed is best, λ >= α, and the best j"""
     refuse_formula(ctx)
     known = eps.remember("repeated")
-    if runs not in known:
+    if runs.rate <= 1:
+        known[runs] = _NEAREST  # there is no valley: log μ is not positive
+    elif runs not in known:
         with precision(_SEARCH_BITS):
             curve = eps.using(BALL)
-            known[runs] = _lowest(lambda lam: bound(BALL, curve, lam))
-    tried = {max(alpha, known[runs]), max(alpha, even_order(eps))}
-    return ctx.minimum(*(bound(ctx, eps, lam) for lam in sorted(tried)))
+            known[runs] = _lowest(lambda lam: poisson_printed(BALL, curve, lam, runs, eps))
+    tried = {max(alpha, lam) for lam in (_NEAREST, known[runs], even_order(eps))}
+    return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
+
+
+@theorem(
+    "PS22-T6-PRINTED",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 6"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs of mean at least 1; j is searched for",
+    applies=often_enough,
+    monotone=True,
+    partial=True,
+    status="proved",
+    default=False,
+)
+def poisson_as_printed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """ε′(α) <= ε(α) + (μ min{max(0, c), c_j} + log μ)/(α−1), α > 1 and the best j"""
+    refuse_formula(ctx)
+    if alpha == 1:
+        raise OrderError("PS22-T6-PRINTED: found the order 1, needed one above, as it is printed")
+    return poisson_printed(ctx, eps, alpha, runs, eps)
+
+
+def poisson_printed(
+    ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson, asked: RDPCurve
+) -> Number:
+    """ε(λ) + (μ min{max(0, c), c_j} + log μ)/(λ−1), where log μ is not negative a bound"""
+    mu = ctx.number(runs.rate)
+    (excess,) = least_excess(ctx, eps, lam, [best_excess(ctx, eps, lam, asked)])
+    return eps(lam) + (mu * excess + ctx.log(mu)) / (ctx.number(lam) - 1)
+
+
+def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
+    """Theorem 6 at this λ, and the j that is searched for"""
+    return told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
+
+
+def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> Number:
+    """c_j at the j that is searched for, and remembered by the curve that was asked"""
+    j = steered(asked, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
+    return excess_at(ctx, eps, lam, j)
 
 
 @theorem(

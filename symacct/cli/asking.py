@@ -31,6 +31,7 @@ from symacct.errors import SymacctError
 from symacct.exact import order
 from symacct.explore.comparison import ratio
 from symacct.expr import Node
+from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import given
 from symacct.screen import print_table
@@ -46,7 +47,7 @@ _PROFILE_DIGITS = 6
 def rdp(
     expr: str,
     alpha: tuple[str, ...],
-    by: str | None,
+    by: By,
     engine: str,
     lower: bool,
     digits: int,

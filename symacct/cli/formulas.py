@@ -22,6 +22,7 @@ from symacct.export.figures import FORMATS, figure, save
 from symacct.export.latex import latex
 from symacct.export.tables import table
 from symacct.notation import parse_open
+from symacct.options import By
 
 
 @main.command("latex", epilog=EPILOG)
@@ -35,7 +36,7 @@ from symacct.notation import parse_open
 def latex_command(
     expr: str,
     alpha: str | None,
-    by: str | None,
+    by: By,
     names: tuple[str, ...],
     document: bool,
     delta: str | None,

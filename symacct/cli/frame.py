@@ -19,6 +19,7 @@ from symacct.exact import Order
 from symacct.explore.grids import grid
 from symacct.expr import Node
 from symacct.notation import parse_open
+from symacct.options import By
 from symacct.rounding import order_text
 from symacct.screen import print_pairs
 from symacct.version import __version__
@@ -154,7 +155,12 @@ AXIS_HELP = (
     "0.5:2:4 (evenly) or 1e-4:1e-1:20:log; repeatable."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-by_option = click.option("--by", help="The theorem to use, e.g. ZW19-T5.")
+by_option = click.option(
+    "--by",
+    multiple=True,
+    callback=lambda ctx, parameter, names: names if names[1:] else next(iter(names), None),
+    help="The theorem to use, e.g. ZW19-T5; repeatable, for what other parts do.",
+)
 conversion_option = click.option(
     "--conversion",
     default="improved",
@@ -168,7 +174,7 @@ def how_options(function: Callable[..., None]) -> Callable[..., None]:
     """--conversion, --orders and --by, which the command is given together as `how`."""
 
     @functools.wraps(function)
-    def run(conversion: str, orders: str | None, by: str | None, **rest: object) -> None:
+    def run(conversion: str, orders: str | None, by: By, **rest: object) -> None:
         how = {"conversion": conversion, "orders": orders_option(orders), "by": by}
         function(how=how, **rest)
 

@@ -26,6 +26,7 @@ from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
 from symacct.notation import parse_open
+from symacct.options import By
 from symacct.progress import progress
 from symacct.screen import print_prose, print_table
 
@@ -37,7 +38,7 @@ _SHOWN_DIGITS = 6  # of a value beside the printed number
 @by_option
 @click.option("--delta", help="Cite the (ε, δ) guarantee at this δ, its conversion too.")
 def cite_command(
-    expr: str, alpha: str | None, by: str | None, delta: str | None, digits: int, as_json: bool
+    expr: str, alpha: str | None, by: By, delta: str | None, digits: int, as_json: bool
 ) -> None:
     """BibTeX of exactly the works behind EXPR's curve.
 

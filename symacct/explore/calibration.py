@@ -18,6 +18,7 @@ from symacct.exact import INFINITY, Numeric
 from symacct.export.cards import card, guarantee_card
 from symacct.expr import Node, as_node
 from symacct.later import sympy
+from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
@@ -72,7 +73,7 @@ def calibrate(
     digits: int = 6,
     conversion: str = "improved",
     orders: str | Iterable[Numeric] | None = None,
-    by: str | None = None,
+    by: By = None,
 ) -> Calibration:
     """The smallest noise, largest rate or largest count of m's one free symbol for (ε, δ)-DP.
 
@@ -88,7 +89,7 @@ def calibrate(
     81/20
     """
     digits = doors.digits(digits)
-    how = {"conversion": conversion, "orders": orders, "by": by}
+    how = {"conversion": conversion, "orders": doors.orders(orders), "by": by}
     target = _Target(as_node(m, "calibrate"), epsilon, delta, digits, how)
     low, high = _bracket(target)
     unit = (

@@ -19,6 +19,7 @@ from symacct.explore.grids import several
 from symacct.export.cards import grid
 from symacct.expr import Node, as_node
 from symacct.later import sympy
+from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import format_shared, order_text
 from symacct.theory import PROVED, Theorem, is_about, theorems
@@ -221,7 +222,7 @@ def _least(accountant: Accountant, m: Node, delta: Any, known: list[Answer]) -> 
 
 
 def _epsilon(
-    accountant: Accountant, m: Node, delta: Any, conversion: str, by: str | None = None
+    accountant: Accountant, m: Node, delta: Any, conversion: str, by: By = None
 ) -> Enclosure | str:
     try:
         return accountant.epsilon(m, delta, conversion, by=by).asked
@@ -268,7 +269,7 @@ def _ask(
         return _without_remedy(str(error), name)
 
 
-def _without_remedy(message: str, by: str | None) -> str:
+def _without_remedy(message: str, by: By) -> str:
     """An error as the reason for an empty row: leaving out by= is no remedy there."""
     if by is not None:
         message = message.removeprefix(f"{by}: ")

@@ -7,7 +7,8 @@
            "alpha" (rdp), "delta" (epsilon), "epsilon" (delta): the number given, as text
            "printed"     the number as the paper has it: every digit counts
            "source"      where it stands
-           and where wanted "by", "conversion", "orders" ("integer" or a list of texts), "comment",
+           and where wanted "conversion", "orders" ("integer" or a list of texts), "comment",
+           "by"          a theorem, or a list of several
            "direction"   how the paper means it: "nearest" (default), "upper" or "lower" for a
                          bound rounded up or down, "at most" or "at least" for a bound however
                          loose.
@@ -37,6 +38,7 @@ from symacct.exact import INFINITY, exact, order
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.formula import formula
 from symacct.notation import parse
+from symacct.options import By
 
 FORMAT = 1
 _OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
@@ -68,7 +70,7 @@ class Entry:
     printed: str
     source: str
     direction: str = "nearest"
-    by: str | None = None
+    by: By = None
     conversion: str = "improved"
     orders: str | list[str] | None = None
     comment: str = ""
@@ -173,7 +175,7 @@ def _entry(found: object) -> Entry:
         what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
         raise ParseError(f"found {what}, needed {', '.join(sorted(needed))}")
     for name, value in found.items():
-        is_list = name == "orders" and isinstance(value, list)
+        is_list = name in ("orders", "by") and isinstance(value, list)
         if not _is_text(value) and not (is_list and all(map(_is_text, value))):
             raise ParseError(f"found {name} {echo(value)}, needed text")
     if found.get("direction", "nearest") not in DIRECTIONS:
@@ -184,6 +186,8 @@ def _entry(found: object) -> Entry:
     if ask == "rdp" and {"conversion", "orders"} & set(found):
         raise ParseError("found conversion or orders, which only epsilon and delta take")
     fields = {name: value for name, value in found.items() if name != NEEDED[ask]}
+    if isinstance(fields.get("by"), list):
+        fields["by"] = tuple(fields["by"])
     return Entry(given=found[NEEDED[ask]], **fields)
 
 

@@ -16,6 +16,7 @@ from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Numeric, order
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node
+from symacct.options import By
 from symacct.sources import WORKS
 
 # Which theorem is best at an order shows at a modest precision.
@@ -26,7 +27,7 @@ _OF_EACH_KIND = (2, Fraction(5, 2), Fraction(3, 2), 1, INFINITY)
 STATED = "user"
 
 
-def cite(m: Node, alpha: Numeric | None = None, by: str | None = None) -> str:
+def cite(m: Node, alpha: Numeric | None = None, by: By = None) -> str:
     """BibTeX of the works behind ε(α) of `m`: its theorems and the curves of its mechanisms.
 
     Without an order, of all that answer: at whole orders first, then between them, at 1 and ∞.
@@ -42,7 +43,7 @@ def cite(m: Node, alpha: Numeric | None = None, by: str | None = None) -> str:
     return bibtex(source for claim in _claims(m, by) for source in claim.sources)
 
 
-def _claims(m: Node, by: str | None) -> list[Claim]:
+def _claims(m: Node, by: By) -> list[Claim]:
     """What is claimed at an order of each kind, where there is an answer."""
     found: list[Claim] = []
     refused: list[SymacctError] = []
@@ -56,7 +57,7 @@ def _claims(m: Node, by: str | None) -> list[Claim]:
     return found
 
 
-def claim_at(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Claim:
+def claim_at(m: Node, alpha: Numeric | None = None, by: By = None) -> Claim:
     """What is claimed of ε(α), which names the theorems and curves that gave it."""
     at = 2 if alpha is None else order(alpha)
     with precision(_BITS):

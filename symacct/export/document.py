@@ -24,6 +24,7 @@ from symacct.export.tables import table
 from symacct.expr import Node, as_node
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import Compose
+from symacct.options import By
 from symacct.rounding import given, order_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
@@ -51,7 +52,7 @@ def paper(
     delta: Numeric | None = None,
     names: Mapping[str | sympy.Symbol, str] | None = None,
     values: Mapping[str | sympy.Symbol, Numeric] | None = None,
-    by: str | None = None,
+    by: By = None,
     digits: int = 6,
 ) -> str:
     r"""A complete LaTeX document about `m`: it compiles with pdflatex, amsmath, booktabs, siunitx.
@@ -193,7 +194,7 @@ def _cited(source: Source) -> str:
 def _values(
     m: Node,
     alphas: Iterable[Numeric],
-    by: str | None,
+    by: By,
     digits: int,
     values: Mapping[str | sympy.Symbol, Numeric],
 ) -> Iterator[str]:

@@ -20,9 +20,9 @@ from symacct.evaluation import Evaluation, goal_of
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
 from symacct.expr import Node, as_node
+from symacct.options import By
 from symacct.symbols import alpha as ALPHA
-from symacct.theory import Theorem
-from symacct.theory import named as named_theorem
+from symacct.theory import Theorem, all_named
 
 #: Operations in a formula up to which it is written again rather than named.
 SHORT = 10
@@ -31,7 +31,7 @@ SHORT = 10
 INDEX = sympy.Symbol("l", positive=True, integer=True)
 
 
-def formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> sympy.Expr:
+def formula(m: Node, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
     """ε(α) as a SymPy expression, sums and binomials kept.
 
     Without an order the formula is in `symacct.symbols.alpha`, which stands for a whole order
@@ -126,7 +126,7 @@ class Formula:
         return "\n".join(lines)
 
 
-def named_formula(m: Node, alpha: Numeric | None = None, by: str | None = None) -> Formula:
+def named_formula(m: Node, alpha: Numeric | None = None, by: By = None) -> Formula:
     """The formula in which a curve that is read more than once has a name, and is written once.
 
     >>> import sympy
@@ -139,12 +139,9 @@ def named_formula(m: Node, alpha: Numeric | None = None, by: str | None = None) 
     return named_formulas(m, [alpha], by)[0]
 
 
-def named_formulas(
-    m: Node, alphas: Iterable[Numeric | None], by: str | None = None
-) -> list[Formula]:
+def named_formulas(m: Node, alphas: Iterable[Numeric | None], by: By = None) -> list[Formula]:
     """The formulas at several orders, names shared; an order that has none is left out."""
-    if by is not None:
-        named_theorem(by)  # before it becomes the key of a cache
+    all_named(by)  # before it becomes the key of a cache
     m = Evaluation(BALL, by=by).meant(m)
     long, in_cases = _lengths(m, by)
     whole = Named(m, by)
@@ -162,7 +159,7 @@ def named_formulas(
     return [_Draft(m, at, by, names).formula() for at in drafts]
 
 
-def _lengths(m: Node, by: str | None) -> tuple[frozenset[Named], frozenset[Named]]:
+def _lengths(m: Node, by: By) -> tuple[frozenset[Named], frozenset[Named]]:
     """The curves whose formula is long, names put below; and those with a choice in them."""
     long: set[Named] = set()
     in_cases: set[Named] = set()
@@ -187,7 +184,7 @@ def _lengths(m: Node, by: str | None) -> tuple[frozenset[Named], frozenset[Named
 class _Draft:
     """The formula at one order, and what the names stand for that it reads, directly or not."""
 
-    def __init__(self, m: Node, at: Order, by: str | None, names: Names) -> None:
+    def __init__(self, m: Node, at: Order, by: By, names: Names) -> None:
         self.at, self.names = at, names
         self.taken = _taken(m)
         self.writing = Writing(goal_of(m, by), by, names)

@@ -20,6 +20,7 @@ from symacct.export.latex_printer import WIDTH, Printer, bracketed
 from symacct.export.latex_width import width_of
 from symacct.export.writing import REAL, WHOLE
 from symacct.expr import Node
+from symacct.options import By
 from symacct.symbols import alpha as ALPHA
 
 #: Nodes up to which a notebook shows the formula rather than the expression.
@@ -36,7 +37,7 @@ def latex(
     m: Node,
     alpha: Numeric | None = None,
     names: Mapping[Any, str] | None = None,
-    by: str | None = None,
+    by: By = None,
 ) -> str:
     r"""ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
 
@@ -55,7 +56,7 @@ def latex(
     return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
 
 
-def _remark(m: Node, by: str | None) -> Iterator[str]:
+def _remark(m: Node, by: By) -> Iterator[str]:
     """Lines that say why, where the formula is that of another mechanism of the same curve."""
     if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
         said = f"(rewritten: {'; '.join(m.rewrites)})"
@@ -90,7 +91,7 @@ class Display:
         m: Node,
         alpha: Numeric | None = None,
         names: Mapping[Any, str] | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> None:
         self.printer = Printer(SymbolNames(names))
         self.formulas = named_formulas(m, _ALL_ORDERS if alpha is None else [alpha], by)

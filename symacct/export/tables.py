@@ -19,9 +19,10 @@ from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node, as_node
+from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import rational_text, safe
-from symacct.theory import named
+from symacct.theory import all_named
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
@@ -101,7 +102,7 @@ class Table:
 
 
 @progress("table")
-def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str] = ()) -> Table:
+def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] = ()) -> Table:
     """ε(α) of `m` at the orders `alphas`, with a column for each theorem of `by`, else the default.
 
     A theorem that says nothing at an order leaves its cell open. Raises as `rdp` does, and
@@ -122,26 +123,26 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[str]
     # A few digits more than printed: what is printed is rounded once.
     accountant = Accountant(doors.digits(digits) + 3)
     columns = []
-    theorems: list[str | None] = [named(one).name for one in names]
-    for name in theorems or [None]:
-        cells = tuple(_cell(accountant, m, at, name, digits) for at in orders)
+    theorems = [tuple(theorem.name for theorem in all_named(one)) for one in names]
+    for pinned in theorems or [()]:
+        cells = tuple(_cell(accountant, m, at, pinned, digits) for at in orders)
         if not any(cells):
-            accountant.rdp(m, orders[0], by=name)  # raises why there is nothing
-        columns.append(Column(name or "ε(α)", cells))
+            accountant.rdp(m, orders[0], by=pinned)  # raises why there is nothing
+        columns.append(Column(" + ".join(pinned) or "ε(α)", cells))
     return Table(orders, tuple(columns))
 
 
-def _cell(accountant: Accountant, m: Node, at: Order, by: str | None, digits: int) -> Cell | None:
+def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> Cell | None:
     try:
         value = accountant.rdp(m, at, by=by)
     except OrderError:
-        if by is None:
+        if not by:
             raise
         return None  # the theorem says nothing at this order
     return Cell(value, as_printed(value, m, at, by, digits))
 
 
-def as_printed(value: Enclosure, m: Node, at: Order, by: str | None, digits: int) -> str:
+def as_printed(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> str:
     """ε(α) as found at an order, on its safe side; as it is where it is a decimal that fits."""
     kind = value.claim.kind
     text, other = value.rounded(digits), safe(value.upper, value.lower, kind, digits)
@@ -149,7 +150,7 @@ def as_printed(value: Enclosure, m: Node, at: Order, by: str | None, digits: int
     return text if exact is None else rational_text(exact, digits, up=kind is not Kind.LOWER)
 
 
-def _rational(m: Node, at: Order, by: str | None) -> Fraction | None:
+def _rational(m: Node, at: Order, by: By) -> Fraction | None:
     """The value itself where the formula is a rational number: balls do not show that it is."""
     try:
         found = formula(m, at, by)

@@ -32,6 +32,7 @@ from symacct.mechanisms.mixtures import Overlap
 from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
+from symacct.options import By
 from symacct.remembering import Remembered
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import Theorem
@@ -48,7 +49,7 @@ class Named:
     """What a name stands for: the curve of a node, or its differences B; under `by` or not."""
 
     node: Node
-    by: str | None
+    by: By
     letter: str = "epsilon"
 
 
@@ -102,7 +103,7 @@ class Writing(Evaluation):
     """An evaluation in formulas for the open order `asked`; curves in `names` by name."""
 
     def __init__(
-        self, goal: Kind, by: str | None, names: Names, ctx: WritingArithmetic | None = None
+        self, goal: Kind, by: By, names: Names, ctx: WritingArithmetic | None = None
     ) -> None:
         super().__init__(ctx or WritingArithmetic(names), goal, by)
         self.names = names

@@ -7,9 +7,11 @@ from symacct.interop.opacus import (
     register_with_opacus,
     to_opacus_history,
 )
+from symacct.interop.published import PublishedAccountant
 
 __all__ = [
     "EventAccountant",
+    "PublishedAccountant",
     "from_dp_event",
     "from_opacus_history",
     "register_with_opacus",

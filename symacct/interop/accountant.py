@@ -13,7 +13,7 @@ from symacct import doors, theory
 from symacct.accountant import Accountant
 from symacct.conversion import named as conversion_named
 from symacct.domains import nonnegative, rate, whole
-from symacct.enclosure import Guarantee
+from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
 from symacct.exact import INFINITY, Numeric, is_infinite
 from symacct.expr import Node
@@ -27,12 +27,14 @@ from symacct.interop.dp_types import (
 )
 from symacct.interop.floats import scalar
 from symacct.operations import Compose
+from symacct.options import By
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
 
 _DIGITS = 16
-_LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
+#: dp_accounting's orders.
+LISTED = (*(1 + Fraction(x, 10) for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
 _HALF = Fraction(1, 2)
 
 
@@ -43,7 +45,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     nodes are taken as they are. The floats that come back are rounded up; ε is ∞ and δ is 1 where
     there is no privacy. `orders` restricts the search; without it every real order is searched.
     `conversion` is any of `symacct.conversions()`; "exact" answers without Rényi orders. `by`
-    names a theorem to answer by.
+    names theorems, each used where what was composed has a part that it is about.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")
@@ -53,23 +55,20 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
 
     def __init__(
         self,
-        orders: Iterable[Numeric] | None = None,
+        orders: str | Iterable[Numeric] | None = None,
         neighboring_relation: object = "add_remove",
         conversion: str = "improved",
         accountant: Accountant | None = None,
-        by: str | None = None,
+        by: By = None,
     ) -> None:
-        self._searched = (
-            orders
-            if orders is None or isinstance(orders, str)
-            else tuple(map(scalar, doors.listed(orders, "orders", "[2, 4, 8]")))
-        )
+        given = doors.orders(orders)
+        self._searched = tuple(map(scalar, given)) if isinstance(given, list) else given
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
             raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
         self._accountant = accountant or Accountant(digits=_DIGITS)
-        self._by = None if by is None else theory.named(by).name
+        self._by = tuple(theorem.name for theorem in theory.all_named(by))
         self._composed = Compose()
         self._runs: list[tuple[object, int]] = []
 
@@ -121,11 +120,14 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         return None
 
     def _with(self, event: object, count: int) -> Node:
-        node = event if isinstance(event, Node) else from_dp_event(event, self._relation)
+        node = event if isinstance(event, Node) else self._read(event)
         try:
             return Compose(self._composed, {node: count})
         except AdjacencyError as error:
             raise UnreadRelationError(f"{error}; caused by subevent {echo(event)}") from None
+
+    def _read(self, event: object) -> Node:
+        return from_dp_event(event, self._relation)
 
     def _note(self, event: object, runs: int) -> None:
         """One entry for equal events in a row: a training run asks 10⁵ times for one step."""
@@ -161,11 +163,19 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     @property
     def rdp(self) -> np.ndarray:
         """ε(α) at each of `orders`, rounded up."""
-        ask = self._accountant.rdp
-        return np.array([float(ask(self._composed, alpha, self._by)) for alpha in self._listed()])
+        return np.array([self._at(alpha) for alpha in self._listed()])
+
+    def _at(self, alpha: Numeric) -> float:
+        return self._float(self._accountant.rdp(self._composed, alpha, self._pinned()))
+
+    def _pinned(self) -> By:
+        """The theorems named that are about a part of what was composed."""
+        parts = list(self._composed.walk()) if self._by else []
+        about = [x for x in theory.all_named(self._by) if any(theory.is_about(x, m) for m in parts)]
+        return tuple(theorem.name for theorem in about) or None
 
     def _listed(self) -> tuple[Numeric, ...]:
-        return self._searched if isinstance(self._searched, tuple) else _LISTED
+        return self._searched if isinstance(self._searched, tuple) else LISTED
 
     def _epsilon(self, target_delta: Numeric) -> tuple[float, Numeric]:
         """Every ε is a true one at δ = 1; ∞ is said there, too, of what has no privacy."""
@@ -183,6 +193,9 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         given = nonnegative(epsilon, "target_epsilon")
         return self._ask(self._accountant.delta, given, 1.0, self._searched)
 
+    def _float(self, bound: Enclosure) -> float:
+        return float(bound)
+
     def _has_privacy(self) -> bool:
         ask = self._accountant.epsilon
         return self._ask(ask, _HALF, math.inf, self._searched)[0] < math.inf
@@ -199,10 +212,10 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         if NO_PRIVACY in (node.terms if isinstance(node, Compose) else (node,)):
             return otherwise, INFINITY
         try:
-            found = question(node, target, self._conversion, orders, self._by)
+            found = question(node, target, self._conversion, orders, self._pinned())
         except InfiniteError:
             return otherwise, INFINITY
-        return float(found.asked), found.alpha
+        return self._float(found.asked), found.alpha
 
 
 def _float_order(alpha: Any) -> float:

@@ -80,10 +80,10 @@ def from_dp_event(event: object, relation: object = "add_remove") -> Node:
     >>> from_dp_event(GaussianDpEvent(noise_multiplier=5.0), "replace_one")
     Gaussian(5, sensitivity=2)
     """
-    return _Reading(relation_named(relation)).node(event, 0)
+    return Reading(relation_named(relation)).node(event, 0)
 
 
-class _Reading:
+class Reading:
     """One reading of a tree of events; an event that is shared is read once."""
 
     def __init__(self, relation: str, sampled: bool = False) -> None:
@@ -103,15 +103,15 @@ class _Reading:
     def only_under(self, event: object, *relations: str) -> None:
         """UnreadRelationError where the event says something under other relations alone."""
         if self.relation not in relations:
-            raise _unread(
+            raise unread(
                 UnreadRelationError,
                 event,
                 f"found {self.relation}, needed {' or '.join(relations)}",
             )
 
-    def reading(self, relation: str) -> _Reading:
+    def reading(self, relation: str) -> Reading:
         """One for the relation that samples can differ in."""
-        return self if self.relation == relation else _Reading(relation)
+        return self if self.relation == relation else type(self)(relation)
 
     @property
     def sensitivity(self) -> int:
@@ -157,7 +157,7 @@ class _Reading:
         k = whole(_field(event, "num_buckets"), "RandomizedResponseDpEvent, num_buckets", least=1)
         self.only_under(event, "replace_one", "replace_special")
         if self.sampled:  # no answer is not one at random
-            raise _unread(
+            raise unread(
                 UnreadRelationError,
                 event,
                 "found it in a Poisson sample, needed noise on a sum: a record that is in no "
@@ -222,7 +222,7 @@ class _Reading:
         if self.relation == "replace_one":  # the samples differ in either record, or in both
             sampled = self.reading("add_remove").node(inner, depth + 1)
             return PoissonSubsample(sampled, gamma, "replace_one")
-        within = _Reading(self.relation, sampled=True)
+        within = type(self)(self.relation, sampled=True)
         return PoissonSubsample(within.node(inner, depth + 1), gamma)
 
     def repeated(self, event: object, depth: int) -> Node:
@@ -276,42 +276,43 @@ class _Reading:
         return sample_with_replacement(inner, size, draws, self.relation)
 
 
-_READERS: dict[str, Callable[[_Reading, object, int], Node]] = {
-    "MixtureOfGaussiansDpEvent": _Reading.mixture,
+_READERS: dict[str, Callable[[Reading, object, int], Node]] = {
+    "MixtureOfGaussiansDpEvent": Reading.mixture,
     "NoOpDpEvent": lambda reading, event, depth: Compose(),
     "NonPrivateDpEvent": lambda reading, event, depth: NO_PRIVACY,
     "GaussianDpEvent": lambda reading, event, depth: reading.noise(event, Gaussian),
     "LaplaceDpEvent": lambda reading, event, depth: reading.noise(event, Laplace),
-    "DiscreteGaussianDpEvent": _Reading.discrete_gaussian,
-    "DiscreteLaplaceDpEvent": _Reading.discrete_laplace,
-    "ZCDpEvent": _Reading.concentrated,
-    "EpsilonDeltaDpEvent": _Reading.approximate,
+    "DiscreteGaussianDpEvent": Reading.discrete_gaussian,
+    "DiscreteLaplaceDpEvent": Reading.discrete_laplace,
+    "ZCDpEvent": Reading.concentrated,
+    "EpsilonDeltaDpEvent": Reading.approximate,
     "ExponentialMechanismDpEvent": lambda reading, event, depth: _pure(event, ExponentialMechanism),
     "PermuteAndFlipDpEvent": lambda reading, event, depth: _pure(event, PermuteAndFlip),
-    "RandomizedResponseDpEvent": _Reading.response,
-    "SelfComposedDpEvent": _Reading.self_composed,
-    "ComposedDpEvent": _Reading.composed,
-    "PoissonSampledDpEvent": _Reading.poisson,
-    "SampledWithoutReplacementDpEvent": _Reading.without_replacement,
-    "SampledWithReplacementDpEvent": _Reading.with_replacement,
-    "RepeatAndSelectDpEvent": _Reading.repeated,
-    "SingleEpochTreeAggregationDpEvent": _Reading.tree,
-    "TruncatedSubsampledGaussianDpEvent": _Reading.truncated,
+    "RandomizedResponseDpEvent": Reading.response,
+    "SelfComposedDpEvent": Reading.self_composed,
+    "ComposedDpEvent": Reading.composed,
+    "PoissonSampledDpEvent": Reading.poisson,
+    "SampledWithoutReplacementDpEvent": Reading.without_replacement,
+    "SampledWithReplacementDpEvent": Reading.with_replacement,
+    "RepeatAndSelectDpEvent": Reading.repeated,
+    "SingleEpochTreeAggregationDpEvent": Reading.tree,
+    "TruncatedSubsampledGaussianDpEvent": Reading.truncated,
 }
 
 
-def _reader(event: object) -> Callable[[_Reading, object, int], Node]:
+def _reader(event: object) -> Callable[[Reading, object, int], Node]:
     """By the name of its class, or of one that it inherits from."""
     for kind in type(event).__mro__:
         if kind.__name__ in _READERS:
             return _READERS[kind.__name__]
     found = f"found {type(event).__name__}, needed one of {', '.join(_READERS)}"
-    raise _unread(UnreadEventError, event, found)
+    raise unread(UnreadEventError, event, found)
 
 
-def _unread(
+def unread(
     kind: type[UnreadEventError | UnreadRelationError], event: object, found: str
 ) -> SymacctError:
+    """The error for an event that is not read."""
     error = kind(f"DpEvent: {found}; caused by subevent {echo(event)}")
     error.event = event
     return error

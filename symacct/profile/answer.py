@@ -16,6 +16,7 @@ from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
+from symacct.options import By
 from symacct.profile.below import one_run_each, products_below, triangles_below
 from symacct.profile.pairs import Product, products
 from symacct.profile.solve import Direction
@@ -154,7 +155,7 @@ def _is_enough(product: Product) -> bool:
     return product.one_way or all(part.symmetric for part, _ in product.runs)
 
 
-def refuse_pinned(orders: Any, by: str | None) -> None:
+def refuse_pinned(orders: Any, by: By) -> None:
     """Errors for what the exact profile has no use for: it reads no curve and searches no order."""
     if orders is not None:
         raise OrderError(

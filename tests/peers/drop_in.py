@@ -22,7 +22,7 @@ STEP = dp_accounting.PoissonSampledDpEvent(0.25, dp_accounting.GaussianDpEvent(2
 
 
 def test_the_page_says_what_is_printed():
-    assert doctest.testfile(str(PAGE), module_relative=False) == doctest.TestResults(0, 17)
+    assert doctest.testfile(str(PAGE), module_relative=False) == doctest.TestResults(0, 20)
 
 
 def test_it_is_one_of_their_accountants():

@@ -14,6 +14,7 @@ from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SymacctError
 from symacct.exact import INFINITY, Order, exact, is_infinite
 from symacct.expr import Node
+from symacct.options import By
 from symacct.rounding import rational_float
 
 DIGITS = 8
@@ -70,7 +71,7 @@ def _weakest(kinds: Iterable[Kind]) -> Kind:
     return next((one for one in _WEAKEST if one in found), Kind.EXACT)
 
 
-def of_orders(name: str, m: Node, orders: Sequence[Order], by: str | None = None) -> Line:
+def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> Line:
     """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
     accountant = Accountant(DIGITS)
     points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
@@ -80,9 +81,7 @@ def of_orders(name: str, m: Node, orders: Sequence[Order], by: str | None = None
     return line(name, points)
 
 
-def _answered(
-    accountant: Accountant, m: Node, alpha: Order, by: str | None
-) -> Enclosure | OrderError:
+def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosure | OrderError:
     try:
         return accountant.rdp(m, alpha, by=by)
     except OrderError as error:

@@ -20,6 +20,7 @@ from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.expr import Node, as_node
+from symacct.options import By
 from symacct.progress import progress
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def plot_sweep(
     over: Mapping[sympy.Symbol | str, Values],
     ask: str = "epsilon",
     *,
-    by: str | None = None,
+    by: By = None,
     orders: str | Iterable[Numeric] | None = None,
     conversion: str = "improved",
     executor: Executor | None = None,

@@ -23,6 +23,7 @@ from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.expr import Node, as_node
 from symacct.later import sympy
+from symacct.options import By
 from symacct.progress import progress as shown_progress
 from symacct.version import __version__
 
@@ -117,7 +118,7 @@ def sweep(
     ask: str = "epsilon",
     *,
     digits: int = 12,
-    by: str | None = None,
+    by: By = None,
     conversion: str = "improved",
     orders: str | Iterable[Numeric] | None = None,
     executor: Executor | None = None,
@@ -147,7 +148,7 @@ def sweep(
     settings = {
         "ask": ask,
         "digits": doors.digits(digits),
-        "by": by if by is None else doors.text(by, "by"),
+        "by": list(by) if isinstance(by, tuple) else by if by is None else doors.text(by, "by"),
         "conversion": doors.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
@@ -271,9 +272,8 @@ def _text(value: Numeric, name: str) -> str:
 
 
 def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
-    if orders is None or isinstance(orders, str):
-        return orders
-    return [_text(order, "orders") for order in doors.listed(orders, "orders", "[2, 4, 8]")]
+    given = doors.orders(orders)
+    return [_text(order, "orders") for order in given] if isinstance(given, list) else given
 
 
 Task = tuple[list[int], str]

@@ -66,9 +66,10 @@ def _error(error: SymacctError) -> Answer:
 
 
 def _asked(accountant: Accountant, settings: Answer, m: Node, given: str) -> Answer:
+    by = tuple(settings["by"]) if isinstance(settings["by"], list) else settings["by"]
     if settings["ask"] == "rdp":
-        return shown(accountant.rdp(m, given, by=settings["by"]))
-    how = {name: settings[name] for name in ("conversion", "orders", "by")}
+        return shown(accountant.rdp(m, given, by=by))
+    how = {"conversion": settings["conversion"], "orders": settings["orders"], "by": by}
     guarantee: Guarantee = getattr(accountant, settings["ask"])(m, given, **how)
     order = "inf" if guarantee.alpha == INFINITY else order_text(guarantee.alpha, 12)
     return {**shown(guarantee.asked), "order": order, "optimal": guarantee.optimal}

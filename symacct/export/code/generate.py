@@ -38,7 +38,8 @@ from symacct.export.code.targets.multiprecision import GUARD_DIGITS
 from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
 from symacct.expr import Node, as_node
-from symacct.theory import Theorem, named, theorems
+from symacct.options import By
+from symacct.theory import Theorem, all_named, theorems
 from symacct.version import __version__
 
 _MARGIN = 8  # the margin stated is so many times the largest error found …
@@ -56,7 +57,7 @@ _TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
 def code(
     m: Node,
     target: str,
-    by: str | None = None,
+    by: By = None,
     *,
     max_order: int | None = None,
     accuracy: Numeric = "1e-11",
@@ -75,8 +76,7 @@ def code(
         raise DomainError(
             f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
         )
-    if by is not None:
-        named(by)  # what is no theorem's name has no hash, perhaps
+    all_named(by)  # what is no theorem's name has no hash, perhaps
     names = _names(m)
     tried = samples(m, names, _chosen(names, at))
     if writer.digits:
@@ -90,7 +90,7 @@ class _Request:
     """The code asked for: of what, measured at which parameters, up to which order."""
 
     m: Node
-    by: str | None
+    by: By
     names: dict[sympy.Symbol, str]
     tried: list[Given]
     last: int
@@ -164,7 +164,7 @@ class _Request:
             ("sha256", hashlib.sha256(text.encode()).hexdigest()),
             ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),
             ("adjacency", str(m.claim.adjacency)),
-            *([("pinned", f"by={self.by}")] if self.by is not None else []),
+            *([("pinned", f"by={theorem.name}") for theorem in all_named(self.by)]),
             *(("theorem", _cited(theorem)) for theorem in program.theorems),
             *(
                 ("mechanism", leaf)

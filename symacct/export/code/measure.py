@@ -19,6 +19,7 @@ from symacct.errors import DomainError, PrecisionError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.export.code.interpret import order_kind
 from symacct.expr import Node
+from symacct.options import By
 from symacct.progress import progress
 from symacct.stating import StatingAccountant
 
@@ -171,7 +172,7 @@ def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -
 
 def measured(
     m: Node,
-    by: str | None,
+    by: By,
     arguments: Mapping[sympy.Symbol, str],
     epsilon: Epsilon,
     tried: list[Given],
@@ -202,7 +203,7 @@ def measured(
 class _Comparison:
     """The largest error so far, and where it was."""
 
-    def __init__(self, by: str | None, epsilon: Epsilon, accuracy: Fraction) -> None:
+    def __init__(self, by: By, epsilon: Epsilon, accuracy: Fraction) -> None:
         digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
         self.accountant = StatingAccountant(digits)
         self.by = by
@@ -263,7 +264,7 @@ def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
 
 
 def _certified(
-    accountant: StatingAccountant, m: Node, alpha: Order, by: str | None
+    accountant: StatingAccountant, m: Node, alpha: Order, by: By
 ) -> Enclosure | SymacctError:
     """The enclosure, or the reason why there is none."""
     try:

@@ -25,6 +25,7 @@ from symacct.expr import Node
 from symacct.mechanisms import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations import GroupPrivacy
+from symacct.options import By
 from symacct.theory import Theorem
 
 _MOST_NODES = 500
@@ -208,7 +209,7 @@ class Tracer:
 
 def trace(
     m: Node,
-    by: str | None,
+    by: By,
     arguments: dict[sympy.Symbol, str],
     arithmetic: type[CodeArithmetic],
     max_order: int,

@@ -27,6 +27,7 @@ from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
 from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.options import By
 from symacct.remembering import Remembered
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
@@ -44,7 +45,7 @@ class Expanding(Evaluation):
         self,
         ctx: SeriesArithmetic | TaylorArithmetic,
         goal: Kind,
-        by: str | None,
+        by: By,
         typical: Fraction | None = None,
         chosen: dict[tuple[Node, Order], Theorem] | None = None,
     ) -> None:

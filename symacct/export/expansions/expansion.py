@@ -23,6 +23,7 @@ from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTer
 from symacct.expr import Node, as_node
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.options import By
 from symacct.symbols import alpha as ALPHA
 from symacct.theory import stating
 
@@ -102,7 +103,7 @@ def expansion(
     at: Numeric | None = None,
     order: int = 3,
     alpha: Numeric | None = None,
-    by: str | None = None,
+    by: By = None,
     within: Numeric | None = None,
 ) -> Expansion:
     """ε(α) of `m` as powers of a variable near a point, up to O(·) of the `order`-th.
@@ -153,7 +154,7 @@ class _Problem:
     variable: sympy.Symbol
     point: sympy.Expr
     alpha: Order
-    by: str | None
+    by: By
     inner: bool
 
     def expanded(self, order: int) -> tuple[Any, dict[Any, Any], Claim]:
