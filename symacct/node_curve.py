@@ -105,12 +105,11 @@ class NodeCurve:
         """The excesses at each order of a run, if the leaf says that they are cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        values = self.remember("excess")
+        values = self.remember("dense")
         try:
             return [values[l] for l in orders]
-        except KeyError:
-            excess = self.node.any_excess(self.evaluation.ctx)
-            values.update((l, excess(l)) for l in orders if l not in values)
+        except KeyError:  # all anew, so that none depends on which were asked before
+            values.update(zip(range(2, orders.stop), self.node.excesses(self.evaluation.ctx)))
             return [values[l] for l in orders]
 
     def local(self, middle: int) -> Product | None:
