@@ -297,11 +297,11 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None or not self._is_one_valley:
-            return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
             with precision(bits):
+                if self.curve().shape is None or not self._is_one_valley:
+                    return False
                 f, beside = self.objective(), {max(2, whole - 1), whole + 1} - {whole}
                 if all(f(alpha) >= f(whole) for alpha in beside):
                     return True

@@ -169,6 +169,9 @@ class OperationCurve(NodeCurve):
         if self._rate == 1 and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
+        theorems = self.theorems(alpha)
+        if len(theorems) == 1:
+            return self._value_or_none(theorems[0], alpha)
         found = self._values(alpha)
         values = [value for _, value in found]
         if len(values) == 1:

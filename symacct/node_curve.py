@@ -105,12 +105,17 @@ class NodeCurve:
         """The excesses at each order of a run, if the leaf says that they are cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        values = self.remember("dense")
+        values = self._run
         try:
             return [values[l] for l in orders]
         except KeyError:  # all anew, so that none depends on which were asked before
             values.update(zip(range(2, orders.stop), self.node.excesses(self.evaluation.ctx)))
             return [values[l] for l in orders]
+
+    @cached_property
+    def _run(self) -> Table:
+        """The excesses of a leaf that says that they are cheap."""
+        return self.remember("dense")
 
     def local(self, middle: int) -> Product | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""

@@ -57,8 +57,8 @@ class Gaussian(Mechanism):
         excess = step = first = ctx.expm1(2 * self.at_one(ctx))
         while True:
             yield excess
-            step += first + step * first
-            excess += step + excess * step
+            step = step + first * (1 + step)
+            excess = excess + step * (1 + excess)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2
