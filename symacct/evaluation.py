@@ -143,7 +143,7 @@ class OperationCurve(NodeCurve):
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
         self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
-        self._parameters: dict[str, Any] | None = None
+        self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
 
     @property
@@ -214,26 +214,40 @@ class OperationCurve(NodeCurve):
         return order_by_order(self.evaluation.ctx, each)(alpha)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem at α; what is certain of sampling needs no formula.
+        """The bound of one theorem at α; at γ = 0 nothing of the record is seen."""
+        bound = self._bounds.get(theorem.name)
+        if bound is None:
+            bound = self._bounds[theorem.name] = self._bound(theorem)
+        return bound(alpha)
 
-        At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
-        the mechanism's ε(α) is not.
+    def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
+        """α ↦ its bound; no sum over whole orders to α is finite where the mechanism's ε(α) is not.
+
+        The curves that it reads and its parameters are brought into the arithmetic once.
         """
         ctx = self.evaluation.ctx
         if self._rate == 0:
-            return ctx.number(0)
-        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
-            top = self.evaluation.curve(self.node.children[0])(alpha)
-            if ctx.is_infinite(top):
+            return lambda alpha: ctx.number(0)
+        formula, read = self.evaluation.formula(theorem), self._read(theorem)
+        parameters = self.node.parameters() if theorem.takes_exact else self._given()
+        parameters |= dict(theorem.options)
+        if self._rate is None or not _sums_orders(theorem):
+            return lambda alpha: formula(ctx, read, alpha, **parameters)
+
+        def finite(alpha: Order) -> Number:
+            top = read(alpha) if type(alpha) is int else None
+            if top is not None and ctx.is_infinite(top):
                 return top
-        if self._parameters is None:
-            self._parameters = {
-                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
-                for name, value in self.node.parameters().items()
-            }
-        parameters = self.node.parameters() if theorem.takes_exact else self._parameters
-        formula = self.evaluation.formula(theorem)
-        return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
+            return formula(ctx, read, alpha, **parameters)
+
+        return finite
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters in this arithmetic."""
+        return {
+            name: self.evaluation.ctx.number(x) if isinstance(x, Fraction | sympy.Expr) else x
+            for name, x in self.node.parameters().items()
+        }
 
     def local(self, middle: int) -> Product | None:
         """By the one theorem that answers between whole orders, remembered."""

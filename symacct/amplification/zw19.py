@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from symacct import sizes
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY, Order
@@ -15,6 +16,7 @@ from symacct.sources import ZW19
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.refine import within
 from symacct.sums.terms import Terms
+from symacct.sums.truncation import certified_mixture
 from symacct.theory import always, theorem
 
 
@@ -65,6 +67,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
     convex K does not fall.
     """
+    sizes.check("order", alpha, "order alpha")
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
         return last
@@ -73,7 +76,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
         gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
         if gap > 2 * ctx.bits:
             return log_last + within(2 * (-gap).exp())
-    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+    return ctx.log1p(certified_mixture(terms, alpha, gamma, 1 - gamma))
 
 
 @theorem(
