@@ -335,7 +335,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [
-            curve.claim(at) if at == alpha else curve.claim_throughout(at)
+            curve.claim(at) if at is alpha else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
         claim = self.evaluation.stated(theorem).infer(self.node, premises)
