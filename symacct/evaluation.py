@@ -61,6 +61,8 @@ class Evaluation:
         self.memo = memo or (lambda node, key: {})
         made = type(ctx).__name__, ctx.bits, goal, by, theory.revision()
         self._key: Key = (*made, *self.told_apart)
+        #: All that a claim depends on, beside the node and the kind of order.
+        self.claimed_by: Key = goal, by, self.states, self.told_apart, theory.revision()
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -142,7 +144,7 @@ class OperationCurve(NodeCurve):
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
-        self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
+        self._premises: tuple[NodeCurve, ...] | None = None
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.parameters()["gamma"] if isinstance(node, Sampling) else None
 
@@ -271,10 +273,12 @@ class OperationCurve(NodeCurve):
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
+        return self._below()[0] if "mechanism" in self.node.fields() else self._below()
+
+    def _below(self) -> tuple[NodeCurve, ...]:
+        """The curves of the node's parts."""
         if self._premises is None:
-            curves = tuple(self.evaluation.curve(child) for child in self.node.children)
-            single = "mechanism" in self.node.fields()
-            self._premises = curves[0] if single else curves
+            self._premises = tuple(map(self.evaluation.curve, self.node.children))
         return self._premises
 
     def best(self, alpha: Order) -> Theorem:
@@ -312,9 +316,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_key(self, alpha: Order) -> Key:
         """All that a claim depends on where it does not depend on values."""
-        evaluation = self.evaluation
-        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        return (theory.order_class(alpha), *asked, theory.revision())
+        return theory.order_class(alpha), self.evaluation.claimed_by
 
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
@@ -322,7 +324,7 @@ class OperationCurve(NodeCurve):
             below = theory.larger_order(theory.floor_order(alpha), 2)
             return [(self.evaluation.default().curve(self.node), below)]
         read = 2 if theorem.orders.whole else alpha
-        return [(self.evaluation.curve(child), read) for child in self.node.children]
+        return [(curve, read) for curve in self._below()]
 
     def _claim(self, alpha: Order) -> Claim:
         return self._claim_by(self.best(alpha), alpha)
