@@ -236,9 +236,10 @@ class OperationCurve(NodeCurve):
         if self._rate is None or not _sums_orders(theorem):
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
+        (mechanism,) = self._below()
+
         def finite(alpha: Order) -> Number:
-            top = read(alpha) if type(alpha) is int else None
-            if top is not None and ctx.is_infinite(top):
+            if type(alpha) is int and ctx.is_infinite(top := mechanism(alpha)):
                 return top
             return formula(ctx, read, alpha, **parameters)
 

@@ -109,7 +109,8 @@ class NodeCurve:
         try:
             return [values[l] for l in orders]
         except KeyError:  # all anew, so that none depends on which were asked before
-            values.update(zip(range(2, orders.stop), self.node.excesses(self.evaluation.ctx)))
+            excesses = self.node.excesses(self.evaluation.ctx)
+            values.update(zip(range(2, orders.stop), excesses, strict=False))
             return [values[l] for l in orders]
 
     @cached_property

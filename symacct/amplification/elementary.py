@@ -22,7 +22,7 @@ _STATED = Source("user", "a scaled curve, stated by the user")
 def _composed(
     eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
 ) -> Product | None:
-    """Π e^{n_i K_i}, where all counts are numbers; what begins as another did goes on from there."""
+    """Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same."""
     found: Product | None = None
     for curve, count in zip(eps, terms.values(), strict=True):
         part = curve.local(middle) if isinstance(count, int) else None
