@@ -56,7 +56,7 @@ ENGINES = ("ball", "mpmath", "float64")
 _END_BITS = 256  # of the ends of what float64 knows
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
-_COUNTED = ((), ("excess",))
+_COUNTED = ((), ("excess",), ("dense",))
 _STORED = ((), ("exact profile",))
 
 

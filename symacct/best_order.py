@@ -265,6 +265,8 @@ class BestOrder:
 
     def _whole_valley(self, f: search.Objective, first: int, last: int) -> int:
         """The bottom over whole orders; of many parts next to that of some, which stand for all."""
+        if self._start != INFINITY:
+            return search.whole_valley_near(f, first, last, max(first, int(self._start)))
         few = standing_for_all(self.question.m)
         if few is None:
             return search.whole_valley(f, first, last, max(first, self._guess()))
@@ -274,8 +276,6 @@ class BestOrder:
 
     def _guess(self) -> int:
         """The best order if K were quadratic and the conversion classic; at most `_FAR`."""
-        if self._start != INFINITY:
-            return int(self._start)
         with contextlib.suppress(OrderError, PrecisionError, LimitError):
             given, eps = BALL.number(self.question.value), self._steering_curve()(2)
             lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
@@ -297,11 +297,11 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        if self.curve().shape is None or not self._is_one_valley:
-            return False
         # The search has been at the neighbours: its balls usually decide.
         for bits in (self.search_bits, first_bits(self.digits + 1)):
             with precision(bits):
+                if self.curve().shape is None or not self._is_one_valley:
+                    return False
                 f, beside = self.objective(), {max(2, whole - 1), whole + 1} - {whole}
                 if all(f(alpha) >= f(whole) for alpha in beside):
                     return True

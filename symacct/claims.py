@@ -70,6 +70,8 @@ class Adjacency:
         A curve for groups holds for smaller groups; groups of 2 under add/remove hold every
         replace-one pair (one removal, one addition). Raises AdjacencyError if nothing is common.
         """
+        if self == other:
+            return self
         group = min(self.group, other.group)
         relations = {self.relation, other.relation} - {Relation.EITHER}
         if len(relations) < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -135,16 +135,12 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
     """The same number as a Bound of this kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
-    return Bound(**{**_parts(x), "claim": replace(x.claim, kind=kind)})
+    return Bound(x.lower, x.upper, replace(x.claim, kind=kind), x.certified, x.digits_asked)
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
     """The same number as an ErrorBound."""
-    return ErrorBound(**_parts(x))
-
-
-def _parts(x: Enclosure) -> dict[str, Any]:
-    return {one.name: getattr(x, one.name) for one in fields(x)}
+    return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked)
 
 
 def claim_as_dict(claim: Claim) -> dict[str, Any]:

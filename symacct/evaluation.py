@@ -26,7 +26,6 @@ from symacct.errors import (
 )
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node, as_node
-from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.node_curve import LeafCurve, NodeCurve
@@ -65,6 +64,8 @@ class Evaluation:
         self.memo = memo or (lambda node, key: Remembered())
         made = type(ctx).__name__, ctx.bits, goal, by, theory.revision()
         self._key: Key = (*made, *self.told_apart)
+        #: All that a claim depends on, beside the node and the kind of order.
+        self.claimed_by: Key = goal, by, self.states, self.told_apart, theory.revision()
         self._curves: dict[Node, NodeCurve] = {}
         self._default: Evaluation | None = None
 
@@ -147,7 +148,8 @@ class OperationCurve(NodeCurve):
         self._theorems: dict[str | float, list[Theorem]] = {}
         #: The theorems that answered before any other was asked.
         self._alone: dict[Order, Theorem] = {}
-        self._premises: NodeCurve | tuple[NodeCurve, ...] | None = None
+        self._premises: tuple[NodeCurve, ...] | None = None
+        self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.gamma if isinstance(node, Sampling) else None
 
     @property
@@ -171,6 +173,9 @@ class OperationCurve(NodeCurve):
         if self._rate == 1 and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
             return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
+        theorems = self.theorems(alpha)
+        if len(theorems) == 1:
+            return self._value_of(theorems[0], alpha)
         found = self._values(alpha)
         if len(found) == 1:
             theorem, value = found[0]
@@ -187,10 +192,9 @@ class OperationCurve(NodeCurve):
         Where a tight one answers, the others need not.
         """
         values, error, is_array = [], None, isinstance(alpha, np.ndarray)
-        value_by: Callable[..., Number] = self._values_by if is_array else self.value_by
         for theorem in self.theorems(alpha):
             try:
-                values.append((theorem, value_by(theorem, alpha)))
+                values.append((theorem, self._value_of(theorem, alpha)))
             except (PrecisionError, LimitError, OrderError) as failed:
                 error = error or failed
             else:
@@ -200,10 +204,10 @@ class OperationCurve(NodeCurve):
             raise error
         return values
 
-    def _values_by(self, theorem: Theorem, alphas: np.ndarray) -> Number:
-        """The bound of one theorem over an array, ∞ at the orders where it says nothing."""
-        if not theorem.partial:
-            return self.value_by(theorem, alphas)
+    def _value_of(self, theorem: Theorem, alpha: Order) -> Number:
+        """The bound of one theorem; over an array ∞ at the orders where it says nothing."""
+        if not (theorem.partial and isinstance(alpha, np.ndarray)):
+            return self.value_by(theorem, alpha)
 
         def each(one: Order) -> Number:
             try:
@@ -211,33 +215,43 @@ class OperationCurve(NodeCurve):
             except (PrecisionError, LimitError, OrderError):
                 return self.evaluation.ctx.number(INFINITY)
 
-        return order_by_order(self.evaluation.ctx, each)(alphas)
+        return order_by_order(self.evaluation.ctx, each)(alpha)
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
-        """The bound of one theorem at α; what is certain of sampling needs no formula.
+        """The bound of one theorem at α; at γ = 0 nothing of the record is seen."""
+        bound = self._bounds.get(theorem.name)
+        if bound is None:
+            bound = self._bounds[theorem.name] = self._bound(theorem)
+        return bound(alpha)
 
-        At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
-        the mechanism's ε(α) is not.
+    def _bound(self, theorem: Theorem) -> Callable[[Order], Number]:
+        """α ↦ its bound; no sum over whole orders to α is finite where the mechanism's ε(α) is not.
+
+        The curves that it reads and its parameters are brought into the arithmetic once.
         """
         ctx = self.evaluation.ctx
         if self._rate == 0:
-            return ctx.number(0)
-        eps: Any = self._read(theorem)
-        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
-            top = eps(alpha)
-            if ctx.is_infinite(top):
-                return top
-        parameters = self.node.parameters() if theorem.takes_exact else self._parameters
-        formula = self.evaluation.formula(theorem)
-        return formula(ctx, eps, alpha, **parameters, **dict(theorem.options))
+            return lambda alpha: ctx.number(0)
+        formula, read = self.evaluation.formula(theorem), self._read(theorem)
+        parameters = self.node.parameters() if theorem.takes_exact else self._given()
+        parameters |= dict(theorem.options)
+        if self._rate is None or not _sums_orders(theorem):
+            return lambda alpha: formula(ctx, read, alpha, **parameters)
 
-    @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        """The operation's parameters in this arithmetic."""
-        number = self.evaluation.ctx.number
+        (mechanism,) = self._below()
+
+        def finite(alpha: Order) -> Number:
+            if type(alpha) is int and ctx.is_infinite(top := mechanism(alpha)):
+                return top
+            return formula(ctx, read, alpha, **parameters)
+
+        return finite
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters in this arithmetic."""
         return {
-            name: number(value) if isinstance(value, Fraction | sympy.Expr) else value
-            for name, value in self.node.parameters().items()
+            name: self.evaluation.ctx.number(x) if isinstance(x, Fraction | sympy.Expr) else x
+            for name, x in self.node.parameters().items()
         }
 
     def local(self, middle: int) -> Product | None:
@@ -261,9 +275,12 @@ class OperationCurve(NodeCurve):
         """The curve or curves that the theorem reads."""
         if theorem.reads == "itself":
             return self.evaluation.default().curve(self.node)
+        return self._below()[0] if "mechanism" in self.node.fields() else self._below()
+
+    def _below(self) -> tuple[NodeCurve, ...]:
+        """The curves of the node's parts."""
         if self._premises is None:
-            curves = tuple(map(self.evaluation.curve, self.node.children))
-            self._premises = curves[0] if "mechanism" in self.node.fields() else curves
+            self._premises = tuple(map(self.evaluation.curve, self.node.children))
         return self._premises
 
     def best(self, alpha: Order) -> Theorem:
@@ -301,9 +318,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_key(self, alpha: Order) -> Key:
         """All that a claim depends on where it does not depend on values."""
-        evaluation = self.evaluation
-        asked = evaluation.goal, evaluation.by, evaluation.states, evaluation.told_apart
-        return (theory.order_class(alpha), self._is_hull(alpha), *asked, theory.revision())
+        return theory.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
@@ -317,7 +332,7 @@ class OperationCurve(NodeCurve):
         if theorem.reads == "itself":
             return [(self.evaluation.default().curve(self.node), alpha)]
         read = 2 if theorem.orders.whole else alpha
-        return [(self.evaluation.curve(child), read) for child in self.node.children]
+        return [(curve, read) for curve in self._below()]
 
     def _claim(self, alpha: Order) -> Claim:
         return self._claim_by(self.best(alpha), alpha)
@@ -330,7 +345,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_by(self, theorem: Theorem, alpha: Order) -> Claim:
         premises = [
-            curve.claim(at) if at == alpha or self._is_hull(alpha) else curve.claim_throughout(at)
+            curve.claim(at) if at is alpha or self._is_hull(alpha) else curve.claim_throughout(at)
             for curve, at in self._claimed_of(theorem, alpha)
         ]
         claim = self.evaluation.stated(theorem).infer(self.node, premises)

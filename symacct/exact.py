@@ -179,7 +179,7 @@ def _decimal(digits: str, exponent: str | None, name: str) -> Fraction:
         power += int(exponent)
     sizes.check("parameter_bits", 3 * abs(power), f"{name} in bits")
     mantissa = int(flint.fmpz(whole + decimals))
-    return Fraction(mantissa) * Fraction(10) ** power
+    return Fraction(mantissa * 10**power) if power >= 0 else Fraction(mantissa, 10**-power)
 
 
 def _from_decimal(value: Decimal, name: str) -> Fraction:

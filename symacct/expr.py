@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -82,16 +83,12 @@ class Node(Currencies, Interned):
 
     def walk(self) -> Iterator[Node]:
         """Every distinct node below and including this one, children before parents."""
-        seen: set[Node] = set()
-        stack: list[tuple[Node, bool]] = [(self, False)]
-        while stack:
-            node, done = stack.pop()
-            if done:
-                yield node
-            elif node not in seen:
-                seen.add(node)
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node.children))
+        return chain(self._below, (self,))
+
+    @cached_property
+    def _below(self) -> tuple[Node, ...]:
+        """Those below it: a node that kept itself would stay when nobody has it."""
+        return tuple(dict.fromkeys(node for child in self.children for node in child.walk()))
 
     @cached_property
     def free_symbols(self) -> frozenset[sympy.Symbol]:

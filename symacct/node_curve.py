@@ -104,11 +104,19 @@ class NodeCurve:
         """The excesses at each order of a run, if the leaf says that they are cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        values = self.remember("excess")
-        if not values.keys() >= set(orders):
-            excess = self.node.any_excess(self.evaluation.ctx)
-            values.update((l, excess(l)) for l in orders if l not in values)
-        return [values[l] for l in orders]
+        values = [self._run[l] for l in orders]
+        if any(value is None for value in values):
+            # All anew, so that none depends on which were asked before.
+            excesses = self.node.excesses(self.evaluation.ctx)
+            run = dict(zip(range(2, orders.stop), excesses, strict=False))
+            self._run.update(run)
+            return [run[l] for l in orders]
+        return values
+
+    @cached_property
+    def _run(self) -> Remembered:
+        """The excesses of a leaf that says that they are cheap."""
+        return self.remember("dense")
 
     def local(self, middle: int) -> Product | None:
         """e^{(α−1)ε(α)} for all α within ½ of a whole order, in balls; None if not offered."""

@@ -62,13 +62,17 @@ class Below(Evaluation):
 
 def is_steered(node: Node, by: By) -> bool:
     """Does a theorem about something in the node offer a formula to compare orders by?"""
-    asked = theory.theorems() if by is None else theory.all_named(by)
-    offer = [theorem for theorem in asked if theorem.steer is not None]
-    return bool(offer) and any(
-        theory.is_about(theorem, below) and theorem.applies(below) is None
-        for below in node.walk()
-        for theorem in offer
-    )
+    known: dict[object, bool] = node.__dict__.setdefault("_is_steered", {})
+    key = by, theory.revision()
+    if key not in known:
+        asked = theory.theorems() if by is None else theory.all_named(by)
+        offer = [theorem for theorem in asked if theorem.steer is not None]
+        known[key] = any(
+            theory.is_about(theorem, below) and theorem.applies(below) is None
+            for theorem in offer
+            for below in node.walk()
+        )
+    return known[key]
 
 
 def standing_for_all(node: Node) -> Node | None:

@@ -398,15 +398,14 @@ def order_class(alpha: Order | np.ndarray) -> str | float:
     """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
     if isinstance(alpha, int):
         return 1 if alpha == 1 else "whole"
-    if isinstance(alpha, float) and alpha == INFINITY:  # no fraction is compared with a float
+    if isinstance(alpha, Fraction):
+        return "fractional" if alpha.numerator > 2 * alpha.denominator else "below 2"
+    if isinstance(alpha, float) and alpha == INFINITY:
         return INFINITY
     if isinstance(alpha, np.ndarray):
-        if alpha[0] == np.floor(alpha[0]):
-            return "whole"
-        return "fractional" if np.min(alpha) > 2 else "below 2"
-    if not isinstance(alpha, Fraction) and isinstance(alpha, sympy.Expr):
-        return "symbolic real" if _is_real(alpha) else "symbolic"
-    return "fractional" if alpha > 2 else "below 2"
+        whole = alpha[0] == np.floor(alpha[0])
+        return "whole" if whole else order_class(Fraction(np.min(alpha)))
+    return "symbolic real" if _is_real(alpha) else "symbolic"
 
 
 def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:

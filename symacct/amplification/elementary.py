@@ -13,7 +13,7 @@ from symacct.operations.compose import Compose, Count
 from symacct.operations.scale import Scale
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17
-from symacct.sums.local import Product, product
+from symacct.sums.local import Product, times
 from symacct.theory import always, theorem
 
 _STATED = Source("user", "a scaled curve, stated by the user")
@@ -22,14 +22,19 @@ _STATED = Source("user", "a scaled curve, stated by the user")
 def _composed(
     eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
 ) -> Product | None:
-    """Π e^{n_i K_i}, where all counts are numbers."""
-    parts = []
+    """Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same."""
+    found: Product | None = None
     for curve, count in zip(eps, terms.values(), strict=True):
         part = curve.local(middle) if isinstance(count, int) else None
         if part is None:
             return None
-        parts.append((count, part))
-    return product(parts)
+        known, asked = curve.remember("product"), (middle, count, found)
+        if asked not in known:
+            for one in part:
+                found = times(found, count * one.count, one.factor)
+            known[asked] = found
+        found = known[asked]
+    return found
 
 
 @theorem(

@@ -74,7 +74,7 @@ def _sampled_gaussian_local(eps: RDPCurve, middle: int, gamma: Exact) -> Product
     if not isinstance(ratio, Fraction):
         return None
     found = sampled_gaussian_local(middle, Fraction(gamma), ratio)
-    return None if found is None else Product({1: [found]})
+    return None if found is None else Product(1, found)
 
 
 @theorem(

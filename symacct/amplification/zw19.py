@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from symacct import sizes
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
 from symacct.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
 from symacct.exact import INFINITY, Order
@@ -67,6 +68,7 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
     convex K does not fall.
     """
+    sizes.check("order", alpha, "order alpha")
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
         return last

@@ -23,7 +23,6 @@ _ERFC_COST = 4.5
 _BINOMIAL_COST = 0.4
 _ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
 _ALIKE_LOCALLY = 12.0  # the same where many orders are going to be asked
-_LOST = 24  # bits of accuracy, more of which a polynomial must not lack
 _FEW_NODES = 512  # that are kept for the next order
 
 #: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
@@ -88,8 +87,7 @@ def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local |
     else:
         nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, ctx.prec, _ALIKE_LOCALLY)
         found = None if nodes is None else nodes.local(middle)
-    accurate = found is not None and found(-ball(REACH)).rel_accuracy_bits() > ctx.prec - _LOST
-    return found if accurate else None
+    return found if found is not None and found.is_accurate else None
 
 
 def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:

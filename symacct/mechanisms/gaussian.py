@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
@@ -49,6 +49,16 @@ class Gaussian(Mechanism):
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rate = self.at_one(ctx)
         return lambda alpha: ctx.number(alpha) * rate
+
+    def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
+        """E_l = e^{l(l−1)ρ} − 1 by E_{l+1} = E_l + D_l(1 + E_l), D_l = e^{2lρ} − 1 the same way."""
+        if type(self).curve is not Gaussian.curve:  # a class of another curve says nothing of ρ
+            yield from super().excesses(ctx)
+        excess = step = first = ctx.expm1(2 * self.at_one(ctx))
+        while True:
+            yield excess
+            step = step + first * (1 + step)
+            excess = excess + step * (1 + excess)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2

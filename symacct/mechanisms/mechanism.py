@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,13 @@ class Mechanism(Node):
         """The form of the excess that this arithmetic needs."""
         return self.stable_excess(ctx) if ctx.rounds else self.excess(ctx)
 
-    def any_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
-        """The excess, by its own formula or by that of the curve."""
+    def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
+        """The excess at 2, 3, … in turn, by its own formula or by that of the curve."""
         direct = self.excess_in(ctx)
-        if direct is not None:
-            return direct
-        curve = self.curve(ctx)
-        return lambda l: ctx.expm1((l - 1) * curve(l))
+        if direct is None:
+            curve = self.curve(ctx)
+            return (ctx.expm1((l - 1) * curve(l)) for l in count(2))
+        return map(direct, count(2))
 
     def at_one(self, ctx: Arithmetic) -> Number:
         """ε(1), the Kullback–Leibler bound."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from operator import mul
 
-from flint import arb, arb_poly, ctx, fmpz, fmpz_poly
+from flint import arb, arb_poly, ctx, fmpz_poly
 
 from symacct.sums.terms import Terms
 from symacct.sums.weights import Rates, guarded
@@ -14,20 +14,21 @@ LOW = 64  # up to this order cheap terms are summed faster than most of them are
 
 
 @cache
-def _binomials(alpha: int) -> list[fmpz]:
-    """C(α,l) for 0 <= l <= α."""
-    row: list[fmpz] = (fmpz_poly([1, 1]) ** alpha).coeffs()
-    return row
+def _binomials(alpha: int, first: int) -> list[arb]:
+    """C(α,l) for first <= l <= α."""
+    return list(map(arb, (fmpz_poly([1, 1]) ** alpha).coeffs()[first:]))
 
 
 def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
     """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l at positive rates, if its terms are cheap and few."""
-    values = terms.dense(range(first, alpha + 1)) if first <= alpha <= LOW else None
-    if values is None:
+    if not first <= alpha <= LOW:
         return None
-    u, v = rates
-    with ctx.workprec(guarded(alpha)):
-        weighed = list(map(mul, values, _binomials(alpha)[first:]))
+    with ctx.workprec(guarded(LOW)):  # whatever the order, so that the terms serve the next one
+        values = terms.dense(range(first, alpha + 1))
+        if values is None:
+            return None
+        u, v = rates
+        weighed = list(map(mul, values, _binomials(alpha, first)))
         if u > v:  # what is uncertain of a small v counts little in its powers
             return u**alpha * arb_poly(weighed[::-1])(v / u)
         return u**first * v ** (alpha - first) * arb_poly(weighed)(u / v)

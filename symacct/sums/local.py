@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
-from flint import arb, arb_poly
+from flint import arb, arb_poly, ctx
 
 from symacct.sums.refine import ball
 
 #: How far from the whole order in the middle the others are.
 REACH = Fraction(1, 2)
+_LOST = 24  # bits of accuracy, more of which a polynomial must not lack
+_ROOM = 24  # bits for what rounding adds up over some thousand factors
+_MORE = 8  # terms that a product is given at a time, beyond those of its factors
 
 
 @dataclass(frozen=True)
@@ -24,29 +28,70 @@ class Local:
     def __call__(self, t: arb) -> arb:
         return self.polynomial(t) + self.error
 
+    @property
+    def is_accurate(self) -> bool:
+        """Has it about the digits of the precision where it is least?"""
+        return bool(self(-ball(REACH)).rel_accuracy_bits() > ctx.prec - _LOST)
 
+    def times(self, other: Local) -> Local:
+        """(1+E)(1+F) − 1 = E + F + EF; what a term left out is at most goes into the error."""
+        p, q = self.polynomial, other.polynomial
+        everywhere = arb(0, ball(REACH).upper())
+        with ctx.workprec(ctx.prec + _ROOM):
+            whole, length = p + q + p * q, max(p.length(), q.length())
+            negligible = abs(whole[0]) * arb(2) ** (_ROOM - ctx.prec)
+            rest, low = _split(whole, length, everywhere)
+            while not rest < negligible and length < whole.length():
+                length += _MORE
+                rest, low = _split(whole, length, everywhere)
+            error = self.error * (1 + q(everywhere)) + other.error * (1 + p(everywhere))
+            return Local(low, error + self.error * other.error + arb(0, rest))
+
+
+def _split(whole: arb_poly, length: int, everywhere: arb) -> tuple[arb, arb_poly]:
+    """What bounds the terms from t^length on, and the polynomial of those before."""
+    beyond, low = divmod(whole, _power(length))
+    return beyond(everywhere).abs_upper() / 2**length, low
+
+
+@cache
+def _power(length: int) -> arb_poly:
+    """t^length"""
+    return arb_poly([0] * length + [1])
+
+
+@dataclass(frozen=True, eq=False)
 class Product:
-    """e^K = Π (1 + E)^count about one whole order, the factors of one count together."""
+    """e^K = Π (1 + E)^count about one whole order: the last factor, and the product before it."""
 
-    def __init__(self, powers: Mapping[int, Iterable[Local]]) -> None:
-        self.powers = {count: list(factors) for count, factors in powers.items()}
+    count: int
+    factor: Local
+    before: Product | None = None
+    #: How many factors have been joined in the last one.
+    joined: int = 1
+
+    def __iter__(self) -> Iterator[Product]:
+        """This one and those before it."""
+        one: Product | None = self
+        while one is not None:
+            yield one
+            one = one.before
 
     def log(self, t: Fraction) -> arb:
-        """K = Σ count·log Π (1 + E); the product less 1 has only terms that are not negative."""
-        at, total = ball(t), arb(0)
-        for count, factors in self.powers.items():
-            excess = arb(0)
-            for factor in factors:
-                one = factor(at)
-                excess += one + one * excess
-            total += count * excess.log1p()
-        return total
+        """K = Σ count·log(1 + E)"""
+        at = ball(t)
+        return sum((one.count * one.factor(at).log1p() for one in self), arb(0))
 
 
-def product(parts: Iterable[tuple[int, Product]]) -> Product:
-    """Π e^{count·K} of some products, each so often."""
-    powers: dict[int, list[Local]] = {}
-    for times, part in parts:
-        for count, factors in part.powers.items():
-            powers.setdefault(times * count, []).extend(factors)
-    return Product(powers)
+def times(before: Product | None, count: int, factor: Local) -> Product:
+    """The product and one power more; as many factors of one count are joined as were before.
+
+    So a thousand are some ten, and what few polynomials have in a product of many is small.
+    """
+    found = Product(count, factor, before)
+    while (last := found.before) and (last.count, last.joined) == (count, found.joined):
+        factor = last.factor.times(found.factor)
+        if not factor.is_accurate:
+            break
+        found = Product(count, factor, last.before, 2 * found.joined)
+    return found

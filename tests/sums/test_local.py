@@ -4,7 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from flint import ctx
+from flint import arb, arb_poly, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +15,8 @@ from symacct.integrals.gaussian import (
     sampled_gaussian_local,
 )
 from symacct.integrals.newton import newton_length, newton_local
-from symacct.sums.local import REACH, Local, Product, product
-from symacct.sums.refine import ball
+from symacct.sums.local import REACH, Local, Product, times
+from symacct.sums.refine import ball, within
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 from tests.thinning import examples
 
@@ -105,16 +105,75 @@ def test_a_length_is_stated_only_where_the_terms_get_small():
     assert newton_length(14, 1e-3, 1 / 18, -100.0) == 16
 
 
+def powers(*parts):
+    """Π (1 + E)^count of (count, E) in turn."""
+    found = None
+    for count, part in parts:
+        found = times(found, count, part)
+    return found
+
+
 def test_a_product_of_powers_is_the_sum_of_the_logarithms():
     parts = [sampled_gaussian_local(9, Fraction(1, 50), Fraction(sigma)) for sigma in (4, 5, 6)]
-    whole = product([(3, Product({1: parts[:2]})), (2, Product({3: parts[2:], 1: parts[:1]}))])
+    first, second, third = parts
+    whole = powers((3, first), (3, second), (6, third), (2, first))
+    assert [one.count for one in whole] == [2, 6, 3]
     for away in AWAY:
-        first, second, third = (part(ball(away)).log1p() for part in parts)
-        assert whole.log(away).overlaps(5 * first + 3 * second + 6 * third)
+        one, two, three = (part(ball(away)).log1p() for part in parts)
+        assert whole.log(away).overlaps(5 * one + 3 * two + 6 * three)
         assert whole.log(away).rel_accuracy_bits() >= 90
+
+
+@given(st.integers(0, 10**12))
+@examples(12, 1000)
+def test_joined_factors_meet_each_by_itself(seed):
+    rng = random.Random(seed)
+    middle, q, sigma = next(cases(1, seed))
+    drawn = [sigma * Fraction(rng.randint(100, 150), 100) for _ in range(rng.randint(2, 12))]
+    factors = [sampled_gaussian_local(middle, q, one) for one in drawn]
+    factors = [one for one in factors if one is not None]
+    if not factors:
+        return
+    whole = powers(*((7, one) for one in factors))
+    for away in AWAY:
+        apart = 7 * sum(one(ball(away)).log1p() for one in factors)
+        assert whole.log(away).overlaps(apart)
+        assert whole.log(away).rel_accuracy_bits() >= apart.rel_accuracy_bits() - 24
+
+
+@pytest.mark.parametrize("bits", [2, 4, 6])
+def test_what_joined_factors_leave_out_is_in_their_error(bits):
+    """Of a few terms at few bits some of the product's are left out, which count."""
+    rng, left_out = random.Random(bits), 0
+    for _ in range(60):
+        one, two = (
+            Local(arb_poly([rng.uniform(1, 2) / 2**k for k in range(rng.randint(2, 5))]), arb(0))
+            for _ in range(2)
+        )
+        with ctx.workprec(bits):
+            joined = one.times(two)
+        whole = one.polynomial.length() + two.polynomial.length() - 1
+        left_out += joined.polynomial.length() < whole
+        for away in AWAY:
+            e, f = one(ball(away)), two(ball(away))
+            assert joined(ball(away)).contains(e + f + e * f)
+    assert left_out > 10
+
+
+def test_a_thousand_factors_are_some_ten():
+    part = sampled_gaussian_local(9, Fraction(1, 1000), Fraction(5))
+    whole = powers(*((1, part) for _ in range(1000)))
+    assert sum(one.joined for one in whole) == 1000
+    assert len(list(whole)) == 6  # the ones of 1,000 in binary
+    assert whole.log(REACH).overlaps(1000 * part(ball(REACH)).log1p())
 
 
 def test_what_is_uncertain_of_a_factor_is_uncertain_of_the_product():
     part = sampled_gaussian_local(9, Fraction(1, 50), Fraction(4))
-    wide = Product({7: [Local(part.polynomial, part.error + ball(Fraction(1, 10**9)) * 0 + 1)]})
-    assert wide.log(Fraction(1, 3)) > Product({7: [part]}).log(Fraction(1, 3))
+    wide = Local(part.polynomial, part.error + 1)
+    sharp = Product(7, part).log(Fraction(1, 3))
+    assert Product(7, wide).log(Fraction(1, 3)) > sharp
+    assert part.times(wide)(ball(REACH)) > part.times(part)(ball(REACH))
+    vague = Local(part.polynomial, within(arb(1) / 2**40))
+    both = [times(Product(7, one), 7, other) for one in (part, vague) for other in (part, vague)]
+    assert [len(list(one)) for one in both] == [1, 2, 2, 2]
