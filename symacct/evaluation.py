@@ -98,8 +98,8 @@ class Evaluation:
         """The same in this arithmetic by this pinned theorem."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
-    def formula(self, theorem: Theorem) -> Bound:
-        """By what a theorem is evaluated."""
+    def formula(self, theorem: Theorem, node: Node) -> Bound:
+        """By what a theorem is evaluated for a node."""
         return theorem.bound
 
     def stated(self, theorem: Theorem) -> Theorem:
@@ -216,10 +216,11 @@ class OperationCurve(NodeCurve):
         At γ = 0 nothing of the record is seen. No sum over whole orders up to α is finite where
         the mechanism's ε(α) is not.
         """
-        ctx = self.evaluation.ctx
+        ctx, formula = self.evaluation.ctx, self.evaluation.formula(theorem, self.node)
         if self._rate == 0:
             return ctx.number(0)
-        if self._rate is not None and type(alpha) is int and _sums_orders(theorem):
+        sums = formula is theorem.bound and _sums_orders(theorem)
+        if self._rate is not None and type(alpha) is int and sums:
             top = self.evaluation.curve(self.node.children[0])(alpha)
             if ctx.is_infinite(top):
                 return top
@@ -229,7 +230,6 @@ class OperationCurve(NodeCurve):
                 for name, value in self.node.parameters().items()
             }
         parameters = self.node.parameters() if theorem.takes_exact else self._parameters
-        formula = self.evaluation.formula(theorem)
         return formula(ctx, self._read(theorem), alpha, **parameters, **dict(theorem.options))
 
     def local(self, middle: int) -> Product | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, singledispatch
+from functools import cache, lru_cache, singledispatch
 from typing import Any, cast
 
 from flint import arb
@@ -148,6 +148,24 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     if pair.masses is None:
         return _largest_of(ctx, _that_count(ctx, eps, directions, alpha), alpha)
     return ctx.maximum(*(curve(alpha) for curve in curves))
+
+
+@lru_cache(64)
+def roughly(node: Node) -> Callable[[Order], float] | None:
+    """About the same by floats, for the laws that are integrated; None for what takes no time."""
+    if not isinstance(node, SAMPLINGS) or is_pair(node) or is_finite_pair(node) is None:
+        return None
+    pair, gamma = cast(DistributionPair, node.mechanism), node.gamma
+    directions = _directions(pair, gamma)
+    if has_closed_form(pair.P, pair.Q) or not 0 < gamma < 1 or directions[0].overlap.rules is None:
+        return None
+
+    def at(alpha: Order) -> float:
+        order = Fraction(cast(Fraction, alpha))
+        values: list[float] = [d.roughly(order) for d in directions if order < 2 or not d.reverse]
+        return max(values)
+
+    return at
 
 
 def pair_of(eps: RDPCurve) -> DistributionPair:
