@@ -61,7 +61,7 @@ def test_no_answer_rests_on_the_floats(monkeypatch):
     """Floats that are far off move the order found; what is claimed there stays the curve's."""
 
     def off(direction, alpha):
-        return 1e-3 + float(alpha - 300) ** 2 / 10**6
+        return 1e-3 + float(alpha - 30) ** 2 / 10**6
 
     monkeypatch.setattr(mixtures.MixtureDirection, "roughly", off)
     step = sampled("Cauchy", "1/50")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, lru_cache, singledispatch
+from functools import cache, singledispatch
 from typing import Any, cast
 
 from flint import arb
@@ -150,14 +150,24 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
-@lru_cache(64)
 def roughly(node: Node) -> Callable[[Order], float] | None:
     """About the same by floats, for the laws that are integrated; None for what takes no time."""
-    if not isinstance(node, SAMPLINGS) or is_pair(node) or is_finite_pair(node) is None:
+    if not isinstance(node, SAMPLINGS) or not isinstance(node.mechanism, DistributionPair):
         return None
-    pair, gamma = cast(DistributionPair, node.mechanism), node.gamma
+    known = node.__dict__
+    if "_roughly" not in known:  # with the node, which is then no longer kept than it was
+        known["_roughly"] = _roughly(node, node.mechanism, node.gamma)
+    found: Callable[[Order], float] | None = known["_roughly"]
+    return found
+
+
+def _roughly(node: Node, pair: DistributionPair, gamma: Exact) -> Callable[[Order], float] | None:
+    if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
+        return None
+    if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
+        return None
     directions = _directions(pair, gamma)
-    if has_closed_form(pair.P, pair.Q) or not 0 < gamma < 1 or directions[0].overlap.rules is None:
+    if directions[0].overlap.rules is None:
         return None
 
     def at(alpha: Order) -> float:
