@@ -219,8 +219,8 @@ class OperationCurve(NodeCurve):
         ctx, formula = self.evaluation.ctx, self.evaluation.formula(theorem, self.node)
         if self._rate == 0:
             return ctx.number(0)
-        sums = formula is theorem.bound and _sums_orders(theorem)
-        if self._rate is not None and type(alpha) is int and sums:
+        sampled = self._rate is not None and type(alpha) is int
+        if sampled and formula is theorem.bound and _sums_orders(theorem):
             top = self.evaluation.curve(self.node.children[0])(alpha)
             if ctx.is_infinite(top):
                 return top
