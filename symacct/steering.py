@@ -83,10 +83,12 @@ def is_steered(node: Node, by: str | None) -> bool:
     )
 
 
-def offers_below(node: Node) -> bool:
-    """Does a theorem offer something below the curve of a node in it?"""
+def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:
+    """What is offered below a node's curve, mostly it about an order; None if nothing is."""
     offer = [theorem for theorem in theory.theorems() if theorem.below is not None]
-    return any(theory.is_about(theorem, below) for below in node.walk() for theorem in offer)
+    if any(theory.is_about(theorem, below) for below in node.walk() for theorem in offer):
+        return Below(proved, near).curve(node)
+    return None
 
 
 def standing_for_all(node: Node) -> Node | None:
