@@ -37,7 +37,7 @@ from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta, smaller
 from symacct.remembering import Key
-from symacct.steering import Below, Steering, is_steered, last_order, standing_for_all
+from symacct.steering import Steering, below_near, is_steered, last_order, standing_for_all
 
 _SEARCH_BITS = 80
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
@@ -247,8 +247,7 @@ class BestOrder:
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
         self._refuse_delta_zero()
-        last = last_order(self.question.m)
-        first = 2
+        first, last = 2, last_order(self.question.m)
         f = self.steering()
         if pure is not None and self.question.asks_epsilon:
             # Below some order the conversion alone costs more than ε(∞).
@@ -355,7 +354,8 @@ class BestOrder:
 
         By what is nowhere above the curve: a valley, or one that falls beyond where another rises.
         """
-        step, width = (best - 1) / 2**_NEAR, (best - 1) / 10 ** (self.digits // 2 + 2)
+        width = (best - 1) / 10 ** (self.digits // 2 + 2)
+        step = max((best - 1) / 2**_NEAR, 2 * width)  # at which the floor is asked too
         places, asks_epsilon = (best - step, best, best + step), self.question.asks_epsilon
         curves = [self._below(near) for near in places[::2]]
         left, right = map(self._objective_of, curves)
@@ -375,8 +375,8 @@ class BestOrder:
         return found, left(found).min(right(found)) if falls else None
 
     def _below(self, near: Fraction) -> NodeCurve:
-        """What is nowhere above the curve, and mostly it about an order."""
-        return Below(self.evaluation(), near).curve(self.question.m)
+        """What is nowhere above the curve, and mostly it about an order; or itself."""
+        return below_near(self.evaluation(), near, self.question.m) or self.curve()
 
     def _near_the_best(
         self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool

@@ -103,8 +103,8 @@ class Evaluation:
         """The same in this arithmetic by this pinned theorem."""
         return Evaluation(ctx, self.goal, by, self.memo)
 
-    def formula(self, theorem: Theorem) -> Bound:
-        """By what a theorem is evaluated."""
+    def formula(self, theorem: Theorem, node: Node) -> Bound:
+        """By what a theorem is evaluated for a node."""
         return theorem.bound
 
     def stated(self, theorem: Theorem) -> Theorem:
@@ -229,13 +229,14 @@ class OperationCurve(NodeCurve):
 
         The curves that it reads and its parameters are brought into the arithmetic once.
         """
-        ctx = self.evaluation.ctx
+        ctx, formula = self.evaluation.ctx, self.evaluation.formula(theorem, self.node)
         if self._rate == 0:
             return lambda alpha: ctx.number(0)
-        formula, read = self.evaluation.formula(theorem), self._read(theorem)
+        read = self._read(theorem)
         parameters = self.node.parameters() if theorem.takes_exact else self._given()
         parameters |= dict(theorem.options)
-        if self._rate is None or not _sums_orders(theorem):
+        sums = formula is theorem.bound and _sums_orders(theorem)
+        if self._rate is None or not sums:
             return lambda alpha: formula(ctx, read, alpha, **parameters)
 
         (mechanism,) = self._below()

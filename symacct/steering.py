@@ -7,7 +7,10 @@ import math
 from dataclasses import replace
 from itertools import islice
 
+from flint import arb
+
 from symacct import sizes, theory
+from symacct.amplification.finite_pairs import roughly
 from symacct.claims import Kind
 from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Order
@@ -29,8 +32,11 @@ class Steering(Evaluation):
     def __init__(self, proved: Evaluation) -> None:
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def formula(self, theorem: Theorem) -> Bound:
-        return theorem.steer or theorem.bound
+    def formula(self, theorem: Theorem, node: Node) -> Bound:
+        rough = roughly(node) if _says_all(theorem) else None
+        if rough is None:
+            return theorem.steer or theorem.bound
+        return lambda ctx, eps, alpha, **parameters: arb(rough(alpha))
 
 
 class Below(Evaluation):
@@ -41,7 +47,7 @@ class Below(Evaluation):
         self.told_apart = ("below", near)
         super().__init__(proved.ctx, proved.goal, proved.by, proved.memo)
 
-    def formula(self, theorem: Theorem) -> Bound:
+    def formula(self, theorem: Theorem, node: Node) -> Bound:
         if theorem.below is None:
             return theorem.bound
         return functools.partial(theorem.below, near=self.near)
@@ -60,19 +66,38 @@ class Below(Evaluation):
         return offered and all(super(Below, self).supports(part, alpha) for part in parts)
 
 
+def _says_all(theorem: Theorem) -> bool:
+    """Is it the curve itself of what it is about?"""
+    return theorem.tight and theorem.kind is Kind.EXACT
+
+
 def is_steered(node: Node, by: By) -> bool:
-    """Does a theorem about something in the node offer a formula to compare orders by?"""
+    """Are orders compared by what a theorem about something in the node offers, or by floats?"""
     known: dict[object, bool] = node.__dict__.setdefault("_is_steered", {})
     key = by, theory.revision()
     if key not in known:
-        asked = theory.theorems() if by is None else theory.all_named(by)
-        offer = [theorem for theorem in asked if theorem.steer is not None]
-        known[key] = any(
-            theory.is_about(theorem, below) and theorem.applies(below) is None
-            for theorem in offer
-            for below in node.walk()
-        )
+        known[key] = _is_steered(node, by)
     return known[key]
+
+
+def _is_steered(node: Node, by: By) -> bool:
+    asked = theory.theorems() if by is None else theory.all_named(by)
+    if any(map(roughly, node.walk())):
+        return by is None or all(map(_says_all, asked))
+    offer = [theorem for theorem in asked if theorem.steer is not None]
+    return bool(offer) and any(
+        theory.is_about(theorem, below) and theorem.applies(below) is None
+        for below in node.walk()
+        for theorem in offer
+    )
+
+
+def below_near(proved: Evaluation, near: Order, node: Node) -> NodeCurve | None:
+    """What is offered below a node's curve, mostly it about an order; None if nothing is."""
+    offer = [theorem for theorem in theory.theorems() if theorem.below is not None]
+    if any(theory.is_about(theorem, below) for below in node.walk() for theorem in offer):
+        return Below(proved, near).curve(node)
+    return None
 
 
 def standing_for_all(node: Node) -> Node | None:

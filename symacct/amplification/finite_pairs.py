@@ -150,6 +150,34 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     return ctx.maximum(*(curve(alpha) for curve in curves))
 
 
+def roughly(node: Node) -> Callable[[Order], float] | None:
+    """About the same by floats, for the laws that are integrated; None for what takes no time."""
+    if not isinstance(node, SAMPLINGS) or not isinstance(node.mechanism, DistributionPair):
+        return None
+    known = node.__dict__
+    if "_roughly" not in known:  # with the node, which is then no longer kept than it was
+        known["_roughly"] = _roughly(node, node.mechanism, node.gamma)
+    found: Callable[[Order], float] | None = known["_roughly"]
+    return found
+
+
+def _roughly(node: Node, pair: DistributionPair, gamma: Exact) -> Callable[[Order], float] | None:
+    if is_pair(node) or pair.masses is not None or has_closed_form(pair.P, pair.Q):
+        return None
+    if not isinstance(gamma, Fraction) or not 0 < gamma < 1:
+        return None
+    directions = _directions(pair, gamma)
+    if directions[0].overlap.rules is None:
+        return None
+
+    def at(alpha: Order) -> float:
+        order = Fraction(cast(Fraction, alpha))
+        values: list[float] = [d.roughly(order) for d in directions if order < 2 or not d.reverse]
+        return max(values)
+
+    return at
+
+
 def pair_of(eps: RDPCurve) -> DistributionPair:
     """The two laws whose curve is read."""
     return cast(DistributionPair, eps.node)

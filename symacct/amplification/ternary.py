@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any, NamedTuple
 
+from flint import arb
+
 from symacct import sizes
+from symacct.amplification.gaussian_ratio import noise_ratio
 from symacct.arithmetic import (
     BALL,
     Arithmetic,
@@ -18,8 +23,11 @@ from symacct.arithmetic import (
 from symacct.arithmetic.ball import precision
 from symacct.errors import PrecisionError
 from symacct.exact import INFINITY, Order
+from symacct.integrals.chi import GaussianChi
+from symacct.mechanisms import Gaussian
 from symacct.rdp_curve import RDPCurve
 from symacct.sums.differences import GUARD_BITS, differences_at
+from symacct.sums.terms import Terms
 
 Differences = Callable[[Number], Number]
 
@@ -49,6 +57,29 @@ def hoelder_power(
     """The smaller of that and of e^{(j−1)ε(2j−1)} √B(ε,2j) (WBK19 Lemma 32 at u = v = 2)."""
     third = ctx.exp((j - 1) * eps(2 * j - 1)) * ctx.sqrt(difference(2 * j))
     return ctx.minimum(ternary_power(ctx, eps, spread, difference, j), third)
+
+
+@dataclass(frozen=True)
+class TernaryTerms(Terms):
+    """ζ(l)^l as terms of a sum: at most 4e^{L_l}, L_l = ½ log B(2⌊l/2⌋)B(2⌈l/2⌉), convex."""
+
+    factor: int = 4
+    shift: None = None
+    difference: Callable[[int], arb] = field(kw_only=True)
+    power: Callable[[int], arb] = field(kw_only=True)
+
+    def __call__(self, l: int) -> arb:
+        return self.power(l)
+
+    def at(self, l: int, log_moment: arb) -> arb:
+        return self.power(l)
+
+    def dense(self, orders: range) -> None:
+        """No term is cheap."""
+
+    def log_moment(self, l: int) -> arb:
+        product: arb = self.difference(2 * (l // 2)) * self.difference(2 * (l - l // 2))
+        return product.log() / 2
 
 
 class Branches(NamedTuple):
@@ -90,6 +121,18 @@ def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
     if missing:
         known |= differences_at(log_moment_at, missing, bits)
     return known.__getitem__
+
+
+def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], arb] | None:
+    """l ↦ B(ε,l) at even orders, each found without the others; None where that is not known."""
+    node = eps.node
+    if not isinstance(node, Gaussian) or not isinstance(noise_ratio(node), Fraction):
+        return None
+    known = eps.remember("single differences")
+    if "of Gaussian" not in known:
+        known["of Gaussian"] = GaussianChi(1 / Fraction(noise_ratio(node)), ctx.bits)
+    found: GaussianChi = known["of Gaussian"]
+    return found
 
 
 @differences.register

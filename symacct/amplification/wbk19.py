@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, cast
@@ -14,9 +14,11 @@ from flint import arb, arb_poly
 from symacct import sizes
 from symacct.amplification.ternary import (
     Branches,
+    TernaryTerms,
     differences,
     hoelder_power,
     loss_spread,
+    single_differences,
     ternary_power,
 )
 from symacct.amplification.zw19 import has_one_pair, log_moment, sampled_pure
@@ -152,8 +154,13 @@ def _(
 def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: Branches) -> Number:
     """The first terms with differences; past them Theorem 9's branch, where it is known to be
 
-    the smaller one, or adds nothing that shows at this precision.
+    the smaller one, or adds nothing that shows at this precision; or those that count, wherever
+    they are, where each difference is found by itself.
     """
+    difference = single_differences(ctx, eps)
+    far = alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches)
+    if far and difference and difference(2) <= 1:
+        return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
     last = min(alpha, _FIRST_HEAD)
     while True:
         powers = ternary_powers(ctx, eps, last, branches)
@@ -163,14 +170,8 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
         tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
         if tail * arb(2) ** ctx.bits <= head:
             return head + arb(0).union(tail)
-        # (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
-        # B(l) >= e^{K_l}/2, and no branch with B is smaller than the one without.
-        enough = arb(2 * branches.reach * (alpha + 1)).log()
-        steep = last * eps(last + 1) - (last - 1) * eps(last) >= enough
-        if steep and eps.shape == "convex":
-            before = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
-            if before >= enough:
-                return head + tail
+        if _is_steep(eps, last, alpha, branches):
+            return head + tail
         if last == _MOST_HEAD:
             raise PrecisionError(
                 f"WBK19-T27 at order {alpha}: found more than {_MOST_HEAD:,} differences that "
@@ -186,6 +187,34 @@ def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
         count = count * (alpha - j + 1) // j
         found.append(power * count)
     return found
+
+
+def _is_steep(eps: RDPCurve, last: int, alpha: int, branches: Branches) -> bool:
+    """Is no branch with B smaller than the one without beyond these orders?
+
+    (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
+    B(l) >= e^{K_l}/2.
+    """
+    rise = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
+    return eps.shape == "convex" and rise >= arb(2 * branches.reach * (alpha + 1)).log()
+
+
+def _terms_that_count(
+    ctx: BallArithmetic,
+    eps: RDPCurve,
+    alpha: int,
+    gamma: Number,
+    branches: Branches,
+    difference: Callable[[int], arb],
+) -> Number:
+    """The whole sum, its terms between chords of log B but for those that show."""
+    spread = loss_spread(ctx, eps)
+
+    def power(j: int) -> Any:
+        return branches.power(ctx, eps, spread, difference, j)
+
+    terms = TernaryTerms(eps, difference=difference, power=power)
+    return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms)
 
 
 def ternary_head(

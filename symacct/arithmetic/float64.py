@@ -346,7 +346,7 @@ class Float64Arithmetic:
         """(1+u)^{λ+1} − 1 − (λ+1)u for u = γ(e^x − 1), by its series where u is small."""
         u = gamma * self.expm1(x)
         plain = (u + 1) * self.expm1(lam * self.log1p(u)) - lam * u
-        small = np.abs(u.value()) * (lam.value() + 1) < 0.5
+        small = np.abs(u.value() * (lam.value() + 1)) < 0.5
         step, order = np.where(small, u.value(), 0.0), np.where(small, lam.value() + 1, 2.0)
         series = _series(lambda k: step * (order - k) / (k + 1))
         start = lam * (lam + 1) * (u * u)

@@ -7,7 +7,15 @@ from functools import lru_cache
 from flint import acb, arb, ctx
 
 from symacct import symbols
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, constants, evaluator, log_of
+from symacct.integrals.jets import (
+    ComplexBalls,
+    Evaluator,
+    Jet,
+    constants,
+    evaluator,
+    log_of,
+    log_parts,
+)
 from symacct.later import sympy
 
 #: The distance from a finite end of a piece, or towards an infinite one.
@@ -42,6 +50,13 @@ def _leading_apart(log: sympy.Expr, infinite: bool) -> sympy.Expr:
         return log_of(lead) + sympy.log(sympy.expand(sympy.Add(*(t / lead for t in total.args))))
 
     return log.replace(lambda node: isinstance(node, sympy.log), apart)
+
+
+def led_far_out(log: sympy.Expr) -> sympy.Expr:
+    """The same for all T, what leads in logarithms of exponentials added up: it may cancel."""
+    sums = log.atoms(sympy.log)
+    led = {one: _leading_apart(one, infinite=True) for one in sums if log_parts(one.args[0])}
+    return multiplied_out(log.xreplace(led)) if led else log
 
 
 def over_logarithm(log: sympy.Expr, weight: int, infinite: bool) -> Evaluator:

@@ -190,7 +190,7 @@ def log_of(f: sympy.Expr) -> sympy.Expr:
         return sympy.Add(*(log_of(factor) for factor in _positive_factors(f)))
     if isinstance(f, sympy.Pow):
         base, exponent = f.args
-        if exponent.is_Integer and exponent % 2 == 0:
+        if exponent.is_Integer and exponent % 2 == 0 and not log_parts(base):
             return exponent / 2 * sympy.log(base**2)
         return exponent * log_of(base)
     return sympy.log(f)

@@ -27,6 +27,7 @@ from symacct.integrals.exponents import (
     collected,
     in_balls,
     in_distance,
+    led_far_out,
     multiplied_out,
     over_logarithm,
 )
@@ -75,7 +76,10 @@ class Side:
     @cached_property
     def evaluators(self) -> tuple[Evaluator | None, ...]:
         """The three exponents as functions of T."""
-        return tuple(log if log is None else in_balls(log) for log in self.exponents)
+        return tuple(
+            log if log is None else in_balls(led_far_out(log) if self.is_infinite else log)
+            for log in self.exponents
+        )
 
     @cached_property
     def evaluators_of_logarithm(self) -> tuple[Evaluator | None, ...]:

@@ -9,6 +9,8 @@ from functools import lru_cache, singledispatch
 from math import isfinite, isqrt
 from typing import Any
 
+import numpy as np
+
 from symacct import symbols
 from symacct.arithmetic import (
     BALL,
@@ -24,6 +26,7 @@ from symacct.arithmetic.symbolic import written
 from symacct.errors import DomainError, echo
 from symacct.exact import INFINITY, Exact, Order, expression
 from symacct.forking import cached_property
+from symacct.integrals.by_floats import Rules
 from symacct.integrals.discrete import Series
 from symacct.integrals.expectations import (
     Chi,
@@ -91,6 +94,13 @@ class Overlap:
             return None
         return first, second
 
+    @cached_property
+    def rules(self) -> Rules | None:
+        """What compares orders; None where another form than that of integrals is at hand."""
+        if self.P.kernel is None or self.Q.kernel is None or self.normal_parts is not None:
+            return None
+        return Rules(self.sides) if self.has_one_support else None
+
     def log_totals(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """The logarithms of the integrals of both kernels."""
         return self.P.log_total(ctx), self.Q.log_total(ctx)
@@ -126,10 +136,24 @@ class MixtureDirection(Direction):
             return lambda alpha: ctx.number(0)
 
         def rdp(alpha: Order) -> Any:
-            power = 1 - alpha if self.reverse else alpha
-            return ctx.log1p(_ask(ctx, self, power)) / ctx.number(alpha - 1)
+            return ctx.log1p(_ask(ctx, self, self.power(alpha))) / ctx.number(alpha - 1)
 
         return rdp
+
+    def power(self, alpha: Any) -> Any:
+        """Of m/Q, in what is expected over Q."""
+        return 1 - alpha if self.reverse else alpha
+
+    def roughly(self, alpha: Fraction) -> float:
+        """About D_α, by floats; ∞ where it is proved to be."""
+        power, rules = self.power(alpha), self.overlap.rules
+        assert rules is not None  # noqa: S101  # it is asked of pairs that have them
+        if power > rules.finite_to:
+            if any(self.question(power).diverges(side) for side in self.overlap.sides):
+                return INFINITY
+            rules.finite_to = power
+        log_excess = rules.log_excess(float(self.gamma), float(power))
+        return float(np.logaddexp(0.0, log_excess)) / float(alpha - 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(0) if self.overlap.is_equal else _ask(ctx, self, None)

@@ -148,6 +148,39 @@ def test_the_order_where_differences_are_given_up_does_not_matter(name, alpha, g
     assert all(overlap(a, b) for a, b in itertools.combinations(answers, 2))
 
 
+@covering()
+@pytest.mark.parametrize("by", ["WBK19-T27", "WBK19-R33"])
+@pytest.mark.parametrize("gamma", ["1/1000", "1/2", "999/1000"])
+@pytest.mark.parametrize("alpha", [20, 65, 301])
+@pytest.mark.parametrize("sigma", ["5/4", 3, 20, 1000])
+def test_the_terms_that_count_are_all(sigma, alpha, gamma, by, monkeypatch):
+    """Between chords of log B, each B by itself, as by all differences at once."""
+    fixed = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    at_once = ask(fixed, alpha, by)
+    monkeypatch.setattr(wbk19, "_MOST_HEAD", 16)
+    monkeypatch.setattr(wbk19, "_is_steep", lambda *_: False)
+    found = ask(fixed, alpha, by)
+    assert found.digits >= DIGITS
+    assert overlap(found, at_once)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "gamma", "alpha", "true"),
+    # By numpy: B by Simpson's rule in logarithms on 36,001 points, every term of the sum.
+    [
+        (200, "1/10", 10**4, "0.00146119854664"),
+        (50, "1/2", 5000, "0.452395417833"),
+        (1000, "999/1000", 10**5, "0.0499187370152"),
+    ],
+)
+def test_theorem_27_where_the_terms_that_count_are_far_out(sigma, gamma, alpha, true):
+    fixed = SubsampleWithoutReplacement(Gaussian(sigma), gamma)
+    accountant = Accountant(30)
+    found = accountant.rdp(fixed, alpha, by="WBK19-T27")
+    assert near(ends(found), true, 11)
+    assert accountant.oracle_calls(fixed.mechanism) < 10_000  # of a sum of up to 100,000 terms
+
+
 @pytest.mark.parametrize("name", ["Laplace(2)", "Gaussian(5)"])
 def test_theorem_27_at_order_ten_thousand(name, monkeypatch):
     base, _ = SEEDS[name]

@@ -13,6 +13,7 @@ import pytest
 from flint import arb, fmpq
 
 from symacct import LimitError, PrecisionError, limits
+from symacct.integrals.chi import GaussianChi
 from symacct.sums import differences
 from symacct.sums.differences import differences_at
 from tests.sums import chi, curves
@@ -270,3 +271,29 @@ def test_radius_is_relative():
     assert not differences.is_resolved(arb(0, 1e-90), 2)
     assert not differences.is_resolved(arb.pos_inf(), 2)
     assert differences.is_resolved(arb(fmpq(1, 3)), 40)
+
+
+# --- one by one, of Gaussian noise
+
+
+@pytest.mark.parametrize("sigma", [1, 5, 20, 100])
+@pytest.mark.parametrize("step", [None, 2.0, 0.01], ids=["its own", "coarse", "fine"])
+def test_single_differences_of_gaussian_noise(sigma, step):
+    """From whatever step it starts: one that is too coarse is halved until it is proved to do."""
+    single = GaussianChi(Fraction(1, sigma), BITS)
+    if step:
+        single._use(step)
+    for order in (2, 4, 10, 100):
+        value = single(order)
+        assert value.rel_accuracy_bits() >= BITS - 2
+        with flint.ctx.workprec(600):
+            assert value.overlaps(chi.gaussian_chi(sigma, order)), order
+
+
+def test_single_differences_at_one_order_after_another_are_those_at_once():
+    """Between them the grid changes with nothing; at s = 1/30, and l up to 3,000."""
+    orders = [2, 30, 400, 1200, 3000]
+    at_once = differences_at(curves.gaussian(30), orders, BITS)
+    single = GaussianChi(Fraction(1, 30), BITS)
+    for order in reversed(orders):
+        assert single(order).overlaps(at_once[order])
