@@ -196,7 +196,7 @@ def _quad(f, low, high):
     """
     if mp.isinf(low):
         return mp.fsum(f(mp.mpf(k) / 8) for k in range(-480, 481)) / 8
-    return mp.quad(f, [low, (low + high) / 2, high], method="gauss-legendre")
+    return mp.quad(f, [low, (low + high) / 2, high])
 
 
 @functools.cache
