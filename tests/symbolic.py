@@ -190,7 +190,7 @@ mp = independent.context(60)
 
 
 def _quad(f, low, high):
-    """∫ f by Gauss's rule; over all of ℝ by the trapezoidal one, of normal laws of a few units.
+    """∫ f by mpmath; over all of ℝ by the trapezoidal rule, of normal laws of a few units.
 
     That is exact to e^{−2πd/h}: f is analytic up to d = πσ² off the real line, and h = 1/8.
     """
