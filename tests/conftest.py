@@ -9,6 +9,8 @@ from tests.thinning import pytest_collection_modifyitems  # noqa: F401
 
 # xdist tells its workers how wide its own terminal is; piped output is as wide as it needs.
 os.environ.pop("COLUMNS", None)
+# Numpy starts a thread for each core in each of the hundred processes, and they wait busily.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile(
     "laws",

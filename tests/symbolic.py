@@ -191,13 +191,13 @@ mp = independent.context(60)
 
 
 def _quad(f, low, high):
-    """∫ f by Gauss's rule; over all of ℝ by the trapezoidal one, of normal laws of a few units.
+    """∫ f by mpmath; over all of ℝ by the trapezoidal rule, of normal laws of a few units.
 
     That is exact to e^{−2πd/h}: f is analytic up to d = πσ² off the real line, and h = 1/16.
     """
     if mp.isinf(low):
         return mp.fsum(f(mp.mpf(k) / 16) for k in range(-960, 961)) / 16
-    return mp.quad(f, [low, (low + high) / 2, high], method="gauss-legendre")
+    return mp.quad(f, [low, (low + high) / 2, high])
 
 
 @functools.cache

@@ -59,7 +59,7 @@ from symacct.stating import StatingAccountant
 from symacct.theory import always, forget, theorem
 from tests import independent
 from tests.julia_reader import as_python
-from tests.thinning import covering
+from tests.thinning import covering, some
 
 #: Every target of a sample is measured at the same orders: certified values are found once.
 ACCOUNTANT = functools.cache(StatingAccountant)
@@ -236,7 +236,7 @@ def test_a_thousand_orders_of_a_run(target, tmp_path):
 @pytest.mark.parametrize("target", ["numpy", "julia", pytest.param("c", marks=needs_gcc)])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_code_agrees_with_certified_values(name, target, tmp_path):
-    text = SAMPLES[name].code(target, max_order=40, points=40)
+    text = SAMPLES[name].code(target, max_order=40, points=20)
     assert_agrees(SAMPLES[name], target, text, some_orders(24, 40), tmp_path)
 
 
@@ -441,7 +441,12 @@ def assert_generates(leaf, name):
 
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_theorem_has_code_where_it_has_values(name):
-    generated = sum(assert_generates(leaf, name) for leaf in LEAVES)
+    """On three leaves and until one has code; in a soak on all."""
+    generated = 0
+    for place, leaf in enumerate(random.Random(name).sample(LEAVES, len(LEAVES))):
+        generated += assert_generates(leaf, name)
+        if generated and place + 1 >= some(3, len(LEAVES)):
+            break
     assert generated or name not in WITH_CODE
 
 

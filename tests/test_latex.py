@@ -48,7 +48,7 @@ from tests.symbolic import (
 )
 from tests.test_formula import NO_FORMULA
 from tests.tex_reader import Display
-from tests.thinning import thinned
+from tests.thinning import in_a_soak, thinned
 
 INFINITY = float("inf")
 SIGMA, GAMMA = sympy.symbols("sigma gamma", positive=True)
@@ -103,7 +103,7 @@ def commands(tex):
 
 @pytest.fixture(scope="module")
 def displays():
-    return list(outputs.displays())
+    return list(outputs.displays(every=in_a_soak()))
 
 
 def test_every_display_parses_and_knows_its_commands(displays):

@@ -56,6 +56,9 @@ def kernel(tmp_path_factory):
 #: Seconds of drawing: one of them runs here, in the soak all.
 LONG = {
     "blog_routes",
+    "how_loose_is_each_bound",
+    "sampling_exactly",
+    "what_renyi_accounting_loses",
     *(f"wbk19_figure_{number}" for number in (1, 2)),
     *(f"zw19_figure_{number}" for number in (3, 4, 5)),
 }

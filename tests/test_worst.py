@@ -20,6 +20,7 @@ from symacct.integrals.triangles import Triangles
 from symacct.integrals.worst import CloserLooks, End, Looks, Summit, worst
 from symacct.search import root, saddle
 from symacct.sums.refine import ball
+from tests.thinning import covering
 
 # The largest Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)δ²/2} E[(κ+γe^V)^{1−α}] − 1, V ~ N((l−1)B/2, B), over B,
 # by trapezoidal sums in 60 digits of mpmath and parabolas through three B; δ² is 1/2 and 3.
@@ -29,6 +30,7 @@ LARGEST = {
 }
 
 
+@covering(lambda setting: {"inside"})
 @pytest.mark.parametrize("setting", LARGEST)
 def test_a_maximum_inside_to_twenty_four_digits(setting):
     triangles = Triangles(*map(Fraction, setting))

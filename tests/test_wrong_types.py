@@ -11,7 +11,7 @@ from symacct.currency import Currencies
 from tests import wrong_types
 
 CALLS = sorted(wrong_types.all_calls())
-STEP = 12  # a part of the matrix; tests/soak asks all of it
+STEP = 24  # a part of the matrix; tests/soak asks all of it
 
 
 @pytest.mark.filterwarnings("ignore")

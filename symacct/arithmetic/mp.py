@@ -44,7 +44,11 @@ class MpmathArithmetic(PlainGaps):
         return +self.mp.pi
 
     def expm1(self, x: Number) -> Number:
-        return self.mp.mpf(-1) if x == self.mp.ninf else self.mp.expm1(x)
+        """e^x − 1, at as many bits more as cancel."""
+        lost = -self.mp.mag(x)
+        if lost > self.bits:
+            return self.mp.expm1(x)
+        return self.mp.exp(x, prec=self.bits + max(lost, 0) + 10) - 1
 
     def exp_gap(self, x: Number) -> Number:
         return self._of_second_order(x, super().exp_gap, x)

@@ -11,7 +11,7 @@ SEEDS = {
     "answer": 600,
     "judged": 300,
     "hello": 400,
-    "session": 4,
+    "session": 2,
     "sweep": 300,
     "memo": 150,
     "paper": 400,

@@ -39,8 +39,12 @@ def middle(answer):
 
 
 def orders(data, node):
-    """1, ∞, a whole order and a fractional one: small, since mpmath integrates by itself."""
-    return 1, data.draw(st.integers(2, 12)), data.draw(fractional_orders) % 4 + 1, INFINITY
+    """1, ∞, a whole order and a fractional one: small, since mpmath integrates by itself.
+
+    Two of them here, all in a soak.
+    """
+    found = 1, data.draw(st.integers(2, 12)), data.draw(fractional_orders) % 4 + 1, INFINITY
+    return data.draw(st.permutations(found))[: some(2, 4)]
 
 
 @pytest.mark.parametrize("kind", EVERY)

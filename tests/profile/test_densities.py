@@ -54,7 +54,8 @@ PAIRS = {
 @covering()
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 @pytest.mark.parametrize("gamma", ["1", "1/10"])
-def test_one_run_by_quadrature(pair, gamma):
+@pytest.mark.parametrize("reverse", [False, True])
+def test_one_run_by_quadrature(pair, gamma, reverse):
     """∫(m − e^y q)₊ and ∫(q − e^y m)₊ by mpmath, cut where the two densities cross."""
     y, share = (
         mpmath.mpf("0.05"),
@@ -62,28 +63,27 @@ def test_one_run_by_quadrature(pair, gamma):
     )
     p, q = map(density, pair)
     cuts = [0, 1] if isinstance(pair[0], laws.Beta) else [0, 60] if p(-1) == 0 else [-60, 60]
-    for reverse in (False, True):
 
-        def surplus(x, reverse=reverse):
-            m = (1 - share) * q(x) + share * p(x)
-            one, other = (q(x), m) if reverse else (m, q(x))
-            return one - mpmath.exp(y) * other
+    def surplus(x):
+        m = (1 - share) * q(x) + share * p(x)
+        one, other = (q(x), m) if reverse else (m, q(x))
+        return one - mpmath.exp(y) * other
 
-        places = [cuts[0] + (cuts[1] - cuts[0]) * mpmath.mpf(i) / 4000 for i in range(1, 4000)]
-        roots = [
-            mpmath.findroot(surplus, (a, b), solver="anderson", tol=1e-30)
-            for a, b in pairwise(places)
-            if surplus(a) * surplus(b) < 0
-        ]
-        pieces = sorted([*cuts, *roots, *([0] if cuts[0] < 0 else [])])
-        exact = sum(
-            mpmath.quad(surplus, mpmath.linspace(a, b, 12))
-            for a, b in pairwise(pieces)
-            if surplus((a + 4 * b) / 5) > 0
-        )
-        with ctx.workprec(120):
-            found = rated(Overlap(*pair), gamma).hockey_stick(arb("0.05"), reverse)
-        assert abs(float(found.mid()) - exact) < 1e-9
+    places = [cuts[0] + (cuts[1] - cuts[0]) * mpmath.mpf(i) / 4000 for i in range(1, 4000)]
+    roots = [
+        mpmath.findroot(surplus, (a, b), solver="anderson", tol=1e-30)
+        for (a, at_a), (b, at_b) in pairwise((x, surplus(x)) for x in places)
+        if at_a * at_b < 0
+    ]
+    pieces = sorted([*cuts, *roots, *([0] if cuts[0] < 0 else [])])
+    exact = sum(
+        mpmath.quad(surplus, mpmath.linspace(a, b, 12))
+        for a, b in pairwise(pieces)
+        if surplus((a + 4 * b) / 5) > 0
+    )
+    with ctx.workprec(120):
+        found = rated(Overlap(*pair), gamma).hockey_stick(arb("0.05"), reverse)
+    assert abs(float(found.mid()) - exact) < 1e-9
 
 
 def density(law):

@@ -283,7 +283,7 @@ def environment(folder, **more):
     return {**os.environ, "PYTHONPATH": str(folder), **more}
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(scope="module", params=NAMES)
 def talk(request, folders):
     # -P: as with -I, the script's own folder is not searched; PYTHONPATH is.
     command = [sys.executable, "-P", str(adapters()[request.param].script)]
@@ -399,7 +399,7 @@ def test_the_lines_that_reproduce_a_value_print_it(talk):
 
 
 @pytest.mark.parametrize(
-    ("name", "how", "inside"),
+    ("talk", "how", "inside"),
     [
         ("dp-accounting", {"count": "repeat"}, "ComposedDpEvent(events=[LaplaceDpEvent"),
         ("dp-accounting", {"count": "nested"}, "count=2), count=3"),
@@ -413,14 +413,11 @@ def test_the_lines_that_reproduce_a_value_print_it(talk):
         ("prv-accountant", {"alpha": "numpy.int64"}, "rdp(np.int64(4))"),
         ("prv-accountant", {"numbers": "int"}, "mu=0.5"),
     ],
+    indirect=["talk"],
 )
-def test_a_way_is_really_another_way(folders, name, how, inside):
-    command = [sys.executable, "-P", str(adapters()[name].script)]
-    talk = Talk(command, environment(folders[name]))
+def test_a_way_is_really_another_way(talk, how, inside):
     ask = Ask("rdp", (Part("Laplace", (("b", "2"),), count=6),), "4").built(**how)
-    lines = "\n".join(talk.ask(ask).reproduce)
-    talk.close()
-    assert inside in lines
+    assert inside in "\n".join(talk.ask(ask).reproduce)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -124,10 +124,11 @@ class FiniteLaws(Mechanism):
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         raised = dict(self.raised)
+        excesses = [_excess(ctx, p, q) for p, q in self.pairs]
 
         def eps(alpha: Order) -> Number:
             lam = ctx.number(alpha) - 1
-            values = [ctx.log1p(_excess(ctx, p, q, alpha)) / lam for p, q in self.pairs]
+            values = [ctx.log1p(excess(alpha)) / lam for excess in excesses]
             return ctx.maximum(*values) + ctx.number(raised.get(alpha, 0))
 
         return eps
@@ -148,16 +149,18 @@ def _joint(p: Weights, q: Weights) -> list[tuple[Fraction, Fraction]]:
     return [(a, b) for a, b in zip(p, q, strict=True) if a]
 
 
-def _excess(ctx: Arithmetic, p: Weights, q: Weights, alpha: Order) -> Number:
-    """E_Q[(P/Q)^α] − 1: a rational number where α is whole."""
-    if isinstance(alpha, int):
-        total = fmpq(-1)
-        for a, b in _joint(p, q):
-            x, y = fmpq(a.numerator, a.denominator), fmpq(b.numerator, b.denominator)
-            total += y * (x / y) ** alpha
-        return ctx.number(Fraction(int(total.p), int(total.q)))
-    order = ctx.number(alpha)
-    powers = [
-        ctx.number(b) * ctx.expm1(order * ctx.log(ctx.number(a / b))) for a, b in _joint(p, q)
-    ]
-    return sum(powers[1:], start=powers[0])
+def _excess(ctx: Arithmetic, p: Weights, q: Weights) -> Callable[[Order], Number]:
+    """α ↦ E_Q[(P/Q)^α] − 1: a rational number where α is whole."""
+    ratios = [(a / b, b) for a, b in _joint(p, q)]
+    exact = [(fmpq(*r.as_integer_ratio()), fmpq(*b.as_integer_ratio())) for r, b in ratios]
+
+    def excess(alpha: Order) -> Number:
+        if isinstance(alpha, int):
+            total = sum((b * r**alpha for r, b in exact), start=fmpq(-1))
+            # A Fraction would seek their greatest common divisor again, longer than all else.
+            return ctx.number(int(total.p)) / int(total.q)
+        order = ctx.number(alpha)
+        powers = (ctx.number(b) * ctx.expm1(order * ctx.log(ctx.number(r))) for r, b in ratios)
+        return sum(powers, start=ctx.number(0))
+
+    return excess
