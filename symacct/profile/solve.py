@@ -272,12 +272,20 @@ class Direction:
         found = None
         for bits in (_bits(0), *_precisions(digits)):  # at few first, so as to ask for many seldom
             with ctx.workprec(bits):
-                near = (found.lower(), found.upper()) if found is not None else None
-                bracket = near or self._bracket(self.closed, ball(delta))
-                found = bracket and enclosed(self.closed, ball(delta), bracket)
+                found = self._crossing(self.closed, ball(delta), found)
             if found is not None and _digits(found) >= digits:
                 return found
         return None
+
+    def _crossing(self, value: Value, goal: arb, known: arb | None) -> arb | None:
+        """By secants from about the root, or where these go astray in a bracket."""
+        if known is not None:
+            found = convex_root(value, goal, known.mid())
+            if found is not None and _digits(found) > 2 * _digits(known):
+                return found
+        near = (known.lower(), known.upper()) if known is not None else None
+        bracket = near or self._bracket(value, goal)
+        return bracket and enclosed(value, goal, bracket)
 
     def _bracket(self, value: Value, goal: arb) -> tuple[arb, arb] | None:
         """0 <= low < high with D(low) > δ > D(high), a part in a thousand apart where possible."""
