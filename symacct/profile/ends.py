@@ -15,7 +15,7 @@ from symacct.forking import cached_property
 from symacct.profile.laplace import LaplaceLoss
 
 _FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
-_MOST_TERMS = 1024
+_MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not
 _NARROW = 0.4
 _LENGTHS = frozenset(m * 2**n for m in (2, 3) for n in range(2, 16))
 _ROUND_BITS = 32  # few polynomials serve many places
@@ -63,14 +63,14 @@ class End:
         terms, lost = self._fewest(places.orders[0])
         if terms > _FEW_TERMS:
             series, cancelled = self._enough(places)
-            if series < terms or terms > self._most_terms:
+            if series < 2 * terms or terms > self._most_terms:
                 return self._by_series(places, series, cancelled)
         return self._by_fraction(places.orders, terms, ctx.prec + lost)
 
     @property
     def _most_terms(self) -> int:
         """Of the fraction: more are too many beside the series, which falls as the gap's powers."""
-        return _FEW_TERMS if self.gap < _NARROW else _MOST_TERMS
+        return _MOST_TERMS[bool(self.gap < _NARROW)]
 
     def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
         """2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
