@@ -17,7 +17,7 @@ from functools import lru_cache
 from operator import mul
 
 import numpy as np
-from flint import acb, acb_mat, arb, ctx, fmpz
+from flint import acb, acb_mat, arb, arb_poly, ctx, fmpz
 
 from symacct import sizes
 from symacct.forking import cached_property
@@ -412,6 +412,8 @@ class Path:
             firsts = [x * term for x in firsts for term in own]
         if aside < 0:
             low, high, below = high, low, [self._count + 1 - n for n in below]
+        if not others:
+            return low**self._count * _first_ways(self._count, below[0])(high / low)
         own = _powers(low, high, self._count, max(below))
         sums = list(itertools.accumulate(own, initial=acb(0)))
         return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
@@ -463,3 +465,9 @@ def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
 @lru_cache(64)
 def _binomials(count: int) -> list[fmpz]:
     return [fmpz(math.comb(count, j)) for j in range(count + 1)]
+
+
+@lru_cache(64)
+def _first_ways(count: int, length: int) -> arb_poly:
+    """Σ C(k,j) x^j over j < length."""
+    return arb_poly(_binomials(count)[:length])
