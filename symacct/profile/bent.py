@@ -9,15 +9,13 @@ its loss is above y, else to the right, and so falls exponentially however few r
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import mul
 
 import numpy as np
-from flint import acb, acb_mat, arb, arb_poly, ctx, fmpz
+from flint import acb, acb_mat, arb, ctx
 
 from symacct import sizes
 from symacct.forking import cached_property
@@ -25,6 +23,7 @@ from symacct.profile.ends import End, Places, ends
 from symacct.profile.laplace import LaplaceLoss, Sample, legendre
 from symacct.profile.part import short
 from symacct.profile.shape import Moments, shift
+from symacct.profile.sides import Terms, side
 from symacct.sums.refine import within
 
 _BOUND_BITS = 64
@@ -46,7 +45,6 @@ _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
 Runs = tuple[tuple[LaplaceLoss, int], ...]
-Terms = list[tuple[acb, acb]]
 
 
 def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
@@ -62,11 +60,6 @@ def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
 
 def _largest(runs: Runs, reverse: bool) -> arb:
     return sum((k * part.largest(reverse) for part, k in runs), arb(0))
-
-
-def ways(counts: Sequence[int]) -> int:
-    """How many sums of terms are taken at a node: those of the kind run most often are sums."""
-    return math.prod(k + 1 for k in sorted(counts)[:-1])
 
 
 @lru_cache(16)
@@ -145,10 +138,14 @@ class Path:
                 found = [loss + (k - j) * low + j * high for loss in found for j in range(k + 1)]
             return found
 
+    @cached_property
+    def _counts(self) -> list[int]:
+        return [k for _, k in self.runs]
+
     @property
     def _count(self) -> int:
         """How often the last kind is run."""
-        return self.runs[-1][1]
+        return self._counts[-1]
 
     # --- float64: where to look
 
@@ -232,10 +229,9 @@ class Path:
     @cached_property
     def _extremes(self) -> tuple[arb, arb]:
         """The least and the largest total loss."""
-        counts = [k for _, k in self.runs]
         low, high = (
-            sum((k * loss for k, loss in zip(counts, side, strict=True)), arb(0))
-            for side in zip(*self._losses, strict=True)
+            sum((k * loss for k, loss in zip(self._counts, losses, strict=True)), arb(0))
+            for losses in zip(*self._losses, strict=True)
         )
         return low, high
 
@@ -358,7 +354,7 @@ class Path:
             if key not in self._on_rays:
                 self._on_rays[key] = list(self._nodes_on(aside, i))
             found = [
-                (s, weight * self._side(terms, below, aside))
+                (s, weight * side(terms, self._counts, below, aside))
                 for s, weight, terms in self._on_rays[key]
             ]
             self._sums[key] = below, found
@@ -403,21 +399,6 @@ class Path:
         most = self._want + self._lost + _AROUND
         return -math.floor(math.log(most) / self._step)
 
-    def _side(self, terms: Terms, below: list[int], aside: int) -> acb:
-        """Σ Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i} over the atoms on one side."""
-        *others, (low, high) = terms
-        firsts = [acb(1)]
-        for (first, last), (_, k) in zip(others, self.runs, strict=False):
-            own = _powers(first, last, k, k + 1)
-            firsts = [x * term for x in firsts for term in own]
-        if aside < 0:
-            low, high, below = high, low, [self._count + 1 - n for n in below]
-        if not others:
-            return low**self._count * _first_ways(self._count, below[0])(high / low)
-        own = _powers(low, high, self._count, max(below))
-        sums = list(itertools.accumulate(own, initial=acb(0)))
-        return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
-
     def _scale(self, y: arb, height: arb) -> arb:
         """A bound of all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
         return self._terms_bound(height) * (-arb(self.c) * y).exp()
@@ -452,22 +433,3 @@ class Path:
                 return arb.pos_inf()
             aside = v * arb(0.5).sqrt()
             return 4 * self._scale(y, arb(self.corner) + aside) * (-aside * near).exp() / v
-
-
-def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
-    """C(k,j) x^{k−j} y^j for j < length."""
-    down = list(itertools.accumulate(itertools.repeat(first, count), mul, initial=acb(1)))
-    up = itertools.accumulate(itertools.repeat(second, length - 1), mul, initial=acb(1))
-    ways = _binomials(count)[:length]
-    return [n * x * y for n, x, y in zip(ways, reversed(down), up, strict=False)]
-
-
-@lru_cache(64)
-def _binomials(count: int) -> list[fmpz]:
-    return [fmpz(math.comb(count, j)) for j in range(count + 1)]
-
-
-@lru_cache(64)
-def _first_ways(count: int, length: int) -> arb_poly:
-    """Σ C(k,j) x^j over j < length."""
-    return arb_poly(_binomials(count)[:length])
