@@ -121,7 +121,13 @@ class Profile:
                 return not direction.lost <= known
             return direction.is_within(y, lambda: known) is not True
 
-        return self._largest(value, is_larger)
+        return _largest(value, is_larger, self._apart_at(epsilon))
+
+    def _apart_at(self, epsilon: Fraction) -> list[Direction]:
+        """The directions that may differ: at 0 both of a pair have its total variation."""
+        if epsilon == 0:
+            return [direction for direction in self.directions if not direction.reverse]
+        return self.directions
 
     def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, Direction]:
         """The largest ε(δ) over the directions, and where it is."""
@@ -134,20 +140,23 @@ class Profile:
         def is_larger(direction: Direction, known: arb) -> bool:
             return direction.is_within(known.lower, lambda: ball(delta)) is not True
 
-        return self._largest(value, is_larger)
+        return _largest(value, is_larger, self.directions)
 
-    def _largest(
-        self, value: Callable[[Direction], arb], is_larger: Callable[[Direction, arb], bool]
-    ) -> tuple[arb, Direction]:
-        """The largest value over the directions, those that may be it worked out in full."""
-        best, *others = self.directions
-        found = value(best)
-        for other in others:
-            if is_larger(other, found):
-                another = value(other)
-                best = other if another > found else best
-                found = found.max(another)
-        return found, best
+
+def _largest(
+    value: Callable[[Direction], arb],
+    is_larger: Callable[[Direction, arb], bool],
+    directions: list[Direction],
+) -> tuple[arb, Direction]:
+    """The largest value over the directions, those that may be it worked out in full."""
+    best, *others = directions
+    found = value(best)
+    for other in others:
+        if is_larger(other, found):
+            another = value(other)
+            best = other if another > found else best
+            found = found.max(another)
+    return found, best
 
 
 def _is_enough(product: Product) -> bool:

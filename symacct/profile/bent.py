@@ -9,22 +9,21 @@ its loss is above y, else to the right, and so falls exponentially however few r
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import mul
 
 import numpy as np
-from flint import acb, acb_mat, arb, ctx, fmpz
+from flint import acb, acb_mat, arb, ctx
 
 from symacct import sizes
 from symacct.forking import cached_property
-from symacct.profile.ends import End, ends
+from symacct.profile.ends import End, Places, ends
 from symacct.profile.laplace import LaplaceLoss, Sample, legendre
 from symacct.profile.part import short
 from symacct.profile.shape import Moments, shift
+from symacct.profile.sides import Terms, side
 from symacct.sums.refine import within
 
 _BOUND_BITS = 64
@@ -36,16 +35,16 @@ _LOST = 30.0  # nats, up to which the terms of F^k may be larger than it
 _LOST_BITS = math.ceil(_LOST / math.log(2))
 _BOUND_NEED = 30.0
 _MOST_NODES = 40_000
-_MOST_DOUBLINGS = 400
+_MOST_BLOCKS = 400
+_BLOCK = 16  # nodes of a ray that are worked out together
+_SLANT = 0.7  # half the height of the strip about u, below π/4
+_AROUND = 12.0  # nats that bounds of the strip are larger by
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
 _ELLIPSE = 1 / _WIDE + math.sqrt(1 + _WIDE**-2)
-_RHO = 4.0  # the half-axes' sum of the ellipses about the rays' panels
-_OVER = math.sqrt(((_RHO + 1 / _RHO) ** 2 + (_RHO - 1 / _RHO) ** 2) / 8)  # their reach, up or aside
-_FIRST = 12.0  # the most that an exponent falls on a ray's first panel
+_FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
 Runs = tuple[tuple[LaplaceLoss, int], ...]
-Terms = list[tuple[acb, acb]]
 
 
 def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
@@ -61,11 +60,6 @@ def some_runs(runs: Runs, reverse: bool, y: arb) -> arb:
 
 def _largest(runs: Runs, reverse: bool) -> arb:
     return sum((k * part.largest(reverse) for part, k in runs), arb(0))
-
-
-def ways(counts: Sequence[int]) -> int:
-    """How many sums of terms are taken at a node: those of the kind run most often are sums."""
-    return math.prod(k + 1 for k in sorted(counts)[:-1])
 
 
 @lru_cache(16)
@@ -144,10 +138,14 @@ class Path:
                 found = [loss + (k - j) * low + j * high for loss in found for j in range(k + 1)]
             return found
 
+    @cached_property
+    def _counts(self) -> list[int]:
+        return [k for _, k in self.runs]
+
     @property
     def _count(self) -> int:
         """How often the last kind is run."""
-        return self.runs[-1][1]
+        return self._counts[-1]
 
     # --- float64: where to look
 
@@ -231,10 +229,9 @@ class Path:
     @cached_property
     def _extremes(self) -> tuple[arb, arb]:
         """The least and the largest total loss."""
-        counts = [k for _, k in self.runs]
         low, high = (
-            sum((k * loss for k, loss in zip(counts, side, strict=True)), arb(0))
-            for side in zip(*self._losses, strict=True)
+            sum((k * loss for k, loss in zip(self._counts, losses, strict=True)), arb(0))
+            for losses in zip(*self._losses, strict=True)
         )
         return low, high
 
@@ -317,7 +314,7 @@ class Path:
     def _ray(self, split: Split, aside: int) -> arb:
         """∫ Im of the terms whose atoms lie below y, on the right, or of the others, on the left.
 
-        By panels, each twice as long as all before it, up to where the terms are small enough.
+        A trapezoidal sum over u, by blocks up to where the terms are small enough.
         """
         total, y = arb(0), split.place
         if aside not in split.near:
@@ -325,29 +322,39 @@ class Path:
         low, high = self._extremes
         near, far = split.near[aside], (y - low if aside > 0 else high - y)
         small = self._moment(self.c) * (-arb(self.c) * y - arb(self._want)).exp()
-        for i in range(_MOST_DOUBLINGS):
+        for i in range(_MOST_BLOCKS):
             for s, value in self._summed(split.below, aside, i):
                 total += (value * (-s * y).exp()).imag
-            total += within(self._off_ray(y, i, near, far))
             left = self._beyond(y, i, near)
             if left < small:
-                return total + within(left)
+                return total + within(left + self._off_ray(y, far))
         return arb.nan()
 
-    def _panel(self, i: int) -> tuple[float, float]:
-        """Where the i-th panel of a ray starts and ends."""
+    @cached_property
+    def _step(self) -> float:
+        """Of u, for an error of what is wanted."""
+        return short(2 * math.pi * _SLANT / (self._want + self._lost + _AROUND))
+
+    @cached_property
+    def _disc(self) -> tuple[float, arb]:
+        """v is so many times e^{u−e^{−u}}; within the second of c+iT where not on its side."""
         low, high = self._extremes
-        first = short(min(self.corner / 2, _FIRST / float((high - low).mid())))
-        return (first * 2.0 ** (i - 1) if i else 0.0), first * 2.0**i
+        slanted = (math.pi / 4 - _SLANT) / math.sin(_SLANT)
+        grown = math.exp(-slanted * math.cos(_SLANT)) / slanted
+        reach = min(self.corner / 2, _FIRST / float((high - low).mid()))
+        with ctx.workprec(_BOUND_BITS):
+            scale, slant = short(reach / grown), arb(_SLANT)
+            turned = (arb.pi() / 4 - slant) / slant.sin()
+            return scale, scale * (-turned * slant.cos()).exp() / turned
 
     def _summed(self, below: list[int], aside: int, i: int) -> list[tuple[acb, acb]]:
-        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a panel, weighed."""
+        """(s, the terms of M/(s(s+1)) without e^{−ys}) at the nodes of a block, weighed."""
         key = aside, i
         if key not in self._sums or self._sums[key][0] != below:
             if key not in self._on_rays:
-                self._on_rays[key] = list(self._nodes_on(aside, *self._panel(i)))
+                self._on_rays[key] = list(self._nodes_on(aside, i))
             found = [
-                (s, weight * self._side(terms, below, aside))
+                (s, weight * side(terms, self._counts, below, aside))
                 for s, weight, terms in self._on_rays[key]
             ]
             self._sums[key] = below, found
@@ -355,49 +362,42 @@ class Path:
 
     @cached_property
     def _sums(self) -> dict[tuple[int, int], tuple[list[int], list[tuple[acb, acb]]]]:
-        """Of each panel those that were asked for last."""
+        """Of each block those that were asked for last."""
         return {}
 
     @cached_property
     def _on_rays(self) -> dict[tuple[int, int], list[tuple[acb, acb, Terms]]]:
         return {}
 
-    def _nodes_on(self, aside: int, start: float, end: float) -> Iterator[tuple[acb, acb, Terms]]:
+    def _nodes_on(self, aside: int, i: int) -> Iterator[tuple[acb, acb, Terms]]:
         """s, the weight over s(s+1) and the two terms of each F."""
-        for s, weight in self._slanted(aside, start, end):
-            with ctx.workprec(3 * self.work):
-                z = self._z(s)
-            terms = [
-                ((z * low.loss).exp() * low.at(z), (z * high.loss).exp() * high.at(z))
-                for low, high in self._ends
-            ]
-            yield s, weight / (s * (s + 1)), terms
-
-    def _slanted(self, aside: int, start: float, end: float) -> list[tuple[acb, acb]]:
-        """Gauss's nodes, precise enough for `End.at`."""
-        with ctx.workprec(3 * self.work):
+        with ctx.workprec(2 * self.work):
             turn, corner = acb(aside, 1) * arb(0.5).sqrt(), acb(self.c, self.corner)
-            middle, half = (arb(end) + start) / 2, (arb(end) - start) / 2
-            rule = legendre(self._ray_nodes, ctx.prec)
-            return [(corner + turn * (middle + half * u), turn * half * w) for u, w in rule]
+            along = [self._along(n) for n in range(i * _BLOCK, (i + 1) * _BLOCK)]
+            places = [corner + turn * v for v, _ in along]
+            orders = Places(list(map(self._z, places)))
+        ends = [[self._term(end, orders) for end in both] for both in self._ends]
+        for j, (s, (_, rate)) in enumerate(zip(places, along, strict=True)):
+            weight = turn * rate * self._step / (s * (s + 1))
+            yield s, weight, [(low[j], high[j]) for low, high in ends]
 
-    def _side(self, terms: Terms, below: list[int], aside: int) -> acb:
-        """Σ Π_i C(k_i,j_i) low_i^{k_i−j_i} high_i^{j_i} over the atoms on one side."""
-        *others, (low, high) = terms
-        firsts = [acb(1)]
-        for (first, last), (_, k) in zip(others, self.runs, strict=False):
-            own = _powers(first, last, k, k + 1)
-            firsts = [x * term for x in firsts for term in own]
-        if aside < 0:
-            low, high, below = high, low, [self._count + 1 - n for n in below]
-        own = _powers(low, high, self._count, max(below))
-        sums = list(itertools.accumulate(own, initial=acb(0)))
-        return sum((x * sums[n] for x, n in zip(firsts, below, strict=True)), acb(0))
+    def _term(self, end: End, places: Places) -> list[acb]:
+        """e^{zL}A(z), one of the two terms of an F."""
+        values = zip(places.orders, end.at(places), strict=True)
+        return [(z * end.loss).exp() * value for z, value in values]
 
-    @property
-    def _ray_nodes(self) -> int:
-        most = self._want + self._lost + _FIRST
-        return math.ceil(most / (2 * math.log(_RHO))) + 2
+    def _along(self, n: int) -> tuple[arb, arb]:
+        """v = σe^{u−e^{−u}} and dv/du at the n-th node."""
+        u = arb(self._step) * (n + self._first_node)
+        fallen = (-u).exp()
+        v = self._disc[0] * (u - fallen).exp()
+        return v, v * (1 + fallen)
+
+    @cached_property
+    def _first_node(self) -> int:
+        """Below it all is too near c+iT to count."""
+        most = self._want + self._lost + _AROUND
+        return -math.floor(math.log(most) / self._step)
 
     def _scale(self, y: arb, height: arb) -> arb:
         """A bound of all the terms' moduli on Re s = c, at this height or above, times e^{−cy}."""
@@ -411,33 +411,25 @@ class Path:
             found *= (first + last) ** k
         return found
 
-    def _off_ray(self, y: arb, i: int, near: arb, far: arb) -> arb:
-        """What Gauss's rule is off by on a panel, whose ellipse reaches `_OVER` halves aside."""
-        start, end = self._panel(i)
+    def _off_ray(self, y: arb, far: arb) -> arb:
+        """What the sum is off by, both edges of its strip lying in the quarter or in the disc,
+
+        and what is left out before the first node.
+        """
         with ctx.workprec(_BOUND_BITS):
-            middle, half = (arb(start) + end) / 2, (arb(end) - start) / 2
-            away = middle * arb(0.5).sqrt() - half * arb(_OVER)
-            height, rho = arb(self.corner) + away, arb(_RHO)
-            fallen = (-away * (near if away > 0 else far)).exp()
-            most = self._scale(y, height) * fallen / height**2
-            return arb(64) / 15 * half * most * rho ** (-2 * self._ray_nodes) / (1 - rho**-2)
+            radius, corner, slant = self._disc[1], arb(self.corner), arb(_SLANT)
+            reach = acb(self.c, self.corner).abs_upper() + 1
+            near = self._scale(y, corner - radius) * (radius * far).exp() / (corner - radius) ** 2
+            aside = self._scale(y, corner) * (2 * reach / corner**2 + 1 / reach)
+            edges = 2 * (radius * near + aside) / slant.cos()
+            before, _ = self._along(0)
+            return edges / (2 * arb.pi() * slant / arb(self._step)).expm1() + before * near
 
     def _beyond(self, y: arb, i: int, near: arb) -> arb:
-        """A bound of what lies beyond the i-th panel."""
+        """A bound of what lies beyond the i-th block: dv/du <= 2v, and v grows by e^h at least."""
         with ctx.workprec(_BOUND_BITS):
-            aside = arb(self._panel(i)[1]) * arb(0.5).sqrt()
-            height = arb(self.corner) + aside
-            return self._scale(y, height) * (-aside * near).exp() * arb(2).sqrt() / height
-
-
-def _powers(first: acb, second: acb, count: int, length: int) -> list[acb]:
-    """C(k,j) x^{k−j} y^j for j < length."""
-    down = list(itertools.accumulate(itertools.repeat(first, count), mul, initial=acb(1)))
-    up = itertools.accumulate(itertools.repeat(second, length - 1), mul, initial=acb(1))
-    ways = _binomials(count)[:length]
-    return [n * x * y for n, x, y in zip(ways, reversed(down), up, strict=False)]
-
-
-@lru_cache(64)
-def _binomials(count: int) -> list[fmpz]:
-    return [fmpz(math.comb(count, j)) for j in range(count + 1)]
+            v, rate = self._along((i + 1) * _BLOCK - 1)
+            if not rate <= 2 * v:
+                return arb.pos_inf()
+            aside = v * arb(0.5).sqrt()
+            return 4 * self._scale(y, arb(self.corner) + aside) * (-aside * near).exp() / v

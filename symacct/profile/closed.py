@@ -16,12 +16,13 @@ from symacct.arithmetic import BALL
 from symacct.errors import AssumptionError
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
-from symacct.profile.bent import some_runs, ways
+from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
 from symacct.profile.roots import Value
+from symacct.profile.sides import ways
 from symacct.profile.two_runs import two_runs
 from symacct.profile.whole_numbers import IntegerLoss
 

@@ -8,13 +8,34 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flint import acb, acb_poly, arb, arb_series, ctx
+from flint import acb, arb, arb_poly, ctx
 
 from symacct.arithmetic import BALL
 from symacct.forking import cached_property
 from symacct.profile.laplace import LaplaceLoss
 
-_FAR = 1.1  # times as far as where the terms of a series in 1/z are small enough
+_FEW_TERMS = 64  # of a continued fraction, up to which it is as quick as a series
+_MOST_TERMS = {True: 96, False: 1024}  # where the gap is narrow, or not
+_NARROW = 0.4
+_LENGTHS = frozenset(m * 2**n for m in (2, 3) for n in range(2, 16))
+_ROUND_BITS = 32  # few polynomials serve many places
+_SPARE = 16  # bits
+_TINY = 1e-290
+_BOUND_BITS = 64
+
+Fraction = tuple[arb_poly, arb_poly, arb]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Some z in a row off the real axis, the first of them nearest to 0."""
+
+    orders: list[acb]
+
+    @cached_property
+    def ratios(self) -> list[acb]:
+        """Γ(½−z)/Γ(−z)."""
+        return [(0.5 - z).gamma() * (-z).rgamma() for z in self.orders]
 
 
 @dataclass(frozen=True)
@@ -30,50 +51,131 @@ class End:
     gap: arb
     sign: int
 
-    def at(self, z: acb) -> acb:
-        """What e^{zL} is multiplied by: far from 0 a series, else 2F1 after Euler.
+    def at(self, places: Places) -> list[acb]:
+        """What e^{zL} is multiplied by at these z."""
+        scale = self.sign * self.density
+        return [self.atom + scale * share for share in self._shares(places)]
 
-        Where nothing is sampled x = 0, and one term is all.
-        """
+    def _shares(self, places: Places) -> list[acb]:
+        """Σ w_m/(z−m−½), w_m ∝ c_m e^{−(m+½)L}; where nothing is sampled w_0 = 1 is all."""
         if self.gap == 1:
-            return self.atom + self.sign * self.density / (z - 0.5)
-        fallen = float((abs(z) * -(1 - self.gap).log()).mid()) / math.log(2)
-        if fallen > _FAR * ctx.prec:
-            return self.atom + self.sign * self._far(z)
-        with ctx.extraprec(math.ceil(fallen)):  # about what cancels
-            whole = acb(1 - self.gap).hypgeom_2f1(acb(1), -z, acb(1.5) - z)
-        return self.atom + self.sign * self.density * self.gap * whole / (z - 0.5)
+            return [1 / (z - 0.5) for z in places.orders]
+        terms, lost = self._fewest(places.orders[0])
+        if terms > _FEW_TERMS:
+            series, cancelled = self._enough(places)
+            if series < 2 * terms or terms > self._most_terms:
+                return self._by_series(places, series, cancelled)
+        return self._by_fraction(places.orders, terms, ctx.prec + lost)
 
-    def _far(self, z: acb) -> acb:
-        """Σ G_n/z^{n+1}, G_n = Σ c_m (m+½)^n e^{−(m+½)L}, as |z−m−½| >= |Im z|."""
-        *series, last = self._slopes
-        w = 1 / z
-        rest = (last * abs(w) ** len(series) / abs(z.imag)).upper()
-        return w * acb_poly(series)(w) + acb(arb(0, rest), arb(0, rest))
+    @property
+    def _most_terms(self) -> int:
+        """Of the fraction: more are too many beside the series, which falls as the gap's powers."""
+        return _MOST_TERMS[bool(self.gap < _NARROW)]
+
+    def _by_series(self, places: Places, terms: int, lost: int) -> list[acb]:
+        """2√π g^{3/2}x^{z−½} Γ(½−z)/Γ(−z) − 2g Σ g^n(−z)_n/(½)_n, g the gap."""
+        after = self._after(places, terms)
+        with ctx.extraprec(lost):
+            polynomial, log_x = self._series(terms, ctx.prec), (1 - self.gap).log()
+            scale = 2 * (arb.pi() * self.gap).sqrt() * self.gap
+            return [
+                scale * (log_x * (z - 0.5)).exp() * ratio - 2 * self.gap * polynomial(z) + after
+                for z, ratio in zip(places.orders, places.ratios, strict=True)
+            ]
+
+    def _after(self, places: Places, terms: int) -> acb:
+        """A ball of what the series is beyond so many terms, by a geometric one.
+
+        |n−z| is convex along the row, and so largest at one of its ends.
+        """
+        with ctx.workprec(_BOUND_BITS):
+            first, ends = 2 * self.gap, (places.orders[0], places.orders[-1])
+            for n in range(terms):
+                first *= self.gap * abs(ends[0] - n).max(abs(ends[1] - n)) / (n + 0.5)
+            ratio = self.gap * (abs(ends[0]).max(abs(ends[1])) + terms) / (terms + 0.5)
+            rest = (first / (1 - ratio)).upper() if ratio < 1 else arb.pos_inf()
+            return acb(arb(0, rest), arb(0, rest))
+
+    def _enough(self, places: Places) -> tuple[int, int]:
+        """How many terms of the series do, and how many bits cancel; float64."""
+        goal, gap = ctx.prec * math.log(2), max(float(self.gap.mid()), _TINY)
+        first, last = complex(places.orders[0]), complex(places.orders[-1])
+        far, terms, size = abs(last), 0, math.log(2 * gap)
+        while terms not in _LENGTHS or size > -goal or gap * (terms + far) > terms * (1 + gap) / 2:
+            size += math.log(gap * max(abs(terms - first), abs(terms - last)) / (terms + 0.5))
+            terms += 1
+        return terms, _rounded(_SPARE - far * math.log1p(-gap) / math.log(2))
+
+    def _series(self, terms: int, bits: int) -> arb_poly:
+        """Σ g^n(−z)_n/(½)_n for n < terms, as a polynomial in z."""
+        if (terms, bits) not in self._known:
+            found = arb_poly([1])
+            for n in reversed(range(terms - 1)):
+                share = self.gap / (n + arb(0.5))
+                found = found * arb_poly([n * share, -share]) + 1
+            self._known[terms, bits] = found
+        return self._known[terms, bits]
 
     @cached_property
-    def _slopes(self) -> list[arb]:
-        """G_0, G_1, …: n! times the coefficients in τ of the density at L−τ,
+    def _known(self) -> dict[tuple[int, int], arb_poly]:
+        return {}
 
-        which is e^{τ/2}((1−xe^τ)/(1−x))^{−3/2} times that at L.
-        """
-        length, before = ctx.prec * 3 // 4 + 8, ctx.cap
-        try:
-            ctx.cap = length
-            tau = arb_series([0, 1], prec=length)
-            fallen = (1 - (1 - self.gap) * tau.exp()) / self.gap
-            found = (tau / 2).exp() * (fallen.log() * arb(-1.5)).exp()
-        finally:
-            ctx.cap = before
-        scale, slopes = self.density, []
-        for n, coefficient in enumerate(found.coeffs()):
-            scale *= max(n, 1)
-            slopes.append(scale * coefficient)
-        return slopes
+    def _by_fraction(self, places: list[acb], terms: int, bits: int) -> list[acb]:
+        """N_n/p_n at z−½, which is off by h_n/(|p_n|²|Im z|) at most."""
+        above, below, norm = self._fraction(terms, bits)
+        found = []
+        for z in places:
+            with ctx.workprec(bits):
+                at = self.gap * (z - 0.5)
+                under = below(at)
+                value = self.gap * above(at) / under
+            off = (norm / (abs(under) ** 2 * abs(z.imag))).upper()
+            found.append(value + acb(arb(0, off), arb(0, off)))
+        return found
+
+    def _fewest(self, z: acb) -> tuple[int, int]:
+        """How many terms do at z, or more than are worth while; bits that cancel; float64."""
+        goal, x = ctx.prec * math.log(2), max(float((1 - self.gap).mid()), _TINY)
+        at = (1 - x) * (complex(z) - 0.5)
+        ratio, without_signs, beside = 1 + 0j, 1.0, 0.0
+        terms, known, lost = 0, 0.0, 0.0
+        while terms <= self._most_terms and (known < goal or terms not in _LENGTHS):
+            middle = terms + (terms + 1.5) * x
+            ratio = at - middle - beside / ratio
+            without_signs = abs(at) + middle + beside / without_signs
+            terms += 1
+            beside = terms * (terms + 0.5) * x
+            known += 2 * math.log(abs(ratio)) - math.log(beside)
+            lost += math.log(without_signs / abs(ratio))
+        return terms, _rounded(_SPARE + lost / math.log(2))
+
+    def _fraction(self, terms: int, bits: int) -> Fraction:
+        """N_n, p_n and h_n, of gap·t: Meixner's p_{k+1} = (t−a_k)p_k − b_k p_{k−1}, so N_{k+1}."""
+        if (terms, bits) not in self._fractions:
+            with ctx.workprec(bits):
+                x, norm, beside = 1 - self.gap, arb(1), arb(1)
+                last, above = arb_poly([-1]), arb_poly([0])
+                before, below = arb_poly([0]), arb_poly([1])
+                for k in range(terms):
+                    step = arb_poly([-(k + (k + arb(1.5)) * x), 1])
+                    last, above = above, step * above - beside * last
+                    before, below = below, step * below - beside * before
+                    beside = (k + 1) * (k + arb(1.5)) * x
+                    norm *= beside
+            self._fractions[terms, bits] = above, below, norm
+        return self._fractions[terms, bits]
+
+    @cached_property
+    def _fractions(self) -> dict[tuple[int, int], Fraction]:
+        return {}
 
     def most(self, height: arb) -> arb:
         """A bound of it for |Im z| >= height."""
         return self.atom + self.density / height
+
+
+def _rounded(bits: float) -> int:
+    return _ROUND_BITS * math.ceil(bits / _ROUND_BITS)
 
 
 def ends(part: LaplaceLoss) -> tuple[End, End]:

@@ -26,6 +26,7 @@ from symacct.sums.refine import ball
 
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 2.0
+_FEW_DIGITS = 5.0  # that a root is first found to
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
@@ -272,15 +273,26 @@ class Direction:
         found = None
         for bits in (_bits(0), *_precisions(digits)):  # at few first, so as to ask for many seldom
             with ctx.workprec(bits):
-                near = (found.lower(), found.upper()) if found is not None else None
-                bracket = near or self._bracket(self.closed, ball(delta))
-                found = bracket and enclosed(self.closed, ball(delta), bracket)
+                found = self._crossing(self.closed, ball(delta), found)
             if found is not None and _digits(found) >= digits:
                 return found
         return None
 
+    def _crossing(self, value: Value, goal: arb, known: arb | None) -> arb | None:
+        """By secants from about the root, or where these go astray between two points."""
+        bracket = (known.lower(), known.upper()) if known is not None else None
+        bracket = bracket or self._bracket(value, goal)
+        if bracket is None:
+            return None
+        found = convex_root(value, goal, ((bracket[0] + bracket[1]) / 2).mid())
+        if found is not None and _digits(found) > (
+            2 * _digits(known) if known is not None else _FEW_DIGITS
+        ):
+            return found
+        return enclosed(value, goal, bracket)
+
     def _bracket(self, value: Value, goal: arb) -> tuple[arb, arb] | None:
-        """0 <= low < high with D(low) > δ > D(high), a part in a thousand apart where possible."""
+        """0 <= low < high with D(low) > δ > D(high), an eighth apart where possible."""
         low, high = arb(0), arb(1)
         while not value(high) < goal:
             if not value(high) > goal or high > 2**40:
@@ -288,7 +300,7 @@ class Direction:
             low, high = high, 2 * high
         for _ in range(_HALVINGS):
             middle = ((low + high) / 2).mid()
-            if low > 0 and (high - low) < low / 1000:
+            if low > 0 and (high - low) <= low / 8:
                 break
             if value(middle) > goal:
                 low = middle

@@ -40,6 +40,7 @@ from symacct import (
 )
 from symacct.enclosure import to_fraction
 from symacct.interop import EventAccountant
+from symacct.profile.answer import profile
 from symacct.profile.contour import Contour
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.sampled_gaussian import SampledGaussian
@@ -409,6 +410,17 @@ def test_a_second_question_sums_five_times(monkeypatch):
     monkeypatch.setattr(Contour, "delta", lambda self, y: calls.append(y) or delta(self, y))
     accountant.epsilon(m, "1.01e-5", "exact")
     assert len(calls) <= 6
+
+
+@pytest.mark.parametrize("noise", [Gaussian(2), Laplace(3)])
+def test_at_0_both_directions_have_the_total_variation(noise):
+    """Balls can't tell equal numbers apart: only one of two is worked out."""
+    asked = profile(400 * PoissonSubsample(noise, "1/50"))
+    straight, reverse = asked.directions
+    found, best = asked.largest_delta(Fraction(0), 12)
+    assert best is straight
+    assert not reverse.contours
+    assert found.overlaps(reverse.delta(flint.arb, 12))
 
 
 def test_an_accountant_that_answers_one_percent_too_little_is_caught():

@@ -1,5 +1,6 @@
 """Up to some hundreds of runs of Laplace noise of any kinds, on a contour that bends."""
 
+import math
 from fractions import Fraction
 
 import mpmath
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
 from symacct.profile import bent
-from symacct.profile.ends import ends
+from symacct.profile.ends import End, Places, ends
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.two_runs import two_runs
 from tests.thinning import covering, examples
@@ -28,10 +29,35 @@ def test_the_two_ends_are_the_moment(shift, gamma, z):
         both = ends(LaplaceLoss(Fraction(shift), Fraction(gamma)))
     with ctx.workprec(200):
         order = acb(*z)
-        found = sum(((order * end.loss).exp() * end.at(order) for end in both), acb(0))
-        assert all(abs(end.at(order)) <= end.most(arb(z[1])) for end in both)
+        found = sum(((order * end.loss).exp() * end.at(Places([order]))[0] for end in both), acb(0))
+        assert all(abs(end.at(Places([order]))[0]) <= end.most(arb(z[1])) for end in both)
         assert found.overlaps(moment(order, *map(rational, (shift, gamma))))
         assert found.rel_accuracy_bits() > 100
+
+
+@examples(10, 2000)
+@given(
+    st.floats(-9, -0.01).map(lambda x: 1 - 2.0**x) | st.floats(-12, -1).map(lambda x: 2.0**x),
+    st.floats(-300, 300),
+    st.floats(0.5, 300),
+    st.floats(0, 1),
+)
+@example(0.51, 4.3, 5.6, 1.4)  # coefficients of the fraction cancel more than its values
+@example(0.5, 129.0, 1.0, 0.1)  # a thousand terms of the fraction
+@example(0.95, 3.0, 1.0, 0.5)  # two thousand of the series
+@example(0.01, 100.0, 70.0, 1.0)  # where the series is the shorter
+def test_an_end_is_2f1(gap, right, height, length):
+    """Σ w_m/(z−m−½), by fraction or by series, is what flint's 2F1 after Euler is, along a row."""
+    with ctx.workprec(400):
+        share = End(arb(0), arb(0), arb(1), arb(gap), 1)
+        row = [acb(right, height) * (1 + length * n / 2) for n in range(3)]
+    with ctx.workprec(100):
+        values = share.at(Places(row))
+    with ctx.workprec(400 + int(6 * max(abs(right), height) * -math.log1p(-gap))):
+        for z, value in zip(row, values, strict=True):
+            known = share.gap * acb(1 - share.gap).hypgeom_2f1(acb(1), -z, 1.5 - z) / (z - 0.5)
+            assert value.overlaps(known)
+            assert (value * z).rad() < 2.0**-60
 
 
 def rational(text):
