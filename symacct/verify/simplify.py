@@ -1,13 +1,16 @@
-"""The simplest question that still shows a finding."""
+"""Questions beside one that shows a finding: the simplest that still does, and others close by."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
+from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.protocol import Ask, Part
+from symacct.verify.questions import short
 from symacct.verify.verdict import Finding
 
 Probe = Callable[[Ask], Finding | None]
@@ -30,18 +33,22 @@ _ROUNDS, _BISECTIONS = 12, 16
 _EDGES = ("nan", "inf", "exception", "zero")
 
 
-def simplest(
-    found: Finding, probe: Probe, late: Callable[[], bool] = lambda: False, budget: int = 60
-) -> Finding:
-    """A finding of the same kind at a question that cannot be made simpler one step at a time."""
+def simplest(found: Finding, probe: Probe, budget: int = 60) -> Finding:
+    """A finding of the same kind at a question that cannot be made simpler one step at a time.
+
+    Or at the simplest that was found before the time was over.
+    """
     left, worst = budget, found
 
     def shows(ask: Ask) -> Finding | None:
         nonlocal left
-        if left == 0 or late():
+        if left == 0:
             return None
         left -= 1
-        again = probe(ask)
+        try:
+            again = probe(ask)
+        except OutOfTimeError:
+            return None
         return again if again is not None and _same_kind(again, worst) else None
 
     for _ in range(_ROUNDS):
@@ -150,3 +157,27 @@ def _first(part: Part, value: str) -> Part:
     """The part with another first parameter."""
     (name, _), *rest = part.parameters
     return replace(part, parameters=((name, value), *rest))
+
+
+def nearby(ask: Ask, chance: random.Random) -> Ask:
+    """A question close by: every number moved by up to a factor of two."""
+
+    def moved(text: str, least: float = 0, most: float | None = None) -> str:
+        x = Decimal(short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
+        x += Decimal(str(least))
+        return text if most is not None and x >= most else str(x)
+
+    def moved_part(part: Part) -> Part:
+        name, value = part.parameters[0]
+        limits = (0.5, 1) if name == "p" else (0, None)
+        gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
+        named = ((name, moved(value, *limits)), *part.parameters[1:])
+        return replace(part, parameters=named, gamma=gamma)
+
+    at = ask.at
+    if ask.kind == "rdp":
+        alpha = Fraction(at)
+        whole = alpha.denominator == 1
+        at = moved(at, 1, 4097)
+        at = str(max(2, round(Fraction(at)))) if whole else at
+    return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)

@@ -13,8 +13,7 @@ from symacct.verify.bounds import Truth
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
 from symacct.verify.questions import FULL, QUICK, Extent
 from symacct.verify.run import verify
-from symacct.verify.session import _near
-from symacct.verify.simplify import simplest, simplifications
+from symacct.verify.simplify import nearby, simplest, simplifications
 from symacct.verify.verdict import Finding, Judge
 from tests.verify import fuzz
 from tests.verify.peers import program
@@ -190,7 +189,7 @@ def test_points_nearby_stay_in_the_domain():
     chance = random.Random(0)
     ask = Ask("rdp", (Part("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
     for _ in range(200):
-        near = _near(ask, chance)
+        near = nearby(ask, chance)
         part = near.parts[0]
         assert Fraction(1, 2) < Fraction(part.parameters[0][1]) < 1
         assert 0 < Fraction(part.gamma) < 1
