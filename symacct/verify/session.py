@@ -222,15 +222,15 @@ class Session:
         return answer.finite is None or answer.finite <= truth.upper * (1 + self.allowance)
 
     def _refine(self) -> None:
-        """Points around the worst of each kind, and the orders between which an error appears."""
+        """The orders between which an error appears, and points around the worst of each kind."""
+        jumps = Jumps(self.judge, self._offered)
+        for low, high in jumps.brackets(self.points):
+            self.clusters.note(jumps.between(low, high), _nothing)
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
             near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
             for ask, answer in self._stream([ask for ask in near if self._may(ask)]):
                 self.clusters.note(self.judge.judge(ask, answer), self._probe)
-        jumps = Jumps(self.judge, self._offered)
-        for low, high in jumps.brackets(self.points):
-            self.clusters.note(jumps.between(low, high), _nothing)
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
