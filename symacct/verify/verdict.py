@@ -290,7 +290,8 @@ class Judge:
         except SymacctError:
             return found
         split = _excess(value, self.oracle.truth(ask), methods)
-        return replace(found, split=split, note=_largest(split))
+        # Of orders that were given, no excess is the peer's but what it adds to the best of them.
+        return replace(found, split=split, note=_largest(split[-1:] if ask.orders else split))
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
         orders = ask.orders or self.hello.default_orders
