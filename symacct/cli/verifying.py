@@ -226,7 +226,8 @@ def _print_finding(found: dict[str, Any], defect: Defect) -> None:
 
 
 def _headline(report: Report) -> str:
-    asked = f"{report.asked:,} questions in {report.seconds:.0f} s"
+    given = "" if report.given is None else f" of {report.given:.0f}"
+    asked = f"{report.asked:,} questions in {report.seconds:.0f}{given} s"
     rounded = f"{report.within_rounding:,} answers below the truth within rounding"
     return f"{report.peer} {report.version}: {asked}, {report.unsupported:,} not offered; {rounded}"
 

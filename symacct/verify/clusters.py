@@ -33,6 +33,11 @@ class Cluster:
         """The finding to report."""
         return self.simple or self.worst
 
+    @property
+    def is_simpler(self) -> bool:
+        """Is it shown at another question than the worst, which says all?"""
+        return self.shown.ask != self.worst.ask and self.shown.before is None
+
     def add(self, found: Finding) -> None:
         """Count one more, and keep the worse."""
         self.count += 1
@@ -45,6 +50,9 @@ class Clusters:
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], Cluster] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
 
     def note(self, found: Finding | None, probe: Probe) -> None:
         """Count a finding, if it is one."""
@@ -60,11 +68,9 @@ class Clusters:
         """Forget a cluster that was not confirmed."""
         self._of = {key: c for key, c in self._of.items() if c is not cluster}
 
-    def complete(self, finish: Callable[[Finding], Finding], late: Callable[[], bool]) -> None:
-        """Replace what is shown of each by its completed form, while there is time."""
+    def complete(self, finish: Callable[[Finding], Finding]) -> None:
+        """Replace what is shown of each by its completed form."""
         for cluster in self.ranked():
-            if late():
-                break
             cluster.simple = finish(cluster.shown)
 
     def ranked(self) -> list[Cluster]:

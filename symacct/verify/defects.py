@@ -17,6 +17,7 @@ Cause = tuple[str, ...]
 _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 _TYPED = ("numbers", "alpha")
+_ROUNDING: Cause = ("rounding to float64",)
 _HISTORY: Cause = ("depends on what was asked before",)
 
 
@@ -87,12 +88,19 @@ class _Causes:
         found = [cluster.shown for cluster in clusters]
         self.remembers = any(map(_changes, found))
         self.both = _on_both_sides(found)
-        curves = [one for one in found if _is_a_curve(one) and one.beyond_rounding]
+        every_curve = list(filter(_is_a_curve, found))
+        curves = [one for one in every_curve if one.beyond_rounding]
         self.relations = _relations([one for one in found if _is_plain(one)])
         self.inside = {
             _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
         }
         self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
+        #: Rounded to 0, as ε and δ are then: what is left of them says nothing of a conversion.
+        self.vanished = {
+            self._named(one, self._whats(one)[0])
+            for one in every_curve
+            if one.verdict == "zero" and not one.beyond_rounding
+        }
         self.same_answer = _ways_of_the_same_answer(found)
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
@@ -118,6 +126,8 @@ class _Causes:
             for cause in self._curves(found):
                 if cause in self.wrong:
                     return cause
+                if found.verdict == "zero" and cause in self.vanished:
+                    return _ROUNDING
         if another:
             return "written another way", ", ".join(self.same_answer[_answered(found)])
         return _by_itself(found, whole)
@@ -168,7 +178,7 @@ def _answered(found: Finding) -> object:
 def _by_itself(found: Finding, what: Cause) -> Cause:
     """The cause of a finding on curves that are right."""
     if not found.beyond_rounding:
-        return ("rounding to float64",)
+        return _ROUNDING
     if found.verdict in SYMPTOMS:
         return found.law or found.verdict, *what
     if found.split:

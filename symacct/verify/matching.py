@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -24,18 +24,12 @@ def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME)
     return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
 
 
-def matched(
-    oracle: Oracle, ask: Ask, value: Fraction, late: Callable[[], bool] = lambda: False
-) -> str | None:
+def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
     """The name of the formula whose value this is, theorems first; None if none is known."""
     if ask.kind != "rdp" or value == 0:
         return None
-    for name, bounds in candidates(oracle, ask):
-        if same(value, bounds):
-            return name
-        if late():
-            return None
-    return None
+    named = (name for name, bounds in candidates(oracle, ask) if same(value, bounds))
+    return next(named, None)
 
 
 def proves(name: str, ask: Ask) -> bool:
@@ -104,7 +98,7 @@ def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
     high: Bound = Fraction(0)
     for part in ask.parts:
         by = None if part.sampling == "none" else name
-        a, b = ends(oracle.accountant.rdp(step(replace(part, count=1)), ask.at, by=by))
+        a, b = ends(oracle.ask("rdp", step(replace(part, count=1)), ask.at, by=by))
         low, high = low + part.count * a, high + part.count * b
     return low, high
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -17,6 +18,7 @@ from symacct import doors
 from symacct.domains import positive
 from symacct.errors import DomainError, SymacctError, echo
 from symacct.exact import Numeric
+from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.reading import (
     ProtocolError,
@@ -105,6 +107,8 @@ class Peer:
     def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
         self.command = _words(command)
         self.timeout = _seconds(timeout)
+        #: When, of time.monotonic(), no answer is waited for any more.
+        self.until = math.inf
         self.incidents = Incidents()
         self._child: _Child | None = None
         #: The seconds that it took to start and to answer the hello.
@@ -119,7 +123,11 @@ class Peer:
         self.close()
 
     def ask(self, ask: Ask) -> Answer:
-        """The answer to one question; a hang or an end is an answer too, and a fresh child."""
+        """The answer to one question; a hang or an end is an answer too, and a fresh child.
+
+        OutOfTimeError at `until`, whatever the peer does.
+        """
+        self._in_time()
         if self._child is None:
             self._restart()
         self._number += 1
@@ -127,8 +135,9 @@ class Peer:
         try:
             row = self._exchange(ask.line(self._number), self._number, self.timeout)
         except TimeoutError:
-            self.incidents.add("timeouts", ask.expression)
             self._kill()
+            self._in_time()
+            self.incidents.add("timeouts", ask.expression)
             return Answer(late=True, seconds=time.monotonic() - begun)
         except _EndedError as ended:
             self._kill()
@@ -143,14 +152,21 @@ class Peer:
         self._kill()
 
     def close(self) -> None:
-        """Close the child's standard input, give it two seconds, end it."""
+        """Close the child's standard input, give it two seconds, or what is left, end it."""
         if self._child is None:
             return
         with contextlib.suppress(OSError):
             self._child.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.process.wait(GOODBYE_SECONDS)
+            self._child.process.wait(self._left(GOODBYE_SECONDS))
         self._kill()
+
+    def _left(self, seconds: float) -> float:
+        return max(0.0, min(seconds, self.until - time.monotonic()))
+
+    def _in_time(self) -> None:
+        if time.monotonic() >= self.until:
+            raise OutOfTimeError
 
     # --- the child
 
@@ -177,6 +193,8 @@ class Peer:
             self.greeted = time.monotonic() - begun
             return hello
         except TimeoutError:
+            self._kill()
+            self._in_time()
             found = f"no answer to the hello within {HELLO_SECONDS:g} s"
         except _EndedError as ended:
             found = f"that it ended before its hello ({ended})"
@@ -216,7 +234,7 @@ class Peer:
     def _exchange(self, line: str, number: int, seconds: float) -> dict[str, Any]:
         """Write a line, return the object that answers it."""
         self._unsent += line.encode() + b"\n"
-        for text in self._lines(time.monotonic() + seconds):
+        for text in self._lines(time.monotonic() + self._left(seconds)):
             row = read_object(text)
             if row is None and not self._unsent and is_meant_for(text, number):
                 found = shown(text.decode(errors="replace"))
@@ -302,7 +320,7 @@ class Peer:
 
     def _status(self) -> str:
         try:
-            code = self._running().process.wait(GOODBYE_SECONDS)
+            code = self._running().process.wait(self._left(GOODBYE_SECONDS))
         except subprocess.TimeoutExpired:
             return "it closed its standard output"
         return f"signal {-code}" if code < 0 else f"exit status {code}"

@@ -55,6 +55,8 @@ class Number(str):
 
 def read_object(line: bytes) -> Row | None:
     """The JSON object on a line, its numbers as they were written; None for anything else."""
+    if not line.lstrip().startswith(b"{"):
+        return None  # noise, of which there may be much
     try:
         text = _BARE.sub(_quoted, line.decode())
         row = json.loads(text, parse_int=Number, parse_float=Number)

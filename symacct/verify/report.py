@@ -20,7 +20,7 @@ from symacct.verify.protocol import AT, HELLO_LINE, Answer, Ask
 from symacct.verify.verdict import ALLOWANCE, VERDICTS, Finding
 from symacct.version import __version__
 
-#: Of the JSON document, described in docs/report.md; another number when a field changes.
+#: Of the JSON document, described in docs/verification.md; another number when a field changes.
 SCHEMA = 2
 
 
@@ -63,6 +63,8 @@ class Report:
     #: Questions of the search where training lies.
     searched: int = 0
     cut: list[str] = field(default_factory=list)
+    #: The seconds that it might have taken.
+    given: float | None = None
     points: list[Point] = field(default_factory=list)
 
     @property
@@ -113,6 +115,7 @@ class Report:
             "cut": self.cut,
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
+            "seconds_given": self.given,
         }
 
     def to_json(self) -> str:

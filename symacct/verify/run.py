@@ -62,6 +62,7 @@ def verify(
         skipped=session.skipped,
         searched=session.searched,
         cut=session.cut,
+        given=extent.seconds,
         points=_points(session),
     )
 

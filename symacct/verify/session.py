@@ -8,18 +8,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 
 from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
 from symacct.verify.clusters import Cluster, Clusters, region
 from symacct.verify.defects import SYMPTOMS, grouped
+from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
-from symacct.verify.protocol import Answer, Ask, Asked, Hello, Part
+from symacct.verify.protocol import Answer, Ask, Asked, Hello
 from symacct.verify.questions import Extent
-from symacct.verify.simplify import simplest
+from symacct.verify.simplify import nearby, simplest
 from symacct.verify.truth import DIGITS, Oracle
 from symacct.verify.verdict import ALLOWANCE, LOOSE, Finding, Judge
 
@@ -38,9 +38,12 @@ _STAGES = {
     "structure": 0.42,
     "searching": 0.68,
     "refining": 0.72,
-    "simplifying": 0.93,
-    "confirming": 1.0,
+    "simplifying": 0.92,
+    "confirming": 0.96,
+    "naming": 0.98,
 }
+#: The share of the time that our own work on one number may take, and a second at least.
+_LONGEST = 0.01
 
 
 @dataclass
@@ -69,6 +72,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(max(DIGITS, _digits(self.allowance)))
+        self.oracle.longest = max(1.0, _LONGEST * self.extent.seconds)
+        self.peer.until = self._ends_at("naming")
         self.judge = Judge(self.oracle, self.hello, self.allowance)
         self._worker = ThreadPoolExecutor(1)
         self._hangs: Counter[object] = Counter()
@@ -92,38 +97,52 @@ class Session:
         }
         try:
             for self._stage, stage in stages.items():
-                stage()
+                self._until_its_end(stage)
         except PeerGoneError as gone:
             self.cut.append(str(gone))
             self.gone = True
         finally:
             self._worker.shutdown(wait=True, cancel_futures=True)
-        self.clusters.complete(lambda found: self.judge.complete(found, self._late), self._late)
+        self._stage = "naming"
+        self._until_its_end(lambda: self.clusters.complete(self.judge.complete))
+
+    def _until_its_end(self, stage: Callable[[], None]) -> None:
+        """As much of a stage as there is time for."""
+        try:
+            self._in_time()
+            stage()
+        except OutOfTimeError:
+            if self._stage != "searching":  # which goes on for as long as it may
+                self.cut.append(f"{self._stage}: the time allowed was used up")
+
+    def _ends_at(self, stage: str) -> float:
+        """A search that finds nothing goes on in the time for what would have been found."""
+        last = "simplifying" if stage == "searching" and not self.clusters else stage
+        return self.begun + _STAGES[last] * self.extent.seconds
 
     # --- asking
 
     def _stream(self, asks: Iterable[Ask]) -> Iterator[Asked]:
         """Answers in the order of the asks; the peer works while truths are computed here."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
-        for ask in asks:
-            if self._late():
-                self._cut_short()
-                break
-            if self._hangs[region(ask)] >= _HANGS:
-                self.skipped += 1
-                continue
-            pending.append((ask, self._worker.submit(self.peer.ask, ask)))
-            if len(pending) > _AHEAD:
+        try:
+            for ask in asks:
+                if self._hopeless(ask):
+                    self.skipped += 1
+                    continue
+                pending.append((ask, self._worker.submit(self.peer.ask, ask)))
+                if len(pending) > _AHEAD:
+                    yield from self._first(pending)
+            while pending:
                 yield from self._first(pending)
-        while pending:
-            yield from self._first(pending)
+        finally:
+            for _, future in pending:
+                future.cancel()
 
     def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
         """The first that is pending, unless there is no time for questions of its kind any more."""
+        self._in_time()
         ask, future = pending.popleft()
-        if self._late():  # no time to judge what was answered in advance either
-            future.cancel()
-            return
         if self._hopeless(ask) and future.cancel():
             self.skipped += 1
             return
@@ -134,7 +153,7 @@ class Session:
         yield counted
 
     def _hopeless(self, ask: Ask) -> bool:
-        return self._late() or self._hangs[region(ask)] >= _HANGS
+        return self._hangs[region(ask)] >= _HANGS
 
     def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
         answer = future.result()
@@ -146,16 +165,14 @@ class Session:
         return ask, answer
 
     def _one(self, ask: Ask) -> Answer:
+        self._in_time()
         return self._counted(ask, self._worker.submit(self.peer.ask, ask))[1]
 
-    def _cut_short(self) -> None:
-        why = f"{self._stage}: the time allowed was used up"
-        if why not in self.cut and self._stage != "searching":
-            self.cut.append(why)
-
-    def _late(self) -> bool:
-        share = _STAGES[self._stage] * self.extent.seconds
-        return time.monotonic() - self.begun > share
+    def _in_time(self) -> None:
+        """OutOfTimeError from the end of the stage on, and for what is still worked on then."""
+        self.oracle.until = self._ends_at(self._stage)
+        if time.monotonic() >= self.oracle.until:
+            raise OutOfTimeError
 
     # --- stages
 
@@ -181,9 +198,6 @@ class Session:
         self._curves()
         sizes = questions.whole_sizes()
         for base in questions.compositions(self.hello, self.extent, self.seed):
-            if self._late():
-                self._cut_short()
-                return
             self.clusters.note(self._probe(base), self._probe)
             for variant in questions.variants(self.hello, base, sizes):
                 if self._hopeless(variant):
@@ -208,17 +222,15 @@ class Session:
         return answer.finite is None or answer.finite <= truth.upper * (1 + self.allowance)
 
     def _refine(self) -> None:
-        """Points around the worst of each kind, and the orders between which an error appears."""
-        chance = random.Random(self.seed + 3)  # noqa: S311
-        for cluster in self._numeric():
-            near = [_near(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
-            for ask, answer in self._stream([ask for ask in near if self._may(ask)]):
-                self.clusters.note(self.judge.judge(ask, answer), self._probe)
+        """The orders between which an error appears, and points around the worst of each kind."""
         jumps = Jumps(self.judge, self._offered)
         for low, high in jumps.brackets(self.points):
-            if self._late():
-                return
             self.clusters.note(jumps.between(low, high), _nothing)
+        chance = random.Random(self.seed + 3)  # noqa: S311
+        for cluster in self._numeric():
+            near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
+            for ask, answer in self._stream([ask for ask in near if self._may(ask)]):
+                self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
@@ -227,15 +239,16 @@ class Session:
         rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
         changed = self._changed(first[: self.extent.simplified], rest)
         for cluster in [*first, *rest][: self.extent.simplified]:
-            if self._late():
-                self._cut_short()
-                break
+            self._in_time()
             if cluster.worst.verdict == "slow":
                 self._confirm_slow(cluster)
             elif id(cluster) in changed:
-                cluster.simple = self._history(cluster.worst, *changed[id(cluster)])
+                was, alone = changed[id(cluster)]
+                cluster.simple = self._history(cluster.worst, was, alone)
+                culprit = self._culprit(was[0], alone)
+                cluster.simple = replace(cluster.simple, before=culprit)
             else:
-                cluster.simple = simplest(cluster.worst, cluster.probe, self._late)
+                cluster.simple = simplest(cluster.worst, cluster.probe)
 
     def _changed(
         self, first: list[Cluster], rest: list[Cluster]
@@ -245,8 +258,6 @@ class Session:
         found = {}
         self.peer.fresh()
         for cluster in [*first, *rest]:
-            if self._late():
-                break
             if cheap and (cluster in first or cluster is rest[0]):
                 self.peer.fresh()
             change = self._otherwise(cluster.worst)
@@ -266,13 +277,13 @@ class Session:
     def _confirm(self) -> None:
         """What was made simple must show the same in a new process; else the worst is shown."""
         self.peer.fresh()
-        for cluster in self.clusters.ranked():
-            simple = cluster.simple
-            if simple is None or simple.ask == cluster.worst.ask or simple.before is not None:
-                continue
-            again = None if self._late() else cluster.probe(simple.ask)
-            if again is None or again.verdict != simple.verdict:
-                cluster.simple = None
+        simpler = [(c, c.simple) for c in self.clusters.ranked() if c.simple and c.is_simpler]
+        for cluster, _ in simpler:
+            cluster.simple = None
+        for cluster, simple in simpler:
+            again = cluster.probe(simple.ask)
+            if again is not None and again.verdict == simple.verdict:
+                cluster.simple = simple
 
     # --- single questions
 
@@ -281,9 +292,8 @@ class Session:
         return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
 
     def _offered(self, ask: Ask) -> Answer:
-        """The answer to a question that the peer may not offer, while there is time."""
-        asked = self._may(ask) and not self._late()
-        return self._one(ask) if asked else Answer(unsupported="not in the hello, or no time")
+        """The answer to a question that the peer may not offer."""
+        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
 
     def _may(self, ask: Ask) -> bool:
         """Does the peer say that it takes this question?"""
@@ -380,7 +390,6 @@ class Session:
             answer=later,
             note=f"asked first it answers {_text(alone)}, later {_text(later)}",
             other=(ask, alone),
-            before=self._culprit(ask, alone),
             law="",
             truth=self.oracle.truth(ask),
         )
@@ -389,7 +398,7 @@ class Session:
         """An earlier question after which the answer is another one."""
         asked = [a for a in dict.fromkeys(self.history) if a != ask]
         for earlier in sorted(asked, key=lambda a: -_shared(a, ask))[:_CULPRITS]:
-            if self._late() or not self._culprits_left:
+            if not self._culprits_left:
                 break
             self._culprits_left -= 1
             self.peer.fresh()
@@ -420,27 +429,3 @@ def _shared(a: Ask, b: Ask) -> int:
         same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
         same += part.gamma == other.gamma
     return same
-
-
-def _near(ask: Ask, chance: random.Random) -> Ask:
-    """A question close by: every number moved by up to a factor of two."""
-
-    def moved(text: str, least: float = 0, most: float | None = None) -> str:
-        x = Decimal(questions.short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
-        x += Decimal(str(least))
-        return text if most is not None and x >= most else str(x)
-
-    def moved_part(part: Part) -> Part:
-        name, value = part.parameters[0]
-        limits = (0.5, 1) if name == "p" else (0, None)
-        gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
-        named = ((name, moved(value, *limits)), *part.parameters[1:])
-        return replace(part, parameters=named, gamma=gamma)
-
-    at = ask.at
-    if ask.kind == "rdp":
-        alpha = Fraction(at)
-        whole = alpha.denominator == 1
-        at = moved(at, 1, 4097)
-        at = str(max(2, round(Fraction(at)))) if whole else at
-    return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)

@@ -1,13 +1,16 @@
-"""The simplest question that still shows a finding."""
+"""Questions beside one that shows a finding: the simplest that still does, and others close by."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
+from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.protocol import Ask, Part
+from symacct.verify.questions import short
 from symacct.verify.verdict import Finding
 
 Probe = Callable[[Ask], Finding | None]
@@ -25,30 +28,34 @@ _AT = {
     "epsilon": ("1e-5", "0.001"),
     "delta": ("1", "0.1"),
 }
-_ROUNDS, _BISECTIONS = 12, 16
+_BISECTIONS = 16
 #: What an implementation falls into from some order on, and the size of what it gives says nothing.
 _EDGES = ("nan", "inf", "exception", "zero")
 
 
-def simplest(
-    found: Finding, probe: Probe, late: Callable[[], bool] = lambda: False, budget: int = 60
-) -> Finding:
-    """A finding of the same kind at a question that cannot be made simpler one step at a time."""
+def simplest(found: Finding, probe: Probe, budget: int = 90) -> Finding:
+    """A finding of the same kind at a question that cannot be made simpler one step at a time.
+
+    Or at the simplest that was found before the time was over.
+    """
     left, worst = budget, found
 
     def shows(ask: Ask) -> Finding | None:
         nonlocal left
-        if left == 0 or late():
+        if left == 0:
             return None
         left -= 1
-        again = probe(ask)
+        try:
+            again = probe(ask)
+        except OutOfTimeError:
+            return None
         return again if again is not None and _same_kind(again, worst) else None
 
-    for _ in range(_ROUNDS):
-        again = next(filter(None, map(shows, simplifications(found.ask))), None)
-        if again is None:
-            break
-        found = again
+    before = None
+    while left and found is not before:
+        before = found
+        for simpler in SIMPLER:
+            found = next(filter(None, map(shows, simpler(found.ask))), found)
     left = _BISECTIONS
     return _at_the_edge(found, shows) if found.verdict in _EDGES else found
 
@@ -80,23 +87,9 @@ def _at_the_edge(found: Finding, shows: Probe) -> Finding:
     return replace(found, note=note)
 
 
-def simplifications(ask: Ask) -> Iterator[Ask]:
-    """Simpler questions, the boldest first."""
-    if len(ask.parts) > 1:
-        for i in range(len(ask.parts)):
-            yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
-    yield from _bold(ask)
-    for i, part in enumerate(ask.parts):
-        yield from (_with(ask, i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
-    for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
-        for i, part in enumerate(ask.parts):
-            if part.count > count:
-                yield _with(ask, i, replace(part, count=count))
-    yield from (replace(ask, at=at) for at in _before(_AT[ask.kind], ask.at))
-    least = "1" if ask.kind == "rdp" else "0"
-    yield from (replace(ask, at=at) for at in _shorter(ask.at, least))
-    for i, part in enumerate(ask.parts):
-        yield from (_with(ask, i, simpler) for simpler in _simpler_parts(part))
+def _fewer_parts(ask: Ask) -> Iterator[Ask]:
+    for i in range(len(ask.parts) if len(ask.parts) > 1 else 0):
+        yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
 
 
 def _bold(ask: Ask) -> Iterator[Ask]:
@@ -105,6 +98,25 @@ def _bold(ask: Ask) -> Iterator[Ask]:
         plain = replace(ask, parts=tuple(_plain(part, gamma) for part in ask.parts))
         if len(plain.expression) < len(ask.expression):
             yield plain
+
+
+def _fewer_inside(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        yield from (_with(ask, i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
+
+
+def _fewer_runs(ask: Ask) -> Iterator[Ask]:
+    for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
+        for i, part in enumerate(ask.parts):
+            if part.count > count:
+                yield _with(ask, i, replace(part, count=count))
+
+
+def _simpler_place(ask: Ask) -> Iterator[Ask]:
+    """A known order, ε or δ, or one of fewer digits."""
+    least = "1" if ask.kind == "rdp" else "0"
+    known = (*_before(_AT[ask.kind], ask.at), *_shorter(ask.at, least))
+    yield from (replace(ask, at=at) for at in known)
 
 
 def _plain(part: Part, gamma: str) -> Part:
@@ -131,22 +143,57 @@ def _shorter(text: str, low: str = "0", high: str = "Infinity") -> Iterator[str]
         return
     number = Decimal(text)
     for digits in range(1, len(number.normalize().as_tuple().digits)):
-        short = Decimal(f"{number:.{digits}g}")
-        if Decimal(low) < short < Decimal(high):
-            yield str(int(short) if short == int(short) else short)
+        fewer = Decimal(f"{number:.{digits}g}")
+        if Decimal(low) < fewer < Decimal(high):
+            yield str(int(fewer) if fewer == int(fewer) else fewer)
 
 
-def _simpler_parts(part: Part) -> Iterator[Part]:
-    if part.gamma is not None:
-        rates = (*_before(_RATES, part.gamma), *_shorter(part.gamma, high="1"))
-        yield from (replace(part, gamma=gamma) for gamma in rates)
-    given = part.parameters[0][1]
-    limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
-    for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
-        yield _first(part, value)
+def _simpler_rates(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        given = part.gamma
+        known = () if given is None else (*_before(_RATES, given), *_shorter(given, high="1"))
+        yield from (_with(ask, i, replace(part, gamma=gamma)) for gamma in known)
+
+
+def _simpler_values(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        given = part.parameters[0][1]
+        limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
+        for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
+            yield _with(ask, i, _first(part, value))
+
+
+#: Each of these gives simpler questions, the simplest first; the boldest ways first.
+SIMPLER = (
+    _fewer_parts, _bold, _fewer_inside, _fewer_runs, _simpler_place, _simpler_rates, _simpler_values
+)  # fmt: skip
 
 
 def _first(part: Part, value: str) -> Part:
     """The part with another first parameter."""
     (name, _), *rest = part.parameters
     return replace(part, parameters=((name, value), *rest))
+
+
+def nearby(ask: Ask, chance: random.Random) -> Ask:
+    """A question close by: every number moved by up to a factor of two."""
+
+    def moved(text: str, least: float = 0, most: float | None = None) -> str:
+        x = Decimal(short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
+        x += Decimal(str(least))
+        return text if most is not None and x >= most else str(x)
+
+    def moved_part(part: Part) -> Part:
+        name, value = part.parameters[0]
+        limits = (0.5, 1) if name == "p" else (0, None)
+        gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
+        named = ((name, moved(value, *limits)), *part.parameters[1:])
+        return replace(part, parameters=named, gamma=gamma)
+
+    at = ask.at
+    if ask.kind == "rdp":
+        alpha = Fraction(at)
+        whole = alpha.denominator == 1
+        at = moved(at, 1, 4097)
+        at = str(max(2, round(Fraction(at)))) if whole else at
+    return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from symacct import sizes
 from symacct.accountant import Accountant
 from symacct.arithmetic.ball import BALL, precision, rational
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import OrderGridWarning, SymacctError
+from symacct.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.exact import Numeric, exact
 from symacct.expr import Node
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.verify import replaced
 from symacct.verify.bounds import Bound, Truth, ends
+from symacct.verify.in_time import OutOfTimeError, before
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
 #: As far as a float64 goes.
@@ -45,6 +49,8 @@ class Oracle:
     def __init__(self, digits: int = DIGITS) -> None:
         self.accountant = Accountant(digits)
         self._truths: dict[Ask, Truth | None] = {}
+        #: When, of time.monotonic(), all is to be answered; and the seconds for one number.
+        self.until = self.longest = math.inf
 
     def truth(self, ask: Ask) -> Truth | None:
         """The enclosure for an ask; None where symacct has none."""
@@ -52,6 +58,16 @@ class Oracle:
         if key not in self._truths:
             self._truths[key] = self._both(key)
         return self._truths[key]
+
+    def ask(self, what: str, *question: Any, **how: Any) -> Any:
+        """What the accountant says; LimitError where that takes longer than one number may."""
+        end = min(self.until, time.monotonic() + self.longest)
+        try:
+            return before(end, lambda: getattr(self.accountant, what)(*question, **how))
+        except OutOfTimeError:
+            if end == self.until:
+                raise
+            raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
 
     def known(self, ask: Ask) -> Truth | None:
         """The enclosure where it was asked for before."""
@@ -89,9 +105,10 @@ class Oracle:
 
     def _least(self, ask: Ask) -> Bound:
         """What it is at least, whether a record is replaced or removed."""
-        asked = {"epsilon": self.accountant.lower_epsilon, "delta": self.accountant.lower_delta}
         with sizes.limits(contour=_LEAST_SIZE):
-            return _at_least(lambda: asked[ask.kind](node(ask), ask.at, _LEAST_DIGITS))
+            return _at_least(
+                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LEAST_DIGITS)
+            )
 
     def _profile(self, ask: Ask) -> Truth | None:
         """The exact profile, where the laws of the composition are known under this relation."""
@@ -99,22 +116,21 @@ class Oracle:
         if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
             return None
         try:
-            asked = getattr(self.accountant, ask.kind)
             with sizes.limits(contour=_PROFILE_SIZE):
-                found = asked(node(ask), ask.at, conversion="exact", digits=DIGITS)
+                found = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
         except SymacctError:
             return None
         return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
 
     def _rdp(self, ask: Ask) -> Truth:
         if _poisson_replaced(ask):
-            upper = self.accountant.rdp(node(_all_of_it(ask)), ask.at)
+            upper = self.ask("rdp", node(_all_of_it(ask)), ask.at)
             return Truth(self._removed(ask), ends(upper)[1], False)
         m = node(ask)
-        value = self.accountant.rdp(m, ask.at)
+        value = self.ask("rdp", m, ask.at)
         if value.claim.kind is Kind.EXACT:
             return Truth(*ends(value), True)
-        lower = _at_least(lambda: self.accountant.lower_bound(m, ask.at))
+        lower = _at_least(lambda: self.ask("lower_bound", m, ask.at))
         low = max(lower, self._removed(ask))
         return Truth(low, ends(value)[1], False)
 
@@ -124,19 +140,18 @@ class Oracle:
             replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
         )
         removed = Ask("rdp", parts, ask.at)
-        return _at_least(lambda: self.accountant.rdp(node(removed), ask.at), (Kind.EXACT,))
+        return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
 
     def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
-        asked = getattr(self.accountant, ask.kind)
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
         with warnings.catch_warnings(), sizes.limits(search_order=largest):
             warnings.simplefilter("ignore", OrderGridWarning)
             if _poisson_replaced(ask):
-                most = asked(node(_all_of_it(ask)), ask.at, conversion, orders)
+                most = self.ask(ask.kind, node(_all_of_it(ask)), ask.at, conversion, orders)
                 return Truth(Fraction(0), ends(most.asked)[1], False)
-            guarantee = asked(node(ask), ask.at, conversion, orders)
+            guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
         return Truth(*ends(guarantee.asked), guarantee.optimal)
 
 

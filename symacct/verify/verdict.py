@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -167,7 +166,7 @@ class Judge:
         best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
         return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
 
-    def complete(self, found: Finding, late: Callable[[], bool] = lambda: False) -> Finding:
+    def complete(self, found: Finding) -> Finding:
         """The finding with what takes longer: its formula, whether it is proved, its parts."""
         if found.truth is None:
             found = replace(found, truth=self.oracle.truth(found.ask))
@@ -179,9 +178,7 @@ class Judge:
         below = found.below
         if found.verdict == "wrong-formula" and found.ask.kind != "rdp":
             below = self._below_every_conversion(found.ask, value)
-        return replace(
-            found, formula=matching.matched(self.oracle, found.ask, value, late), below=below
-        )
+        return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
 
     def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
         if isinstance(value, float):
@@ -293,7 +290,8 @@ class Judge:
         except SymacctError:
             return found
         split = _excess(value, self.oracle.truth(ask), methods)
-        return replace(found, split=split, note=_largest(split))
+        # Of orders that were given, no excess is the peer's but what it adds to the best of them.
+        return replace(found, split=split, note=_largest(split[-1:] if ask.orders else split))
 
     def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
         orders = ask.orders or self.hello.default_orders

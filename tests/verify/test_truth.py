@@ -1,6 +1,7 @@
 """What values are held against: checked with methods that are not ours, and from both sides."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -283,6 +284,10 @@ def test_the_excess_is_split():
     assert split["series"] == pytest.approx(1, rel=1e-6)
     assert split["order grid"] == pytest.approx(value - 1 - best_classic, rel=1e-6)
     assert sum(split.values()) == pytest.approx(value - 4.377178095681)
+    assert found.note.startswith("mostly from the order grid: ")
+    given = replace(ask, orders=("2", "3"))
+    found = judge.complete(judge.judge(given, Answer(value=Fraction(value))))
+    assert found.note == "mostly from the series: 1 of 1"  # the orders are not the peer's choice
 
 
 def test_zero_is_right_where_the_total_variation_is_small():

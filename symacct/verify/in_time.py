@@ -1,0 +1,74 @@
+"""Work that is given up when its time is over, wherever it is then."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from symacct.forking import new_lock
+
+_PACE = 0.05  # seconds between two looks
+_T = TypeVar("_T")
+
+
+class OutOfTimeError(BaseException):
+    """The time is over: no answer, and nothing on its way takes it for one, as an interrupt."""
+
+
+class _Watch:
+    """Raises in the threads whose time is over.
+
+    One thread looks after all, and ends when it finds nothing to look after: a timer for each
+    question would cost more than most questions do. No signal: those are the main thread's, and
+    a test runner's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._ends: dict[int, float] = {}
+        self._thread: threading.Thread | None = None
+
+    def begin(self, me: int, end: float) -> None:
+        with self._lock:
+            self._ends[me] = end
+            if self._thread is None or not self._thread.is_alive():  # as in a forked child
+                self._thread = threading.Thread(target=self._look, name="in time", daemon=True)
+                self._thread.start()
+
+    def end(self, me: int) -> None:
+        with self._lock:
+            if self._ends.pop(me, None) is None:
+                _raise_in(me, None)  # done all the same, before it was raised
+
+    def _look(self) -> None:
+        while self._thread is not None:
+            time.sleep(_PACE)
+            with self._lock:
+                for thread in [t for t, end in self._ends.items() if time.monotonic() >= end]:
+                    del self._ends[thread]
+                    _raise_in(thread, OutOfTimeError)
+                self._thread = self._thread if self._ends else None
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise it there between two instructions; None takes back what was not raised yet."""
+    raised = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+
+
+_watch = _Watch()
+
+
+def before(end: float, question: Callable[[], _T]) -> _T:
+    """The answer; OutOfTimeError where there is none at `end`, of time.monotonic()."""
+    me = threading.get_ident()
+    if time.monotonic() >= end:
+        raise OutOfTimeError
+    _watch.begin(me, end)
+    try:
+        return question()
+    finally:
+        _watch.end(me)

@@ -1,0 +1,107 @@
+"""What takes too long is given up where it is; a run ends when its time does, whoever is slow."""
+
+import threading
+import time
+
+import pytest
+
+from symacct import Accountant
+from symacct.errors import LimitError
+from symacct.verify import Peer, verify
+from symacct.verify.in_time import OutOfTimeError, before
+from symacct.verify.protocol import Ask, Part
+from symacct.verify.questions import Extent
+from symacct.verify.truth import Oracle
+from tests.verify.peers import program
+
+ASK = Ask("rdp", (Part("Gaussian", (("sigma", "1"),), "poisson", "0.5"),), "2")
+
+
+def endless():
+    while True:
+        sum(range(1000))
+
+
+def after(seconds):
+    return time.monotonic() + seconds
+
+
+def test_an_answer_in_time_is_the_answer():
+    assert before(after(60), lambda: 7) == 7
+    with pytest.raises(ValueError, match="its own"):
+        before(after(60), lambda: (_ for _ in ()).throw(ValueError("its own")))
+
+
+def test_what_has_no_end_is_ended():
+    with pytest.raises(OutOfTimeError):
+        before(after(0.1), endless)
+    assert before(after(60), lambda: sum(range(10**6))) == 499999500000  # nothing is left behind
+
+
+def test_what_is_over_is_not_begun():
+    with pytest.raises(OutOfTimeError):
+        before(after(-1), pytest.fail)
+
+
+def test_each_thread_has_its_own_time():
+    ended = []
+
+    def work(seconds):
+        try:
+            before(after(seconds), lambda: time.sleep(0.4))
+        except OutOfTimeError:
+            ended.append(seconds)
+
+    threads = [threading.Thread(target=work, args=(seconds,)) for seconds in (0.05, 60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ended == [0.05]
+
+
+def test_a_number_may_take_so_long_and_the_rest_goes_on(monkeypatch):
+    oracle = Oracle()
+    oracle.longest = 0.1
+    monkeypatch.setattr(Accountant, "rdp", lambda *question, **how: endless())
+    with pytest.raises(LimitError, match=r"more than 0\.1 s"):
+        oracle.ask("rdp")
+    assert oracle.truth(ASK) is None
+    monkeypatch.undo()
+    assert oracle.truth(ASK) is None  # it is not asked for again and again
+    assert Oracle().truth(ASK).exact
+
+
+def test_the_end_of_all_is_no_limit_of_one_number(monkeypatch):
+    oracle = Oracle()
+    oracle.until = after(0.1)
+    monkeypatch.setattr(Accountant, "rdp", lambda *question, **how: endless())
+    with pytest.raises(OutOfTimeError):
+        oracle.truth(ASK)
+    monkeypatch.undo()
+    oracle.until = after(60)
+    assert oracle.truth(ASK).exact
+
+
+def test_a_peer_is_not_waited_for_when_all_is_over(tmp_path):
+    with Peer(program(tmp_path, "time.sleep(100)"), timeout=50) as peer:
+        peer.until = after(0.2)
+        for _ in range(2):
+            with pytest.raises(OutOfTimeError):
+                peer.ask(ASK)
+        assert peer.incidents.timeouts == 0
+        assert peer._child is None
+
+
+EXTENT = Extent(9, 9, 14, 500, 9, 5, 9, 60, 1.0, 9)
+
+
+def test_a_run_ends_though_a_truth_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(Accountant, "rdp", lambda *question, **how: endless())
+    assert verify(program(tmp_path, "say({'value': value / 2})"), EXTENT).cut
+
+
+def test_a_run_ends_though_its_peer_does_not_answer(tmp_path):
+    report = verify(program(tmp_path, "time.sleep(100)"), EXTENT, timeout=50)
+    assert report.cut
+    assert report.counts == {}  # nor is what was not waited for called slow
