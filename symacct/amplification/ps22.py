@@ -323,25 +323,19 @@ def even_order(eps: RDPCurve) -> Order:
     return order
 
 
-def least_excess(
-    ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number]
-) -> list[Number]:
-    """max(0, c) and the c_j; the smallest alone where they are numbers"""
-    found = [ctx.maximum(ctx.number(0), pure_excess(ctx, eps, order)), *excesses]
-    if isinstance(ctx, SymbolicArithmetic):
-        return found
-    return [ctx.minimum(*found)]  # of one that is far too large there is no e^x
-
-
 def told_at(
     ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
 ) -> Number:
     """log( 1 + μ e^{μ min{max(0, c), c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
     lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
     rise = ctx.expm1(lam * eps(order))
+    found = [pure_excess(ctx, eps, order), *excesses]
+    if not isinstance(ctx, SymbolicArithmetic):
+        found = [ctx.minimum(*found)]  # of one that is far too large there is no e^x
+    first, *rest = (ctx.exp(mu * c) for c in found)
+    growths = [ctx.maximum(ctx.number(1), first), *rest]
     # The smallest of whole bounds, which a page has room for, and not an exponent of them.
-    most = least_excess(ctx, eps, order, excesses)
-    return ctx.minimum(*(ctx.log1p(mu * ctx.exp(mu * c) * rise) / lam for c in most))
+    return ctx.minimum(*(ctx.log1p(mu * growth * rise) / lam for growth in growths))
 
 
 @theorem(
@@ -421,8 +415,10 @@ def poisson_printed(
 ) -> Number:
     """ε(λ) + (μ min{max(0, c), c_j} + log μ)/(λ−1), where log μ is not negative a bound"""
     mu = ctx.number(runs.rate)
-    (excess,) = least_excess(ctx, eps, lam, [best_excess(ctx, eps, lam, asked)])
-    return eps(lam) + (mu * excess + ctx.log(mu)) / (ctx.number(lam) - 1)
+    excess = ctx.minimum(pure_excess(ctx, eps, lam), best_excess(ctx, eps, lam, asked))
+    return eps(lam) + (mu * ctx.maximum(ctx.number(0), excess) + ctx.log(mu)) / (
+        ctx.number(lam) - 1
+    )
 
 
 def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
