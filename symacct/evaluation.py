@@ -32,6 +32,7 @@ from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import Sampling
 from symacct.options import By
+from symacct.orders import floor_order, larger_order, order_class
 from symacct.remembering import Key, Remembered
 from symacct.sums.local import REACH, Product
 from symacct.theory import Bound, Theorem
@@ -159,7 +160,7 @@ class OperationCurve(NodeCurve):
 
     def theorems(self, alpha: Order) -> list[Theorem]:
         """The theorems whose best value is the answer at α."""
-        key = theory.order_class(alpha)
+        key = order_class(alpha)
         if key not in self._theorems:
             if among := theory.named_about(self.evaluation.by, self.node):
                 found = theory.pinned(among, self.node, alpha)
@@ -319,7 +320,7 @@ class OperationCurve(NodeCurve):
 
     def _claim_key(self, alpha: Order) -> Key:
         """All that a claim depends on where it does not depend on values."""
-        return theory.order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
+        return order_class(alpha), self._is_hull(alpha), self.evaluation.claimed_by
 
     def _is_hull(self, alpha: Order) -> bool:
         """Are whole orders about this one all that is read?"""
@@ -329,7 +330,7 @@ class OperationCurve(NodeCurve):
     def _claimed_of(self, theorem: Theorem, alpha: Order) -> list[tuple[NodeCurve, Order]]:
         """The curves that a theorem reads, each with an order of the kind it is read at."""
         if self._is_hull(alpha) or theorem.reads == "itself":
-            alpha = theory.larger_order(theory.floor_order(alpha), 2)
+            alpha = larger_order(floor_order(alpha), 2)
         if theorem.reads == "itself":
             return [(self.evaluation.default().curve(self.node), alpha)]
         read = 2 if theorem.orders.whole else alpha

@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
 from symacct.arithmetic import Number
-from symacct.arithmetic.symbolic import written
 from symacct.claims import (
     INTEGER_ORDERS,
     UNSTATED,
@@ -28,11 +25,12 @@ from symacct.claims import (
     infer,
 )
 from symacct.errors import AssumptionError, DomainError, OrderError, SoundnessError, echo, meant
-from symacct.exact import INFINITY, Order
+from symacct.exact import Order
 from symacct.expr import Node
 from symacct.forking import cached_property
 from symacct.later import sympy
 from symacct.options import By, chosen
+from symacct.orders import is_real, order_class
 from symacct.regime import Regime
 
 # A condition gives back None where it is proved to hold, else the reason why it is not.
@@ -304,7 +302,7 @@ def check_proved(what: str, status: str, remedy: str) -> None:
 def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
     """Does a statement for these orders speak of `alpha`? A symbol is taken for whole."""
     if isinstance(alpha, sympy.Expr):
-        return orders.first < np.inf and not (orders.whole and _is_real(alpha))
+        return orders.first < np.inf and not (orders.whole and is_real(alpha))
     if isinstance(alpha, np.ndarray):
         return all(covers(orders, int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
     return alpha in orders
@@ -392,43 +390,6 @@ def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
     if theorem.adjacency.relation is Relation.EITHER:
         return theorem.reads == "itself" or bool(node.is_one_step())
     return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
-
-
-def order_class(alpha: Order | np.ndarray) -> str | float:
-    """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
-    if isinstance(alpha, int):
-        return 1 if alpha == 1 else "whole"
-    if isinstance(alpha, Fraction):
-        return "fractional" if alpha.numerator > 2 * alpha.denominator else "below 2"
-    if isinstance(alpha, float) and alpha == INFINITY:
-        return INFINITY
-    if isinstance(alpha, np.ndarray):
-        whole = alpha[0] == np.floor(alpha[0])
-        return "whole" if whole else order_class(Fraction(np.min(alpha)))
-    return "symbolic real" if _is_real(alpha) else "symbolic"
-
-
-def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
-    """⌊α⌋ for an exact order, a symbol, or an array of orders."""
-    if isinstance(alpha, np.ndarray):
-        return np.floor(alpha)
-    return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
-
-
-def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
-    """max(α, least); a symbol for whole orders is taken to be the larger."""
-    if isinstance(alpha, np.ndarray):
-        return np.maximum(alpha, least)
-    if isinstance(alpha, sympy.Expr):
-        return alpha if alpha.is_integer else written.Max(alpha, least)
-    return max(alpha, least)
-
-
-def _is_real(alpha: sympy.Expr) -> bool:
-    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
-    if alpha.is_integer is None:
-        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
-    return not alpha.is_integer
 
 
 def _order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:

@@ -12,6 +12,7 @@ from symacct.amplification import (  # noqa: F401  # each puts its theorems on t
     mtz19,
     pairs,
     ps22,
+    ps22_poisson,
     s22,
     tau_terms,
     triples,

@@ -11,9 +11,10 @@ from symacct.expr import Node
 from symacct.mechanisms import ZCDP
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.operations.group import GroupPrivacy, noise_for_group
+from symacct.orders import larger_order
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import MIR17, SYMACCT
-from symacct.theory import always, larger_order, theorem
+from symacct.theory import always, theorem
 
 LONGEST_CHAIN = 32  # a value of the curve for each record
 

@@ -8,9 +8,10 @@ from symacct.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
 from symacct.exact import INFINITY, Order
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import SAMPLINGS
+from symacct.orders import floor_order
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import VEH14
-from symacct.theory import always, floor_order, theorem
+from symacct.theory import always, theorem
 
 
 @theorem(

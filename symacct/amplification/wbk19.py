@@ -39,11 +39,12 @@ from symacct.expr import Node
 from symacct.mechanisms.mechanism import order_by_order
 from symacct.operations.convexify import Convexify
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.orders import floor_order, larger_order
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import WBK19
 from symacct.sums.binomial import binomial_sum
 from symacct.sums.terms import Terms
-from symacct.theory import always, floor_order, larger_order, theorem
+from symacct.theory import always, theorem
 
 _FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
 _MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
