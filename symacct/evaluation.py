@@ -380,10 +380,10 @@ def goal_of(m: Node, by: By) -> Kind:
     for theorem in pinned:
         if not any(theory.is_about(theorem, node) for node in m.walk()):
             raise _about_nothing(theorem, m)
-    kinds = {theorem.kind for theorem in pinned}
-    if {Kind.LOWER, Kind.UPPER} <= kinds:
+    kinds = [theorem.kind for theorem in pinned]
+    if Kind.LOWER in kinds and Kind.UPPER in kinds:
         raise DomainError(f"by: found bounds from above and from below in {by}, needed one kind")
-    return Kind.LOWER if Kind.LOWER in {m.claim.kind, *kinds} else Kind.UPPER
+    return Kind.LOWER if m.claim.kind is Kind.LOWER or Kind.LOWER in kinds else Kind.UPPER
 
 
 def _about_nothing(theorem: Theorem, m: Node) -> SymacctError:

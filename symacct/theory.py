@@ -281,6 +281,8 @@ def all_named(by: By) -> tuple[Theorem, ...]:
 
 def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
     """Those of them that are about the node itself."""
+    if by is None:
+        return ()
     return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
 
 

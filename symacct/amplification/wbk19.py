@@ -158,10 +158,10 @@ def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: B
     the smaller one, or adds nothing that shows at this precision; or those that count, wherever
     they are, where each difference is found by itself.
     """
-    difference = single_differences(ctx, eps)
-    far = alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches)
-    if far and difference and difference(2) <= 1:
-        return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
+    if alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches):
+        difference = single_differences(ctx, eps)
+        if difference and difference(2) <= 1:
+            return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
     last = min(alpha, _FIRST_HEAD)
     while True:
         powers = ternary_powers(ctx, eps, last, branches)
