@@ -297,6 +297,17 @@ def test_the_answer_never_falls_with_the_order():
                 assert low.lower <= high.upper
 
 
+@pytest.mark.parametrize("mean", ["1/10", 1, 1000])
+@pytest.mark.parametrize("t", [200, 10**6])
+def test_the_order_1_is_answered_where_the_order_from_which_on_runs_stand_out_is_next_to_it(
+    t, mean
+):
+    """e^t/(e^t−1) is 1 to all bits that are searched; all outputs told cost μD₁ < μt there."""
+    m, mu = RepeatAndSelect(PureDP(t), POISSON(mean)), number(Fraction(mean))
+    assert m.rdp(1).upper <= min(mu * t, t + mu) * (1 + MP.mpf(10) ** -25)
+    assert m.rdp(1).upper <= m.rdp(1, by="PS22-T6-BEST").upper < INFINITY
+
+
 @pytest.mark.parametrize("mean", [10, 1000, 10**10])
 def test_up_to_the_order_where_no_run_can_stand_out_the_number_of_runs_costs_its_logarithm(mean):
     """Below λ = e^t/(e^t−1), t = ε(∞): δ̂ = 0, and ε(λ) + log(μ + e^{−μ})/(λ−1) is left."""

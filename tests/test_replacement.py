@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -11,6 +12,7 @@ from symacct import (
     AdjacencyError,
     DomainError,
     Gaussian,
+    GroupPrivacy,
     Kind,
     Laplace,
     LimitError,
@@ -112,6 +114,18 @@ def test_no_dataset_exceeds_it_and_equal_others_attain_it(others, draws):
         assert most <= bounds[relation].upper * (1 + COARSE.mpf(10) ** -12)
         if relation == "add_remove" and set(others) == {-1}:
             assert most >= bounds[relation].lower * (1 - COARSE.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize(("n", "size", "draws"), [(3, 2, 3), (8, 2, 1), (5, 4, 2)])
+def test_a_group_is_bounded_from_the_size_that_its_last_step_starts_from(n, size, draws):
+    """A record of more has a smaller rate; a group leaves by steps of ever larger ones."""
+    steps = [sample_with_replacement(Gaussian(4), n - i, draws) for i in range(size)]
+    for alpha in (Fraction(3, 2), 3):
+        curves = [step.rdp(alpha, digits=12) for step in steps]
+        assert all(one.upper < after.lower for one, after in pairwise(curves))
+        law = sums((1,) * size + (0,) * (n - size), draws)
+        truth = max(divergence(law, {0: 1}, 4, alpha), divergence({0: 1}, law, 4, alpha))
+        assert truth <= GroupPrivacy(steps[-1], size).rdp(alpha, digits=12).upper
 
 
 @pytest.mark.parametrize(("n", "draws", "most"), [(9, 4, 2), (100, 30, 5), (60000, 256, 4)])

@@ -68,7 +68,7 @@ def even_order(eps: RDPCurve) -> Order:
             if t is None or not t > BALL.number(_FLATTEST):
                 known["even"] = 2
             else:
-                known["even"] = rational(-1 / (-t).expm1())
+                known["even"] = max(NEAREST, rational(-1 / (-t).expm1()))
     order: Order = known["even"]
     return order
 

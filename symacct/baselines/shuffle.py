@@ -60,7 +60,7 @@ def shuffled_responses(
 ) -> Baseline:
     """The same where all answer by randomized response, on two values or more: more clones.
 
-    So does any randomizer with R(y) >= (R(x) + R(x′))/(1 + e^{ε₀}) for all x, x′ and y; not every
+    So does any randomizer with R(y) >= (R(x) + R(x′))/(1 + e^{ε₀}) for all x ≠ x′ and y; not every
     one has it (errata of arXiv:2208.04591).
 
     >>> print(shuffled_responses("1/2", 1, 1000).delta.rounded_up(5))

@@ -27,7 +27,8 @@ def sample_with_replacement(
 ) -> Node:
     """`batch` draws from n records, each from all: one drawn j ~ Bin(batch, 1/n) times moves jΔ.
 
-    Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones.
+    Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones;
+    no less for fewer records, so that GroupPrivacy wants the size that its last step starts from.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
     batches.

@@ -119,7 +119,8 @@ class SubsampleWithoutReplacement(Sampling):
     """The mechanism on a uniformly chosen subset of m = γn of the n records.
 
     The result is about replace-one neighbours, or about add/remove ones if `adjacency` says so
-    (n or n − 1 records and the same m, γ = m/n of the larger). The mechanism's curve is read for
+    (n or n − 1 records and the same m, γ = m/n of the larger, the largest m/n of the steps of a
+    group: that of its last one). The mechanism's curve is read for
     replace-one in both cases: another record takes the place of the one that is missing, so a sum
     of records clipped to norm C has sensitivity 2C here. `gamma` lies in [0, 1]. Raises
     DomainError, and AdjacencyError over an add/remove curve.
