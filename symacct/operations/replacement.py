@@ -28,7 +28,8 @@ def sample_with_replacement(
     """`batch` draws from n records, each from all: one drawn j ~ Bin(batch, 1/n) times moves jΔ.
 
     Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones;
-    no less for fewer records, so that GroupPrivacy wants the size that its last step starts from.
+    no less for fewer records, so that GroupPrivacy wants the size that its last step starts from,
+    and PoissonSubsample, which leaves the size open, is not for it.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
     batches.
