@@ -110,8 +110,8 @@ def _refuse_another_curve(cls: type[Mechanism]) -> None:
         if cls.__dict__.keys() & parts and base.__dict__.keys() & _CURVE:
             raise SoundnessError(
                 f"class {cls.__name__}: found a curve of its own beside that of "
-                f"{base.__name__}, by whose noise theorems know what is one; needed one curve: "
-                "derive from Mechanism, or leave the curve as it is and give the parameters"
+                f"{base.__name__}, whose noise theorems take it to have; needed one curve: "
+                "derive from Mechanism, or keep that curve and choose its parameters"
             )
 
 
