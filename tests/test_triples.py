@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -678,3 +679,17 @@ def test_a_lower_bound_is_no_guarantee():
     node = SubsampleWithoutReplacement(Gaussian(5), "1/10")
     with pytest.raises(SoundnessError):
         node.epsilon("1e-5", by="TRIPLE-GAUSSIAN-LOWER")
+
+
+@pytest.mark.parametrize("delta", [4, 10, 12])
+def test_float64_at_order_1_where_what_is_summed_is_a_square(delta):
+    """γ = 10⁻¹⁵⁰: ½γ²E[(X−Y)²] = γ²(e^{δ²} − e^{−δ²}) but for a share of γe^{2δ²}."""
+    node = PoissonSubsample(Gaussian(Fraction(1, delta)), Fraction(1, 10**150), "replace_one")
+    found = Accountant(engine="float64").rdp(node, 1)
+    assert float(found.lower) <= 2e-300 * math.sinh(delta**2) <= float(found.upper)
+
+
+def test_float64_at_order_1_with_more_nodes_than_memory_is_a_limit():
+    node = PoissonSubsample(Gaussian("1e-5"), "1/100", "replace_one")
+    with pytest.raises(LimitError, match="more than 16,777,216 nodes"):
+        Accountant(engine="float64").rdp(node, 1)

@@ -13,7 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symacct.errors import LimitError
 from symacct.forking import cached_property
+
+_MOST_NODES = 2**24
 
 
 class Gram(NamedTuple):
@@ -96,10 +99,19 @@ class Floats:
         return float(np.max(self._log_terms(z[:, None], y[None, :]))) - 0.9
 
     def log_entropy(self) -> float:
-        """log E[m log(m/n)] for a pair on a line, by trapezoids about the means of 1, m and n."""
-        step, reach = min(0.1, 0.2 / max(abs(self.a), abs(self.b))), 9.0
-        places = 0.0, self.a, self.b
-        z = np.arange(min(places) - reach, max(places) + reach, step)
+        """log E[m log(m/n)] for a pair on a line, by trapezoids about the means of 1, X² and Y²:
+
+        what is summed rises in X at most as its square does, and so in Y (as it does for small γ).
+        """
+        step, reach = min(0.1, 0.4 / max(abs(self.a), abs(self.b))), 9.0
+        places = 0.0, 2 * self.a, 2 * self.b
+        low, high = min(places) - reach, max(places) + reach
+        if (high - low) / step > _MOST_NODES:
+            raise LimitError(
+                f"a sampled Gaussian's integral: found more than {_MOST_NODES:,} nodes, which take "
+                "too long; ask for more noise, or for an order above 1"
+            )
+        z = np.arange(low, high, step)
         return self.log_block(z, np.zeros(1)) + math.log(step / math.sqrt(2 * math.pi))
 
     def log_block(self, z: np.ndarray, y: np.ndarray) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from symacct.arithmetic import Arithmetic, LogNumber, Number
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
+from symacct.errors import SoundnessError
 from symacct.exact import Order, order
 from symacct.expr import Node
 
@@ -34,6 +35,7 @@ class Mechanism(Node):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        _refuse_another_curve(cls)
         if not cls.__dict__.keys() & {*_CURVE, "__new__"}:
             return
         own = _up_to_its_curve(cls)
@@ -99,6 +101,18 @@ def order_by_order(ctx: Arithmetic, curve: Callable[[Order], Number]) -> Callabl
         return curve(alpha)
 
     return each
+
+
+def _refuse_another_curve(cls: type[Mechanism]) -> None:
+    """SoundnessError for a curve of its own in the place of a base's, whose law theorems go by."""
+    parts = {*_CURVE, "stable_excess", "excesses"}
+    for base in cls.__mro__[1 : cls.__mro__.index(Mechanism)]:
+        if cls.__dict__.keys() & parts and base.__dict__.keys() & _CURVE:
+            raise SoundnessError(
+                f"class {cls.__name__}: found a curve of its own beside that of "
+                f"{base.__name__}, whose noise theorems take it to have; needed one curve: "
+                "derive from Mechanism, or keep that curve and choose its parameters"
+            )
 
 
 def _up_to_its_curve(cls: type[Mechanism]) -> list[type[Mechanism]]:
