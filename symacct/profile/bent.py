@@ -40,7 +40,7 @@ _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
 _AROUND = 12.0  # nats that bounds of the strip are larger by
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
-_ELLIPSE = 1 / _WIDE + math.sqrt(1 + _WIDE**-2)
+_ELLIPSE = short(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 

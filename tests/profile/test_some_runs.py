@@ -35,6 +35,13 @@ def test_the_two_ends_are_the_moment(shift, gamma, z):
         assert found.rel_accuracy_bits() > 100
 
 
+def test_a_panel_s_ellipse_is_no_higher_than_its_bounds_are_for():
+    """ρ of foci half a panel away: the float nearest to the golden ratio is above it."""
+    with ctx.workprec(200):
+        rho = arb(bent._ELLIPSE)
+        assert (rho - 1 / rho) / 2 * bent._WIDE < 1
+
+
 @examples(10, 2000)
 @given(
     st.floats(-9, -0.01).map(lambda x: 1 - 2.0**x) | st.floats(-12, -1).map(lambda x: 2.0**x),
