@@ -263,6 +263,7 @@ class Path:
     def _nodes_of_panels(self) -> acb_mat:
         """M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
         panels, height, count = self.panels
+        self._check(panels * count)
         half, c = _WIDE * arb(height), arb(self.c)
         middles = [half * (2 * i + 1) for i in range(panels)]
         places = [half * u for u, _ in legendre(count, self.work)]
@@ -271,14 +272,17 @@ class Path:
         need = self._want + math.log(sum(k for _, k in self.runs)) + 4
         for part, k in self.runs:
             sample = Sample(part, self.a, self.top, need)
-            bits = (panels + count) * len(sample.losses) * _MATRIX * self.work
-            sizes.check("contour", bits, f"the profile of {k} runs, bits of its terms")
+            self._check((panels + count) * len(sample.losses))
             values = self._moments_at(sample, middles, places)
             found = [
                 [x * value**k for x, value in zip(*both, strict=True)]
                 for both in zip(found, values, strict=True)
             ]
         return acb_mat(found)
+
+    def _check(self, terms: int) -> None:
+        runs, bits = sum(self._counts), terms * _MATRIX * self.work
+        sizes.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
     def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
         """F at a+it, t the sum of one of each, by one product of matrices."""
