@@ -40,7 +40,7 @@ _BLOCK = 16  # nodes of a ray that are worked out together
 _SLANT = 0.7  # half the height of the strip about u, below π/4
 _AROUND = 12.0  # nats that bounds of the strip are larger by
 _WIDE = 2.0  # half a panel of the straight part, over the height of its ellipse
-_ELLIPSE = 1 / _WIDE + math.sqrt(1 + _WIDE**-2)
+_ELLIPSE = short(1 / _WIDE + math.sqrt(1 + _WIDE**-2))  # never wider than the bounds are for
 _FIRST = 12.0  # the most that an exponent grows in the disc about c+iT
 _HEIGHTS = [0.8 * 2.0**-j for j in range(8)]  # over c
 
@@ -263,6 +263,7 @@ class Path:
     def _nodes_of_panels(self) -> acb_mat:
         """M(s)/(s(s+1)) at the nodes of Gauss's rule, a row for each panel."""
         panels, height, count = self.panels
+        self._check(panels * count)
         half, c = _WIDE * arb(height), arb(self.c)
         middles = [half * (2 * i + 1) for i in range(panels)]
         places = [half * u for u, _ in legendre(count, self.work)]
@@ -271,14 +272,17 @@ class Path:
         need = self._want + math.log(sum(k for _, k in self.runs)) + 4
         for part, k in self.runs:
             sample = Sample(part, self.a, self.top, need)
-            bits = (panels + count) * len(sample.losses) * _MATRIX * self.work
-            sizes.check("contour", bits, f"the profile of {k} runs, bits of its terms")
+            self._check((panels + count) * len(sample.losses))
             values = self._moments_at(sample, middles, places)
             found = [
                 [x * value**k for x, value in zip(*both, strict=True)]
                 for both in zip(found, values, strict=True)
             ]
         return acb_mat(found)
+
+    def _check(self, terms: int) -> None:
+        runs, bits = sum(self._counts), terms * _MATRIX * self.work
+        sizes.check("contour", bits, f"the profile of {runs} runs, bits of its terms")
 
     def _moments_at(self, sample: Sample, middles: list[arb], places: list[arb]) -> list[list[acb]]:
         """F at a+it, t the sum of one of each, by one product of matrices."""

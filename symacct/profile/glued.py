@@ -25,7 +25,7 @@ from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line, short
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.summed import Sample, Summed, glued_hockey_stick
-from symacct.sums.refine import normal_tail
+from symacct.sums.refine import normal_tail, tilted_tail
 
 _ELLIPSES = np.geomspace(1.1, 12.0, 40)
 _PANEL = 1.5  # deviations, or variances where these are less
@@ -234,4 +234,4 @@ class _Frame:
             return normal_tail(x / self.sigma)
         log_share = (self.gamma + self.rest * (-v / self.variance).exp()).log()
         log_tilt = (b * b - b) / (2 * self.variance) + b * log_share
-        return log_tilt.exp() * normal_tail((x - b) / self.sigma)
+        return tilted_tail(log_tilt, (x - b) / self.sigma)

@@ -15,7 +15,7 @@ from flint import acb, arb, arb_poly
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.profile.part import short
-from symacct.sums.refine import normal_tail
+from symacct.sums.refine import normal_tail, tilted_tail
 
 _SLOW_ANGLE = 1.45
 CHORDS = 8  # of log R, where the order is far above
@@ -111,18 +111,18 @@ class Frame:
         w = (2 * right - 1) * self.half
         log_tilt = (self.a**2 - self.a) * self.half
         log_tilt += self.a * (self.gamma + self.rest * (-w).exp()).log()
-        return log_tilt.exp() * normal_tail((right - self.a) / self.sigma)
+        return tilted_tail(log_tilt, (right - self.a) / self.sigma)
 
     def tilted(self, slope: arb, left: arb, right: list[arb]) -> arb:
         """At least E_Q[e^{sw}] from `left` on, up to `right` if there is one: e^{sw} tilts Q to
 
         e^{(s²−s)/2σ²} N(s, σ²), of which one tail bounds the share.
         """
-        mass = ((slope * slope - slope) * self.half).exp()
+        log_mass = (slope * slope - slope) * self.half
         for end in right:
             if (x := self.variance * end + 0.5) < slope:
-                return mass * normal_tail((slope - x) / self.sigma)
-        return mass * normal_tail((self.variance * left + 0.5 - slope) / self.sigma)
+                return tilted_tail(log_mass, (slope - x) / self.sigma)
+        return tilted_tail(log_mass, (self.variance * left + 0.5 - slope) / self.sigma)
 
     def _under_chords(self, right: arb, far: arb) -> arb:
         """At least ∫ QR^a between two points, a >= 0: log R is convex, so below its chords.
@@ -138,7 +138,7 @@ class Frame:
             if not x >= mean:
                 return arb.pos_inf()
             log_tilt = self.a * start + slope * (mean / 2 - x)
-            total += log_tilt.exp() * normal_tail((x - mean) / self.sigma)
+            total += tilted_tail(log_tilt, (x - mean) / self.sigma)
         return total
 
     def decay(self, angle: float, t: float, need: float) -> arb:

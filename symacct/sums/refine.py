@@ -53,6 +53,13 @@ def normal_tail(x: arb) -> arb:
     return (x / arb(2).sqrt()).erfc() / 2
 
 
+def tilted_tail(log_tilt: arb, x: arb) -> arb:
+    """At least e^m P(Z > x); by P <= e^{−x²/2}, x > 0, where erfc has lost all digits."""
+    if (tail := normal_tail(x)) > 0:
+        return log_tilt.exp() * tail
+    return (log_tilt - x.max(arb(0)) ** 2 / 2).exp()
+
+
 def within(error: arb) -> arb:
     """The ball [−error, error] for a bound error ≥ 0."""
     return arb(0, error.abs_upper())

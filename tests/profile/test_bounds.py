@@ -270,6 +270,9 @@ def test_a_coarse_sum_over_real_x_holds_the_moment(variance, gamma, a):
     st.sets(st.integers(-384, -3).map(lambda k: k / 32), max_size=6),
     st.sets(st.integers(3, 160).map(lambda k: k / 32), max_size=3),
 )
+@example(  # slopes of 49,000, whose tail is e^{−4.8·10⁹}
+    (Fraction(1, 4), "1/5"), 0.418590003, 2036.8992953, 3.1, {-4.59375, -1.0625}, {2.75, 3.75}
+)
 def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
     """Against a plain sum of e^{θ²σ²/2} Q|R_θ|^a e^{t arg R_θ}."""
     variance, gamma = float(case[0]), float(Fraction(case[1]))

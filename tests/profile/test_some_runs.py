@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
+from symacct.errors import LimitError
 from symacct.profile import bent
 from symacct.profile.ends import End, Places, ends
 from symacct.profile.laplace import LaplaceLoss, few_runs
@@ -33,6 +34,21 @@ def test_the_two_ends_are_the_moment(shift, gamma, z):
         assert all(abs(end.at(Places([order]))[0]) <= end.most(arb(z[1])) for end in both)
         assert found.overlaps(moment(order, *map(rational, (shift, gamma))))
         assert found.rel_accuracy_bits() > 100
+
+
+def test_a_panel_s_ellipse_is_no_higher_than_its_bounds_are_for():
+    """ρ of foci half a panel away: the float nearest to the golden ratio is above it."""
+    with ctx.workprec(200):
+        rho = arb(bent._ELLIPSE)
+        assert (rho - 1 / rho) / 2 * bent._WIDE < 1
+
+
+def test_panels_of_too_many_nodes_are_refused_before_they_are_made():
+    noise = [2 * Laplace(250), 40 * PoissonSubsample(Laplace("1/20"), "1/5")]
+    with pytest.raises(LimitError, match="44 runs"):
+        Accountant(5).delta(
+            sum(noise, 2 * PoissonSubsample(Laplace(3), "1/30")), "3.9", conversion="exact"
+        )
 
 
 @examples(10, 2000)
