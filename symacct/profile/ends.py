@@ -28,7 +28,7 @@ Fraction = tuple[arb_poly, arb_poly, arb]
 
 @dataclass(frozen=True)
 class Places:
-    """Some z in a row off the real axis, the first of them nearest to 0."""
+    """Some z in a row off the real axis, the first of them mostly the nearest to 0."""
 
     orders: list[acb]
 
