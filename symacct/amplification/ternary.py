@@ -31,6 +31,8 @@ from symacct.sums.terms import Terms
 
 Differences = Callable[[Number], Number]
 
+_FLOATS = Fraction(2**500)  # of σ/Δ and Δ/σ, whose floats choose nodes
+
 
 def loss_spread(ctx: Arithmetic, eps: RDPCurve) -> Callable[[Order], Number]:
     """j ↦ min{2, (e^{ε(∞)} − 1)^j}, which is 2 where ε(∞) = ∞ (WBK19 Lemmas 18 and 19)."""
@@ -126,11 +128,12 @@ def _(ctx: BallArithmetic, eps: RDPCurve, orders: Iterable[int]) -> Differences:
 def single_differences(ctx: BallArithmetic, eps: RDPCurve) -> Callable[[int], arb] | None:
     """l ↦ B(ε,l) at even orders, each found without the others; None where that is not known."""
     node = eps.node
-    if not isinstance(node, Gaussian) or not isinstance(noise_ratio(node), Fraction):
+    ratio = noise_ratio(node) if isinstance(node, Gaussian) else None
+    if not isinstance(ratio, Fraction) or not 1 / _FLOATS < ratio < _FLOATS:
         return None
     known = eps.remember("single differences")
     if "of Gaussian" not in known:
-        known["of Gaussian"] = GaussianChi(1 / Fraction(noise_ratio(node)), ctx.bits)
+        known["of Gaussian"] = GaussianChi(1 / ratio, ctx.bits)
     found: GaussianChi = known["of Gaussian"]
     return found
 
