@@ -21,7 +21,7 @@ from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from tests.profile.laws import MP, contains, contains_complex, mp
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, in_a_soak
 
 W = SubsampleWithoutReplacement
 BITS = 100
@@ -340,6 +340,7 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
         assert float(part.far(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
 
 
+@pytest.mark.skipif(not in_a_soak(), reason="four seconds of one number: in a soak")
 def test_the_value_of_the_sheet_at_little_noise():
     """14,062 × (1.1, 256/60000): 2.5652 by an independent prototype to 5 digits."""
     m = 14_062 * W(Gaussian("11/10"), Fraction(256, 60000))

@@ -16,7 +16,7 @@ from symacct.profile import bent
 from symacct.profile.ends import End, Places, ends
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.two_runs import two_runs
-from tests.thinning import covering, examples
+from tests.thinning import covering, examples, in_a_soak
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
 KINDS = [*PARTS, ("3/2", "1")]
@@ -43,6 +43,7 @@ def test_a_panel_s_ellipse_is_no_higher_than_its_bounds_are_for():
         assert (rho - 1 / rho) / 2 * bent._WIDE < 1
 
 
+@pytest.mark.skipif(not in_a_soak(), reason="three seconds of one refusal: in a soak")
 def test_panels_of_too_many_nodes_are_refused_before_they_are_made():
     noise = [2 * Laplace(250), 40 * PoissonSubsample(Laplace("1/20"), "1/5")]
     with pytest.raises(LimitError, match="44 runs"):
