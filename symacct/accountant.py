@@ -41,7 +41,7 @@ from symacct.errors import (
     SoundnessError,
     echo,
 )
-from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of
+from symacct.evaluation import KEY_LENGTH, Evaluation, goal_of, meant
 from symacct.exact import INFINITY, Numeric, Order, OrderArray, exact, order
 from symacct.expr import Node, as_node
 from symacct.forking import new_lock
@@ -346,20 +346,21 @@ class Accountant:
         digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return replace(self._answer(question, orders, digits), mechanism=m)
+                return self._answer(question, orders, digits).of(m)
             key = ("guarantees", sizes.current(), theory.revision())
             answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
             found: Guarantee | None = answers[asked]
             if found is None:
                 found = answers[asked] = self._answer(question, orders, digits)
             # What is remembered of a node must not keep it alive.
-            return replace(found, mechanism=m)
+            return found.of(m)
 
     def _answer(
         self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
     ) -> Guarantee:
         by = question.by
-        question = replace(question, m=Evaluation(BALL, by=by).meant(question.m))
+        if (m := meant(question.m, by)) is not question.m:
+            question = replace(question, m=m)
         if isinstance(question.conversion, Conversion):
             search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
             if isinstance(question.conversion, OrderOne):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import warnings
@@ -18,7 +17,7 @@ from symacct.arithmetic.ball import precision
 from symacct.claims import Claim, Kind
 from symacct.conversion import proved
 from symacct.digits import GUARD_BITS, first_bits, to_digits, undecided
-from symacct.enclosure import Guarantee, from_ball
+from symacct.enclosure import Guarantee, from_ball, relative_digits
 from symacct.errors import (
     DomainError,
     InfiniteError,
@@ -33,6 +32,7 @@ from symacct.errors import (
 from symacct.evaluation import Evaluation, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
+from symacct.guessing import whole_valley
 from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta, smaller
@@ -44,7 +44,6 @@ _FEW_BITS = 256  # up to which a sum costs little more than at the search precis
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
 _NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
-_FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
 
 
 class BestOrder:
@@ -74,9 +73,9 @@ class BestOrder:
             return self._over(orders)
         question = replace(self.question, conversion=proved(other))
         near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
-        self._start = near if near == INFINITY else int(near)
+        self._start = near if near == INFINITY else round(near)
         found = self._over(orders)
-        return smaller(lambda: found, lambda: self.at(near, optimal=False))
+        return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
 
     def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
         if orders is None:
@@ -126,31 +125,40 @@ class BestOrder:
     def _objective_of(self, curve: NodeCurve) -> search.Objective:
         key = BALL.bits, curve.evaluation.told_apart
         if key not in self._objectives:
+            known: dict[Order, arb] = {}
+            converted = self.question.objective()
 
             def objective(alpha: Order) -> arb:
-                try:
-                    value = self.question.objective(curve.among(alpha), alpha)
-                except OrderError:
-                    if self.question.by is None:
-                        raise
-                    return arb("inf")  # a pinned theorem says nothing there: another order may do
-                except (PrecisionError, LimitError) as error:
-                    self._patience -= 1
-                    self._skipped = self._skipped or error
-                    if self._patience == 0:
-                        raise self._skipped from None
-                    return arb("inf")  # any other order is as sound, if not proved the best
-                if value.is_nan() or not (value.is_finite() or value > 0 or value < 0):
-                    self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
-                self._patience = -1  # it has an answer, and gives up no more
+                value = known.get(alpha)
+                if value is None:
+                    value = known[alpha] = self._converted(curve, converted, alpha)
                 return value
 
-            self._objectives[key] = functools.cache(objective)
+            self._objectives[key] = objective
         return self._objectives[key]
+
+    def _converted(self, curve: NodeCurve, converted: Callable[..., arb], alpha: Order) -> arb:
+        """f(α); ∞ where the curve cannot be computed, if there are orders at which it can."""
+        try:
+            value = converted(curve.among(alpha), alpha)
+        except OrderError:
+            if self.question.by is None:
+                raise
+            return arb("inf")  # a pinned theorem says nothing there: another order may do
+        except (PrecisionError, LimitError) as error:
+            self._patience -= 1
+            self._skipped = self._skipped or error
+            if self._patience == 0:
+                raise self._skipped from None
+            return arb("inf")  # any other order is as sound, if not proved the best
+        if not (value.is_finite() or value > 0 or value < 0):
+            self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
+        self._patience = -1  # it has an answer, and gives up no more
+        return value
 
     def without_curve(self, alpha: int) -> arb:
         """f(α) if the curve were 0: no curve gives less."""
-        return self.question.objective(arb(0), alpha)
+        return self.question.objective()(arb(0), alpha)
 
     def at_infinity(self) -> arb | None:
         """ε(∞) where it is finite."""
@@ -184,7 +192,12 @@ class BestOrder:
             assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
             if not self.objective()(whole).is_finite():
                 raise self._infinite("whole order")
-        return self.at(whole, optimal=self._is_whole_optimum(whole))
+            # The search has been at the neighbours: its balls usually decide.
+            optimal = self._is_whole_optimum(whole)
+        if not optimal:
+            with precision(first_bits(self.digits + 1)):
+                optimal = self._is_whole_optimum(whole)
+        return self.at(whole, optimal)
 
     def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
         given = doors.listed(orders, "orders", "[2, 4, 8], or 'integer'")
@@ -239,7 +252,7 @@ class BestOrder:
         )
 
     def _refuse_delta_zero(self) -> None:
-        if self.question.asks_epsilon and self.question.value == 0:
+        if self.question.asks_epsilon and not self.question.value:
             raise InfiniteError(
                 "delta: found 0, needed delta > 0 (only a finite ε(∞) answers delta = 0)"
             )
@@ -265,22 +278,13 @@ class BestOrder:
     def _whole_valley(self, f: search.Objective, first: int, last: int) -> int:
         """The bottom over whole orders; of many parts next to that of some, which stand for all."""
         if self._start != INFINITY:
-            return search.whole_valley_near(f, first, last, max(first, int(self._start)))
+            return search.whole_valley_near(f, first, last, min(max(first, int(self._start)), last))
         few = standing_for_all(self.question.m)
         if few is None:
-            return search.whole_valley(f, first, last, max(first, self._guess()))
+            return whole_valley(self.question, self._steering_curve(), f, first, last)
         some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
         near = some._whole_valley(some.steering(), first, last)
         return search.whole_valley_near(f, first, last, near)
-
-    def _guess(self) -> int:
-        """The best order if K were quadratic and the conversion classic; at most `_FAR`."""
-        with contextlib.suppress(OrderError, PrecisionError, LimitError):
-            given, eps = BALL.number(self.question.value), self._steering_curve()(2)
-            lam = (-2 * given.log() / eps).sqrt() if self.question.asks_epsilon else given / eps
-            if lam.is_finite():
-                return 1 + search.nearest(lam.min(arb(_FAR)))
-        return 2
 
     def _warn_of_the_end(self, best: int, last: int) -> None:
         """OrderGridWarning where orders beyond those that could be tried may do better."""
@@ -296,15 +300,10 @@ class BestOrder:
 
     def _is_whole_optimum(self, whole: int) -> bool:
         """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
-        # The search has been at the neighbours: its balls usually decide.
-        for bits in (self.search_bits, first_bits(self.digits + 1)):
-            with precision(bits):
-                if self.curve().shape is None or not self._is_one_valley:
-                    return False
-                f, beside = self.objective(), {max(2, whole - 1), whole + 1} - {whole}
-                if all(f(alpha) >= f(whole) for alpha in beside):
-                    return True
-        return False
+        if self.curve().shape is None or not self._is_one_valley:
+            return False
+        f, least = self.objective(), max(2, whole - 1)
+        return all(f(alpha) >= f(whole) for alpha in {least, whole + 1} - {whole})
 
     def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
         """Is the CGF around α known to be convex, and nowhere above the true one?"""
@@ -328,8 +327,7 @@ class BestOrder:
             convex = self._is_steered or self._convex_at(beyond, self.curve())
             smooth = self._is_one_valley and not self._is_steered and convex
             smooth = smooth and all(f(alpha).is_finite() for alpha in places)
-        width, floor = (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
-        bits = self._valley_bits
+        bits, width, floor = self._valley_bits, (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
         with precision(bits):
             f = self.objective()
             if smooth:
@@ -337,7 +335,8 @@ class BestOrder:
                 floor_at = functools.partial(self._floor, self.curve())
                 best, floor = search.proved_valley(f, floor_at, *valley)
             else:
-                with precision(min(bits, _SEARCH_BITS)):
+                # Many orders are asked about kinks; of a smooth valley some have been.
+                with precision(self.search_bits if convex else min(bits, _SEARCH_BITS)):
                     best = self._near_the_best(places, width, convex)
                 if self._is_steered:
                     best, floor = self._proved_near(best)
@@ -434,8 +433,9 @@ class BestOrder:
         enclosure = from_ball(ball, claim, self.digits, claim.certified)
         if floor is not None:
             with precision(bits):
-                joined = from_ball(question.answer(floor).union(ball), claim, self.digits, True)
-            if joined.digits >= self.digits:
+                both = question.answer(floor).union(ball)
+                joined = from_ball(both, claim, self.digits, True)
+            if relative_digits(both) > self.digits or joined.digits >= self.digits:
                 enclosure = replace(joined, certified=claim.certified)
             else:
                 optimal = False

@@ -135,7 +135,8 @@ def bound(x: Enclosure, kind: Kind) -> Bound:
     """The same number as a Bound of this kind."""
     if isinstance(x, Bound) and x.claim.kind is kind:
         return x
-    return Bound(x.lower, x.upper, replace(x.claim, kind=kind), x.certified, x.digits_asked)
+    claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
+    return Bound(x.lower, x.upper, claim, x.certified, x.digits_asked)
 
 
 def error_bound(x: Enclosure) -> ErrorBound:
@@ -181,10 +182,17 @@ class Guarantee:
         if Kind.LOWER in (self.kind, self.claim.kind):
             raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
         name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"
-        asked, most = bound(getattr(self, name), self.kind), mpmath.mpf(1)
-        if name == "delta" and asked.upper > most:  # what was worked out may exceed it, δ does not
+        asked = bound(getattr(self, name), self.kind)
+        if name == "delta" and asked.upper > 1:  # what was worked out may exceed it, δ does not
+            most = mpmath.mpf(1)
             asked = replace(asked, lower=min(asked.lower, most), upper=most)
         object.__setattr__(self, name, asked)
+
+    def of(self, mechanism: Node) -> Guarantee:
+        """The same, of the expression that was asked."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, mechanism=mechanism)
+        return made
 
     # What follows asks layers above this one, so each imports its layer when called.
 

@@ -77,7 +77,7 @@ class Evaluation:
 
     def curve(self, node: Node) -> NodeCurve:
         """The curve of `node`, its values remembered."""
-        node = self.meant(node)
+        node = meant(node, self.by)
         found: NodeCurve | None = self._curves.get(node)
         if found is None:
             values = self.memo(node, self._key)
@@ -121,18 +121,8 @@ class Evaluation:
         return self.memo(node, (*self._key, what))
 
     def meant(self, node: Node) -> Node:
-        """The node of the same curve that theorems are asked about.
-
-        What was written, where pinned theorems are about parts of it and hold for them.
-        """
-        if self.by is None or node.rewritten is node:
-            return node.rewritten
-        named = [(below, theory.named_about(self.by, below)) for below in node.walk()]
-        about = [(below, theorems) for below, theorems in named if theorems]
-        holds = about and all(
-            any(theorem.applies(below) is None for theorem in theorems) for below, theorems in about
-        )
-        return node if holds else node.rewritten
+        """The node of the same curve that theorems are asked about."""
+        return meant(node, self.by)
 
     def pins(self, node: Node) -> bool:
         """Does a pinned theorem replace the default anywhere in `node`?"""
@@ -357,6 +347,22 @@ class OperationCurve(NodeCurve):
             theorems=_distinct([*claim.theorems, *(n for p in premises for n in p.theorems)]),
             sources=_distinct([*claim.sources, *(s for p in premises for s in p.sources)]),
         )
+
+
+def meant(node: Node, by: By) -> Node:
+    """The node of the same curve that theorems are asked about.
+
+    What was written, where pinned theorems are about parts of it and hold for them.
+    """
+    rewritten = node.rewritten
+    if by is None or rewritten is node:
+        return rewritten
+    named = [(below, theory.named_about(by, below)) for below in node.walk()]
+    about = [(below, theorems) for below, theorems in named if theorems]
+    holds = about and all(
+        any(theorem.applies(below) is None for theorem in theorems) for below, theorems in about
+    )
+    return node if holds else rewritten
 
 
 def exact_pure(m: Node, by: By) -> Fraction | None:

@@ -47,12 +47,12 @@ def exact(value: Numeric, name: str = "number") -> Exact:
     """
     if isinstance(value, Fraction):
         return _bounded(value, name)
+    if isinstance(value, str):
+        return _from_text(value, name)
     if isinstance(value, bool | np.bool_):
         raise DomainError(f"{name}: found {echo(value)}, needed a number")
     if isinstance(value, int | np.integer):
         return _bounded(Fraction(int(value)), name)
-    if isinstance(value, str):
-        return _from_text(value, name)
     if isinstance(value, sympy.Basic):
         return _from_sympy(value, name)
     if isinstance(value, Decimal):

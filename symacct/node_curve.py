@@ -25,6 +25,8 @@ from symacct.sums.local import Product
 if TYPE_CHECKING:  # which makes the curves
     from symacct.evaluation import Evaluation
 
+_NEXT = 3  # orders beyond the largest asked, of a run of cheap ones
+
 
 class NodeCurve:
     """α ↦ ε(α) of one node in one evaluation."""
@@ -47,13 +49,14 @@ class NodeCurve:
 
     def among(self, alpha: Order) -> Number:
         """ε(α) where orders about it are asked too: by what is found of all of them at once."""
-        if not isinstance(alpha, Fraction) or alpha.denominator == 1:
+        if type(alpha) is int or not isinstance(alpha, Fraction) or alpha.denominator == 1:
             return self(alpha)
         middle = round(alpha)
         local = self.local(middle) if middle > 1 else None
         if local is None:
             return self(alpha)
-        return local.log(alpha - middle) / self.evaluation.ctx.number(alpha - 1)
+        at = self.evaluation.ctx.number(alpha)
+        return local.log(at - middle) / (at - 1)
 
     @cached_property
     def shape(self) -> str | None:
@@ -104,14 +107,15 @@ class NodeCurve:
         """The excesses at each order of a run, if the leaf says that they are cheap."""
         if not (isinstance(self.node, Mechanism) and self.node.is_cheap):
             return None
-        values = [self._run[l] for l in orders]
-        if any(value is None for value in values):
-            # All anew, so that none depends on which were asked before.
-            excesses = self.node.excesses(self.evaluation.ctx)
-            run = dict(zip(range(2, orders.stop), excesses, strict=False))
-            self._run.update(run)
-            return [run[l] for l in orders]
-        return values
+        known = self._run
+        if known[orders[-1]] is not None:
+            values = [known[l] for l in orders]
+            if all(value is not None for value in values):
+                return values
+        # All anew, so that none depends on which were asked before, and the next few too.
+        run = range(2, orders.stop + _NEXT)
+        known.update(zip(run, self.node.excesses(self.evaluation.ctx), strict=False))
+        return [known[l] for l in orders]
 
     @cached_property
     def _run(self) -> Remembered:

@@ -46,7 +46,7 @@ def _converted(
 ) -> arb:
     """What the conversion makes of ε(1), or of what it is at least, at few bits."""
     with precision(search.search_bits):
-        return question.objective(epsilon(search.curve()), 1)
+        return question.objective()(epsilon(search.curve()), 1)
 
 
 def _value(curve: NodeCurve) -> arb:
@@ -75,7 +75,7 @@ def least_divergence(curve: NodeCurve, order: Order) -> arb:
 def no_larger_at_one(found: Guarantee, search: BestOrder) -> Guarantee:
     """What the search found, or what the order 1 says where that is proved no larger."""
     name = search.question.per_order.at_one
-    if name is None or found.asked.upper == 0:
+    if name is None or not found.asked.upper:
         return found
     question = replace(search.question, conversion=proved(name))
     order = 3 if found.alpha == INFINITY else max(3, found.alpha)

@@ -47,15 +47,20 @@ class EpsilonDelta:
         """What the exact profile's answer depends on, as the first of an evaluation's key."""
         return type(BALL).__name__, digits, self.given, text(self.value)
 
-    def objective(self, eps: arb, alpha: Order) -> arb:
-        """What the conversion makes of ε(α): an ε, or a log δ; ∞ where that is."""
-        if BALL.is_infinite(eps):
-            return arb("inf")
-        if eps == 0:  # at any order: the two laws are one
-            return arb(0 if self.asks_epsilon else "-inf")
-        formula = self.per_order.epsilon if self.asks_epsilon else self.per_order.log_delta
-        found: arb = formula(BALL, eps, BALL.number(alpha), BALL.number(self.value))
-        return found
+    def objective(self) -> Callable[[arb, Order], arb]:
+        """ε(α) and α ↦ what the conversion makes of it: an ε, or a log δ; ∞ where that is."""
+        given, asks_epsilon = BALL.number(self.value), self.asks_epsilon
+        formula = self.per_order.epsilon if asks_epsilon else self.per_order.log_delta
+
+        def converted(eps: arb, alpha: Order) -> arb:
+            if BALL.is_infinite(eps):
+                return arb("inf")
+            if eps.is_zero():  # at any order: the two laws are one
+                return arb(0 if asks_epsilon else "-inf")
+            found: arb = formula(BALL, eps, BALL.number(alpha), given)
+            return found
+
+        return converted
 
     def answer(self, ball: arb) -> arb:
         """The number asked, from the objective: clamped to ε >= 0 and δ <= 1."""

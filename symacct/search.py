@@ -17,7 +17,6 @@ from flint import arb, ctx, fmpq
 
 from symacct.arithmetic.ball import rational
 from symacct.enclosure import relative_digits
-from symacct.sums.refine import ball
 
 # Objective: exact order > 1 → ball. Midpoints steer, balls prove.
 Objective = Callable[[Any], arb]
@@ -29,7 +28,7 @@ _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is 
 _MOST_SECANTS = 20
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
 _WIDELY = 16  # the part of λ by which a valley may have moved
-_SHARE = Fraction(127, 256)  # less than the half, up to which one polynomial serves all orders
+_SHARE = fmpq(127, 256)  # less than the half, up to which one polynomial serves all orders
 _HALF = fmpq(1, 2)
 _NEAR_AN_END = 32  # the part of a segment that golden sections alone go to
 _ROUGH = 2  # fits through orders far from the bottom
@@ -47,16 +46,16 @@ def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:
     """The same where the guess is next to it."""
     low = middle = high = guess
     step = whole_step(guess)
+    while high == middle < last:  # upwards first: what a sum takes to the largest serves the others
+        high = min(last, middle + step)
+        if below(f(high), f(middle)):
+            low, middle = middle, high
+        step *= 2
+    step = whole_step(guess)
     while low == middle > first:
         low = max(first, middle - step)
         if below(f(low), f(middle)):
             middle, high = low, middle
-        step *= 2
-    step = whole_step(guess)
-    while high == middle < last:
-        high = min(last, middle + step)
-        if below(f(high), f(middle)):
-            low, middle = middle, high
         step *= 2
     return _narrowed(f, low, middle, high)
 
@@ -121,15 +120,15 @@ def _bracket(f: Objective, first: int, last: int, guess: int) -> tuple[int, int,
 
 def _hyperbola_bottom(f: Objective, low: int, middle: int, high: int) -> int | None:
     """The bottom of aλ + b + c/λ through three orders, the shape where K is nearly quadratic."""
-    values = [f(order) for order in (low, middle, high)]
-    if not low < middle < high or not all(value.is_finite() for value in values):
+    p, q, r = f(low), f(middle), f(high)
+    if not low < middle < high or not (p.is_finite() and q.is_finite() and r.is_finite()):
         return None
-    x, y, z = (arb(order - 1) for order in (low, middle, high))
-    p, q, r = (value.mid() for value in values)
+    x, y, z = arb(low - 1), arb(middle - 1), arb(high - 1)
+    left, inner, right = p.mid() * x, q.mid() * y, r.mid() * z
     # Divided differences of λ·f = aλ² + bλ + c give a, and then c.
-    first, second = (q * y - p * x) / (y - x), (r * z - q * y) / (z - y)
+    first, second = (inner - left) / (y - x), (right - inner) / (z - y)
     a = ((second - first) / (z - x)).mid()
-    c = (p * x - first * x + a * x * y).mid()
+    c = (left - first * x + a * x * y).mid()
     if not a > 0 or not c > 0:
         return None
     bottom = 1 + nearest((c / a).sqrt())
@@ -151,34 +150,35 @@ def real_valley(
     `places` are three orders, the middle one no higher than the others. With `perspective` the
     fit is aλ + b + c/λ (an ε), else a parabola (a log δ). Orders are rounded well below `width`.
     """
-    low, best, high = places
+    low, best, high = map(_exact, places)
+    close = _exact(width)
     points, grid = [_point(f, order) for order in (best, low, high)], _grid(width)
     for turn in range(200):
         points.sort(key=_height)
         fitted = _fitted(points[:3], perspective)
         if turn < _ROUGH and fitted is not None:
             fitted = _held(fitted, low, best, high)
-        probe = best if fitted is None else _on_grid(fitted, grid)
+        probe = best if fitted is None else _rounded(fitted, grid)
         tried = [point.order for point in points]
-        if fitted is not None and abs(probe - best) < width:
+        if fitted is not None and abs(probe - best) < close:
             # A fit points at the order it has by chance too: as at the middle of two of one height.
-            lower = _lower_beside(f, best, 2 * width)
+            lower = _lower_beside(f, best, 2 * close)
             if lower is None or lower in tried:
-                return best
+                break
             probe = lower
         # A fit through orders far from the bottom may point out of the bracket, or back.
         elif not low < probe < high or probe in tried or turn % 16 == 15:
             wide = high - best if high - best > best - low else low - best
-            probe = _on_grid(best + _GOLDEN * wide, grid)
-            if abs(probe - best) < width or probe in tried:
-                return best
+            probe = _rounded(best + _exact(_GOLDEN) * wide, grid)
+            if abs(probe - best) < close or probe in tried:
+                break
         points.append(_point(f, probe))
         if points[-1].value < points[0].value:
             low, high = (best, high) if probe > best else (low, best)
             best = probe
         else:
             low, high = (low, probe) if probe > best else (probe, high)
-    return best
+    return _fraction(best)
 
 
 def proved_valley(
@@ -203,13 +203,13 @@ def spreads(width: Fraction) -> Iterator[Fraction]:
     return (times * width for times in _WIDER)
 
 
-def _lower_beside(f: Objective, order: Fraction, step: Fraction) -> Fraction | None:
+def _lower_beside(f: Objective, order: fmpq, step: fmpq) -> fmpq | None:
     """An order a step away at which f is smaller, and certainly so."""
-    beside = (near for near in (order - step, order + step) if near > 1)
-    return next((near for near in beside if f(near) < f(order)), None)
+    beside, here = (near for near in (order - step, order + step) if near > 1), f(_fraction(order))
+    return next((near for near in beside if f(_fraction(near)) < here), None)
 
 
-def _held(probe: Fraction, low: Fraction, best: Fraction, high: Fraction) -> Fraction:
+def _held(probe: fmpq, low: fmpq, best: fmpq, high: fmpq) -> fmpq:
     """No further from the best order than about half the way to an end."""
     return min(max(probe, best - _SHARE * (best - low)), best + _SHARE * (high - best))
 
@@ -218,7 +218,7 @@ def _held(probe: Fraction, low: Fraction, best: Fraction, high: Fraction) -> Fra
 class _Point:
     """The midpoint of f at an order, and λ in the arithmetic of the fit."""
 
-    order: Fraction
+    order: fmpq
     lam: arb
     value: arb
 
@@ -226,11 +226,11 @@ class _Point:
 _height = attrgetter("value")
 
 
-def _point(f: Objective, order: Fraction) -> _Point:
-    return _Point(order, ball(order - 1).mid(), _middle(f(order)))
+def _point(f: Objective, order: fmpq) -> _Point:
+    return _Point(order, arb(order - 1).mid(), _middle(f(_fraction(order))))
 
 
-def _fitted(points: list[_Point], perspective: bool) -> Fraction | None:
+def _fitted(points: list[_Point], perspective: bool) -> fmpq | None:
     """The bottom of the fit through three points; None if it has none."""
     x, y, z = (point.lam for point in points)
     p, q, r = (point.lam * point.value if perspective else point.value for point in points)
@@ -243,7 +243,7 @@ def _fitted(points: list[_Point], perspective: bool) -> Fraction | None:
         bottom = square.sqrt() if square > 0 else None
     else:
         bottom = (x + y - first / a) / 2
-    return None if bottom is None or not bottom.is_finite() else 1 + rational(bottom)
+    return None if bottom is None or not bottom.is_finite() else bottom.mid().fmpq() + 1
 
 
 def crossing(f: Objective, g: Objective, low: Fraction, high: Fraction) -> Fraction:
@@ -273,8 +273,8 @@ def saddle(
     def off(order: Fraction) -> Fraction:
         step = (order - 1) / 2 ** (ctx.prec // 3)
         f, orders = family(order), [order - step, order, order + step]
-        bottom = _fitted([_point(f, place) for place in orders], perspective)
-        return reach if bottom is None else min(max(bottom - order, -reach), reach)
+        bottom = _fitted([_point(f, _exact(place)) for place in orders], perspective)
+        return reach if bottom is None else min(max(_fraction(bottom) - order, -reach), reach)
 
     return root(off, near, reach, width)
 
@@ -393,4 +393,18 @@ def _grid(width: Fraction) -> Fraction:
 
 
 def _on_grid(x: Fraction, grid: Fraction) -> Fraction:
-    return round(x / grid) * grid
+    return _fraction(_rounded(_exact(x), grid))
+
+
+def _rounded(x: fmpq, grid: Fraction) -> fmpq:
+    """The place on the grid next to x."""
+    return fmpq((x * grid.denominator + _HALF).floor(), grid.denominator)
+
+
+def _exact(x: Fraction) -> fmpq:
+    """The same number where arithmetic costs little."""
+    return fmpq(x.numerator, x.denominator)
+
+
+def _fraction(x: fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))

@@ -340,15 +340,18 @@ def _find_bounding(
     wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
     # A theorem that reads the node's own curve derives other orders from the whole ones.
     whole = covers(INTEGER_ORDERS, alpha)
-    found = [
-        t for t in wanted if t.why_not(node, alpha) is None and not (whole and t.reads == "itself")
-    ]
+
+    def answers(theorem: Theorem) -> bool:
+        return not (whole and theorem.reads == "itself") and theorem.why_not(node, alpha) is None
+
+    # Among theorems that give the same value, the one stated for whole orders goes first.
+    tight = sorted((t for t in wanted if t.tight), key=lambda t: not t.orders.whole)
+    for theorem in tight:
+        if not theorem.partial and answers(theorem):
+            return [theorem]
+    found = [theorem for theorem in wanted if answers(theorem)]
     if not found:
         _raise_unanswered(node, alpha, goal, wanted)
-    # Among theorems that give the same value, the one stated for whole orders goes first.
-    tight = sorted((t for t in found if t.tight), key=lambda t: (t.partial, not t.orders.whole))
-    if tight and not tight[0].partial:
-        return tight[:1]
     return sorted(found, key=lambda t: (not t.partial, not t.tight))
 
 

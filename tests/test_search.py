@@ -1,6 +1,7 @@
 """The search over orders: one valley is found, and a proved optimum is one."""
 
 import json
+import math
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -26,9 +27,12 @@ from symacct import (
     PureDP,
     RandomizedResponse,
     SubsampleWithoutReplacement,
+    guessing,
     search,
 )
 from symacct.arithmetic.ball import precision
+from symacct.conversion import named
+from symacct.question import EpsilonDelta
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
 from tests.thinning import examples
@@ -67,6 +71,44 @@ def test_a_valley_with_a_cliff_of_infinity_is_searched_too(bottom, guess):
         return arb("inf") if n > bottom else arb(1) / n
 
     assert search.whole_valley(f, 2, 10**4, guess) == bottom
+
+
+def from_a_guess(curve):
+    """The order found by the classic conversion, the best one, and how many were asked."""
+    question = EpsilonDelta(
+        m=Gaussian(1), by=None, conversion=named("classic"), given="delta", value=Fraction(1, 10**8)
+    )
+    converted, asked = question.objective(), set()
+
+    def counted(alpha):
+        asked.add(alpha)
+        return curve(alpha)
+
+    found = guessing.whole_valley(
+        question, counted, lambda alpha: converted(counted(alpha), alpha), 2, 10**4
+    )
+    best = min(range(2, 500), key=lambda alpha: float(converted(curve(alpha), alpha)))
+    return found, best, len(asked)
+
+
+@pytest.mark.parametrize("growth", [0, 0.001, 0.004])
+@pytest.mark.parametrize("size", [0.0003, 0.002, 0.01])
+def test_of_a_curve_that_grows_as_supposed_the_bottom_and_its_neighbours_are_asked(size, growth):
+    found, best, asked = from_a_guess(
+        lambda alpha: arb(size * alpha * math.exp(growth * (alpha - 1)))
+    )
+    assert found == best
+    assert asked <= 5  # with order 2 and the one that its growth is told from
+
+
+@given(st.integers(-60, 60), st.integers(3, 400), st.integers(1, 9))
+@examples(30, 1000)
+def test_of_a_curve_that_grows_otherwise_the_bottom_is_found(size, knee, power):
+    found, best, asked = from_a_guess(
+        lambda alpha: arb(2.0**size * (alpha + max(0, alpha - knee) ** power / 1000))
+    )
+    assert found == best or best == 499
+    assert asked <= 60
 
 
 def test_a_valley_that_falls_for_ever_ends_at_the_last_order():

@@ -29,8 +29,12 @@ def precision(bits: int) -> Iterator[None]:
     """Balls at `bits` bits within the block, in this thread only."""
     if bits > _MOST_BITS:
         raise PrecisionError(f"found a precision of {echo(bits)} bits, needed at most {_MOST_BITS}")
-    with _flint, flint.ctx.workprec(bits):
-        yield
+    with _flint:
+        before, flint.ctx.prec = flint.ctx.prec, bits
+        try:
+            yield
+        finally:
+            flint.ctx.prec = before
 
 
 def doubled(bits: int, most: int | None = None) -> Iterator[int]:
