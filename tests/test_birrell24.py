@@ -1,5 +1,7 @@
 """Taylor's formula for sampled Gaussian noise, as its authors' program has it; the exact curve."""
 
+import math
+import random
 from fractions import Fraction
 
 import pytest
@@ -14,6 +16,10 @@ from symacct import (
     baselines,
 )
 from symacct.claims import REPLACE_ONE
+from tests import independent
+from tests.support import holds
+
+MP = independent.context(50)
 
 # FSwoR_RDP_ro at twice the noise and Poisson_RDP_ro of the authors' fs_rdp_bounds.py, in float64.
 PRINTED = {
@@ -36,6 +42,69 @@ def test_it_is_what_the_authors_program_gives(setting):
         assert (found.claim.kind, found.claim.adjacency) == (Kind.UPPER, REPLACE_ONE)
         scaled = bound(alpha, gamma, 3 * sigma, terms, sensitivity=3)
         assert (scaled.lower, scaled.upper) == (found.lower, found.upper)
+
+
+def moments(sigma):
+    """k ↦ E|e^{Z/σ − 1/(2σ²)} − 1|^k for even k, geometric means for odd k: equal steps in z."""
+    step, s = MP.mpf(1) / 8, 1 / number(sigma)
+    points = [step * i for i in range(-360, 361)]
+    values = [(step * MP.npdf(z), MP.expm1(s * z - s**2 / 2)) for z in points]
+
+    def moment(k):
+        return MP.fsum(w * x**k for w, x in values)
+
+    return lambda k: moment(k) if k % 2 == 0 else MP.sqrt(moment(k - 1) * moment(k + 1))
+
+
+def derivative(alpha, k):
+    """What is at most |E[∂ᵏ/∂γᵏ]| over B_k at γ = 0."""
+    middle = (alpha - 1) * alpha ** (k - 1)
+    both = (
+        MP.binomial(k, j) * abs(MP.ff(alpha, j) * MP.rf(alpha - 1, k - j) - middle)
+        for j in range(k + 1)
+    )
+    return middle * (4 - k % 2) + MP.fsum(both)
+
+
+def remainder(alpha, gamma, m, moment):
+    """γᵐ/m! Σ_j C(m, j) |(α)_j| (α−1)^{(m−j)} (1−γ)^{1−α−m+j} W_j, W_j integrated over u."""
+
+    def weight(power):
+        if power <= 0:
+            return (1 - gamma) ** power * moment(m)
+        top = int(MP.ceil(power))
+        mean = [MP.binomial(top, i) * gamma**i * moment(m + i) for i in range(top + 1)]
+        return moment(m) + MP.quad(
+            lambda u: m * (1 - u) ** (m - 1) * MP.polyval(mean[::-1], u), [0, 1]
+        )
+
+    terms = (
+        MP.binomial(m, j) * abs(MP.ff(alpha, j)) * MP.rf(alpha - 1, m - j)
+        * (1 - gamma) ** (1 - alpha - m + j) * weight(alpha - j)
+        for j in range(m + 1)
+    )  # fmt: skip
+    return gamma**m / MP.factorial(m) * MP.fsum(terms)
+
+
+def number(x):
+    return independent.number(MP, x)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_is_the_formula_with_moments_by_quadrature(seed):
+    """At orders, rates, noise and numbers of terms at random; the second moments as they are."""
+    rng = random.Random(seed)
+    alpha, gamma = Fraction(rng.randint(11, 60), 10), Fraction(rng.randint(1, 90), 100)
+    sigma, m = Fraction(rng.randint(10, 80), 10), rng.randint(3, 6)
+    a, g, moment = number(alpha), number(gamma), moments(sigma)
+    for bound, correlation in zip(BOTH, (MP.mpf(1) / 2, MP.mpf(-1)), strict=True):
+        s = 1 / number(sigma) ** 2
+        total = a * (a - 1) * g**2 * (MP.exp(s) - MP.exp(correlation * s))
+        for k in range(3, m):
+            total += derivative(a, k) * g**k / math.factorial(k) * moment(k)
+        value = MP.log1p(total + remainder(a, g, m, moment)) / (a - 1)
+        found = bound(alpha, gamma, sigma, m, digits=25)
+        assert holds(found, value, 25, trusted=35), (alpha, gamma, sigma, m)
 
 
 @pytest.mark.parametrize("sigma", ["1/2", 1, 5])

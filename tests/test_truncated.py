@@ -126,6 +126,34 @@ def test_its_numbers_are_the_chances_of_a_cut_rounded_upwards(n, gamma, batch):
     assert coin.first.mechanism == Gaussian(3, 2)
 
 
+def moment(gamma, square, alpha):
+    """E[(P/Q)^α] of Poisson samples of Gaussian noise, (Δ/σ)² = square: the sum over who is in."""
+    return FINE.fsum(
+        FINE.binomial(alpha, j)
+        * gamma**j
+        * (1 - gamma) ** (alpha - j)
+        * FINE.exp(square * j * (j - 1) / 2)
+        for j in range(alpha + 1)
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_curve_is_the_mean_over_the_coin_rounded_upwards(seed):
+    """The chances as sums in exact fractions; the node's own are of 20 digits, rounded up."""
+    draw = random.Random(seed)
+    n, g, alpha = draw.randint(3, 60), Fraction(draw.randint(1, 60), 100), draw.randint(2, 9)
+    batch, sigma = draw.randint(1, n - 1), Fraction(draw.randint(10, 60), 10)
+    cut = sum(binomial(n - 1, g, j) for j in range(batch, n))
+    kept = sum(binomial(n - 1, g, j) * g * batch / (j + 1) for j in range(batch, n)) / cut
+    chance, square = independent.number(FINE, cut), 1 / independent.number(FINE, sigma) ** 2
+    mean = chance * moment(independent.number(FINE, kept), 4 * square, alpha)
+    mean += (1 - chance) * moment(independent.number(FINE, g), square, alpha)
+    value = FINE.log(mean) / (alpha - 1)
+    found = truncated_poisson(Gaussian(sigma), g, n, batch).rdp(alpha, digits=25).upper
+    above = FINE.mpf(found) / value - 1
+    assert 0 <= above < FINE.mpf(10) ** -17, (n, g, batch, sigma, alpha)
+
+
 def batches(n, gamma, batch):
     """Every batch of the first n records with its chance."""
     for taken in itertools.product((False, True), repeat=n):

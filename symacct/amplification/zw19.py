@@ -14,10 +14,11 @@ from symacct.operations.subsample import SAMPLINGS
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import ZW19
 from symacct.sums.binomial import binomial_sum
+from symacct.sums.dense import dense_sum
 from symacct.sums.refine import within
 from symacct.sums.terms import Terms
 from symacct.sums.truncation import certified_mixture
-from symacct.sums.weights import float_log, to_float
+from symacct.sums.weights import HUGE, float_log, to_float
 from symacct.theory import always, theorem
 
 
@@ -69,6 +70,10 @@ def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
     convex K does not fall.
     """
     sizes.check("order", alpha, "order alpha")
+    dense = dense_sum(terms, alpha, (gamma, 1 - gamma), 2)
+    # Of a larger K all that e^K is known to be may be less than is known of K.
+    if dense is not None and dense > 0 and to_float(dense) < HUGE:
+        return ctx.log1p(dense)
     last = terms.log_moment(alpha)
     if ctx.is_infinite(last):
         return last

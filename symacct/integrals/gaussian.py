@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from flint import arb, ctx
 
 from symacct.integrals.magnitude import LOG2, crossing
-from symacct.integrals.newton import newton_length, newton_local
+from symacct.integrals.newton import log_second_term, newton_length, newton_local
 from symacct.integrals.trapezoid import Grid, Guess, Nodes, Orders, guess, plan
 from symacct.sums.alternating import binomial_integral
-from symacct.sums.local import REACH, Local
+from symacct.sums.local import LOST, REACH, Local
 from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
@@ -79,13 +79,14 @@ def _nodes_over(
 def sampled_gaussian_local(middle: int, q: Fraction, sigma: Fraction) -> Local | None:
     """A_α − 1 for all α within ½ of a whole order; None where each has to be found by itself."""
     orders = middle - REACH, middle + REACH
-    guessed = guess(orders[0], q, sigma, ctx.prec)
+    bits = ctx.prec - LOST // 2
     slope = 1 / (2 * sigma * sigma)
-    length = newton_length(middle, float(q), float(slope), guessed.log_tolerance)
+    steering = middle, float(q), float(slope)
+    length = newton_length(*steering, log_second_term(*steering) - (bits + 3) * LOG2)
     if length is not None:
         found: Local | None = newton_local(middle, q, slope, length)
     else:
-        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, ctx.prec, _ALIKE_LOCALLY)
+        nodes = None if orders[0] < 2 else _nodes_over(orders, q, sigma, bits, _ALIKE_LOCALLY)
         found = None if nodes is None else nodes.local(middle)
     return found if found is not None and found.is_accurate else None
 

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, arb_mat, arb_poly, ctx, fmpq_poly, fmpz, fmpz_mat, fmpz_poly
+from flint import arb, arb_mat, arb_poly, ctx, fmpz, fmpz_mat, fmpz_poly
 
 from symacct.integrals.magnitude import LOG2
 from symacct.sums.local import Local
@@ -19,6 +19,12 @@ from symacct.sums.refine import ball, within
 _MOST = 96  # terms, up to which a sum over them costs less than an integral
 _TABLES = 32  # of orders, each some thousand whole numbers
 _ROOM = 24  # bits for what rounding adds up
+
+
+def log_second_term(middle: int, rate: float, slope: float) -> float:
+    """log C(α,2) E_Q[u²] for the least order about the middle: about that of the sum, or less."""
+    log_square = 2 * (math.log(rate) + slope) + math.log(-math.expm1(-2 * slope))
+    return log_square + math.log((middle - 0.5) * (middle - 1.5) / 2)
 
 
 def newton_length(middle: int, rate: float, slope: float, log_tolerance: float) -> int | None:
@@ -85,21 +91,14 @@ def _guard(middle: int, gamma: arb, slope: arb) -> int:
 def _differences(gamma: arb, slope: arb, length: int) -> list[arb]:
     """E_Q[u^k]/k! for 0 <= k <= length, 0 in the place of the first: e^{−γx} Σ m_i (γx)^i/i!"""
     growth = (2 * slope).exp()
-    moments, moment, ratio, weight = [arb(0), arb(0)], arb(1), arb(1), gamma
+    weights, moments, moment, ratio = [arb(1), gamma], [arb(0), arb(0)], arb(1), arb(1)
     for i in range(2, length + 1):
         ratio *= growth
         moment *= ratio
-        weight = weight * gamma / i
-        moments.append((moment - 1) * weight)
-    decay = arb_poly(_exponential(length))(arb_poly([0, -gamma]))
-    return (arb_poly(moments) * decay).coeffs()[: length + 1]
-
-
-@lru_cache(_TABLES)
-def _exponential(length: int) -> fmpq_poly:
-    """Σ_{i<=length} x^i/i!"""
-    top = math.factorial(length)
-    return fmpq_poly([top // math.factorial(i) for i in range(length + 1)], top)
+        weights.append(weights[-1] * gamma / i)
+        moments.append((moment - 1) * weights[-1])
+    decay = arb_poly([-one if i % 2 else one for i, one in enumerate(weights)])
+    return (arb_poly(moments) * decay).truncate(length + 1).coeffs()
 
 
 @lru_cache(_TABLES)

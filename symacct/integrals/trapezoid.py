@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from operator import mul
 from typing import TypeAlias
 
-from flint import arb, arb_poly, ctx
+from flint import arb, arb_mat, arb_poly, ctx
 
 from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture, reach_of
 from symacct.sums.local import REACH, Local
@@ -20,7 +21,7 @@ Orders: TypeAlias = tuple[Fraction, Fraction]
 
 _BOUND_BITS = 64
 _MOST_TERMS = 128  # of a polynomial in the order
-_TOGETHER = 8  # nodes that are left out at once
+_TOGETHER = 6  # of its coefficients, found at a time; even
 _WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
 
 
@@ -151,7 +152,7 @@ class Nodes:
             found = _taylor(self.logarithms, middle, arb(self.log_tolerance).exp() / self.share)
             if found is None:
                 return None
-            polynomial = arb_poly([self.share * one for one in found[0]])
+            polynomial = found[0] * self.share
             polynomial -= arb_poly([1 + self.constant + self.slope * middle, self.slope])
             rest = within(self.share * found[1])
             everywhere = polynomial(arb(0, ball(REACH).upper())) + rest
@@ -160,30 +161,43 @@ class Nodes:
 
 def _taylor(
     logarithms: list[tuple[arb, arb]], middle: int, negligible: arb
-) -> tuple[list[arb], arb] | None:
-    """Coefficients of Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t}, and what bounds the others.
+) -> tuple[arb_poly, arb] | None:
+    """Σ_j w_j e^{l_j t} = Σ_j e^{l_j n + …} e^{l_j t} as a polynomial, and what bounds the rest.
 
-    Σ_{k>=N} w abs(l t)^k/k! <= w abs(l/2)^N/N! e^{abs(l)/2}. The first nodes, whose l is small,
-    are left out from an N on that is smaller than that of the others.
+    In two halves: the first nodes, whose l is small, need fewer terms than the others.
     """
-    logs = [log_ratio for log_ratio, _ in logarithms]
-    terms = [(x * middle + weight).exp() for x, weight in logarithms]
+    polynomial, rest, half = arb_poly([]), arb(0), len(logarithms) // 2
+    for part in filter(None, (logarithms[:half], logarithms[half:])):
+        weights = [(x * middle + weight).exp() for x, weight in part]
+        found = _taylor_of([log_ratio for log_ratio, _ in part], weights, negligible / 2)
+        if found is None:
+            return None
+        polynomial, rest = polynomial + found[0], rest + found[1]
+    return polynomial, rest
+
+
+def _taylor_of(logs: list[arb], terms: list[arb], negligible: arb) -> tuple[arb_poly, arb] | None:
+    """The same by products of a matrix of the first powers of l_j with the terms w_j l_j^k.
+
+    Σ_{k>=N} w abs(l t)^k/k! <= w l^N/(2^N N!) e^{abs(l)/2} for an even N.
+    """
     growth = (logs[0].abs_upper().max(logs[-1].abs_upper()) * ball(REACH)).exp()
+    *rows, power = accumulate([logs] * _TOGETHER, _products, initial=[arb(1)] * len(logs))
+    table = arb_mat(rows)
     coefficients: list[arb] = []
-    rest = arb(0)
-    for k in range(_MOST_TERMS):
-        scale = math.factorial(k)
-        while terms:
-            ahead = growth * sum(map(abs, terms[:_TOGETHER]), arb(0)) / (scale << k)
-            if not ahead < negligible:
-                break
-            rest += ahead
-            del terms[:_TOGETHER], logs[:_TOGETHER]
-        if not terms:
-            return coefficients, rest
-        coefficients.append(sum(terms, arb(0)) / scale)
-        terms = list(map(mul, terms, logs))
+    while len(coefficients) < _MOST_TERMS:
+        for moment in (table * arb_mat(len(terms), 1, terms)).entries():
+            coefficients.append(moment / math.factorial(len(coefficients)))
+        ahead = growth * coefficients[-2].abs_upper() / (1 << len(coefficients) - 2)
+        if ahead < negligible:
+            return arb_poly(coefficients[:-2]), ahead
+        terms = _products(terms, power)
     return None
+
+
+def _products(some: list[arb], others: list[arb]) -> list[arb]:
+    """One of each with one of each."""
+    return list(map(mul, some, others))
 
 
 def _working_bits(guessed: Guess, grid: Grid) -> int:

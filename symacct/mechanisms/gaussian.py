@@ -51,12 +51,13 @@ class Gaussian(Mechanism):
         return lambda alpha: ctx.number(alpha) * rate
 
     def excesses(self, ctx: Arithmetic) -> Iterator[Number]:
-        """E_l = e^{l(l−1)ρ} − 1 by E_{l+1} = E_l + D_l(1 + E_l), D_l = e^{2lρ} − 1 the same way."""
+        """E_l = e^{l(l−1)ρ} − 1 by E_{l+1} = E_l + D_l + D_l E_l, D_l = e^{2lρ} − 1 likewise."""
         excess = step = first = ctx.expm1(2 * self.at_one(ctx))
+        growth = 1 + first
         while True:
             yield excess
-            step = step + first * (1 + step)
-            excess = excess + step * (1 + excess)
+            step = step * growth + first
+            excess = excess + step + step * excess
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return (ctx.number(self.sensitivity) / ctx.number(self.sigma)) ** 2 / 2

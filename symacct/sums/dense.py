@@ -20,15 +20,17 @@ def _binomials(alpha: int, first: int) -> list[arb]:
 
 
 def dense_sum(terms: Terms, alpha: int, rates: Rates, first: int) -> arb | None:
-    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l at positive rates, if its terms are cheap and few."""
-    if not first <= alpha <= LOW:
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} t_l at positive rates; None unless cheap and finite."""
+    u, v = rates
+    if not (first <= alpha <= LOW and u > 0 and v > 0):
         return None
     with ctx.workprec(guarded(LOW)):  # whatever the order, so that the terms serve the next one
         values = terms.dense(range(first, alpha + 1))
         if values is None:
             return None
-        u, v = rates
         weighed = list(map(mul, values, _binomials(alpha, first)))
         if u > v:  # what is uncertain of a small v counts little in its powers
-            return u**alpha * arb_poly(weighed[::-1])(v / u)
-        return u**first * v ** (alpha - first) * arb_poly(weighed)(u / v)
+            total = u**alpha * arb_poly(weighed[::-1])(v / u)
+        else:
+            total = u**first * v ** (alpha - first) * arb_poly(weighed)(u / v)
+    return total if total.is_finite() else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 
 from flint import arb, arb_poly, ctx
 
@@ -13,7 +12,8 @@ from symacct.sums.refine import ball
 
 #: How far from the whole order in the middle the others are.
 REACH = Fraction(1, 2)
-_LOST = 24  # bits of accuracy, more of which a polynomial must not lack
+#: Bits of accuracy, more of which a polynomial must not lack; half as many it is aimed to lack.
+LOST = 24
 _ROOM = 24  # bits for what rounding adds up over some thousand factors
 _MORE = 8  # terms that a product is given at a time, beyond those of its factors
 
@@ -31,7 +31,7 @@ class Local:
     @property
     def is_accurate(self) -> bool:
         """Has it about the digits of the precision where it is least?"""
-        return bool(self(-ball(REACH)).rel_accuracy_bits() > ctx.prec - _LOST)
+        return bool(self(-ball(REACH)).rel_accuracy_bits() > ctx.prec - LOST)
 
     def times(self, other: Local) -> Local:
         """(1+E)(1+F) − 1 = E + F + EF; what a term left out is at most goes into the error."""
@@ -50,14 +50,8 @@ class Local:
 
 def _split(whole: arb_poly, length: int, everywhere: arb) -> tuple[arb, arb_poly]:
     """What bounds the terms from t^length on, and the polynomial of those before."""
-    beyond, low = divmod(whole, _power(length))
-    return beyond(everywhere).abs_upper() / 2**length, low
-
-
-@cache
-def _power(length: int) -> arb_poly:
-    """t^length"""
-    return arb_poly([0] * length + [1])
+    beyond = whole.right_shift(length)
+    return beyond(everywhere).abs_upper() / 2**length, whole.truncate(length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +71,9 @@ class Product:
             yield one
             one = one.before
 
-    def log(self, t: Fraction) -> arb:
+    def log(self, t: arb) -> arb:
         """K = Σ count·log(1 + E)"""
-        at = ball(t)
-        return sum((one.count * one.factor(at).log1p() for one in self), arb(0))
+        return sum((one.count * one.factor(t).log1p() for one in self), arb(0))
 
 
 def times(before: Product | None, count: int, factor: Local) -> Product:

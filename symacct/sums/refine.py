@@ -48,16 +48,19 @@ def ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
+_HALF, _MILLS = arb(0.5), arb(0.3989422804014327)  # at least 1/√(2π)
+
+
 def normal_tail(x: arb) -> arb:
     """P(Z > x) for a standard normal Z."""
     return (x / arb(2).sqrt()).erfc() / 2
 
 
 def tilted_tail(log_tilt: arb, x: arb) -> arb:
-    """At least e^m P(Z > x); by P <= e^{−x²/2}, x > 0, where erfc has lost all digits."""
-    if (tail := normal_tail(x)) > 0:
-        return log_tilt.exp() * tail
-    return (log_tilt - x.max(arb(0)) ** 2 / 2).exp()
+    """At least e^m P(Z > x), and at most twice it: by e^{−x²/2} min(1/2, 1/(x√(2π))), x > 0."""
+    if not x > 0:
+        return log_tilt.exp()
+    return (log_tilt - x * x / 2).exp() * (_MILLS / x).min(_HALF)
 
 
 def within(error: arb) -> arb:

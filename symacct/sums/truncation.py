@@ -31,10 +31,9 @@ def certified_mixture(terms: Terms, alpha: int, u: arb, v: arb, first: int = 2) 
     shape = terms.eps.shape
     if shape is not None and shape not in SHAPES:
         raise ValueError(f"unknown shape {shape!r}")
-    if u > 0 and v > 0:
-        dense = dense_sum(terms, alpha, (u, v), first)
-        if dense is not None and dense.is_finite():
-            return dense
+    dense = dense_sum(terms, alpha, (u, v), first)
+    if dense is not None:
+        return dense
     curve = Majorant(terms, first)
 
     def value(rates: Rates) -> arb:

@@ -2,11 +2,14 @@
 
 from fractions import Fraction
 
+import pytest
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Accountant, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
 from symacct.sums import dense, truncation
 from symacct.sums.refine import ball
 from symacct.sums.terms import Terms
@@ -70,3 +73,16 @@ def test_a_curve_that_does_not_say_so_and_a_high_order_are_not_summed_whole():
     curve = Accountant().curve(Gaussian(5))
     assert dense.dense_sum(Terms(Dear(curve)), 20, rates, 2) is None
     assert dense.dense_sum(Terms(curve), dense.LOW + 1, rates, 2) is None
+
+
+@pytest.mark.parametrize("sigma", ["1/10", "1e-9", "1e-30", "1e-200"])
+@pytest.mark.parametrize("alpha", [2, 3, 36])
+def test_of_a_moment_too_large_for_its_exponential_no_digit_is_lost(sigma, alpha):
+    """There ε′(α) = ε(α) + α log γ/(α−1), but for less than is printed."""
+    with precision(135):
+        found = Accountant().curve(PoissonSubsample(Gaussian(sigma), "1/2"))(alpha)
+        rate = 1 / (2 * BALL.number(Fraction(sigma)) ** 2)
+        assert found.rel_accuracy_bits() >= 125
+        assert (
+            abs(found - alpha * rate + alpha * arb(2).log() / (alpha - 1)) < found * arb(2) ** -50
+        )
