@@ -14,15 +14,18 @@ from symacct.arithmetic import BALL
 from symacct.claims import Claim, Kind, combine
 from symacct.conversion import named
 from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import DomainError, LimitError, OrderError, PrecisionError
+from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
 from symacct.options import By
 from symacct.profile.below import one_run_each, products_below, triangles_below
+from symacct.profile.densities import DensityLoss
 from symacct.profile.pairs import Product, products
+from symacct.profile.part import Part
 from symacct.profile.solve import Direction
 from symacct.sums.refine import ball, within_floats
 
 _EXACT = named("exact")
+_FEW_DIGITS = 2
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -47,25 +50,27 @@ def profile(node: Node) -> Profile:
 def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) -> Enclosure:
     """A lower bound of ε(δ) or δ(ε): the profile of what is left by post-processing.
 
-    Of all its runs, or where that takes too long the largest of one run of each part; of samples
-    of fixed size also with three means equally far apart, where that is soon known.
+    Of all its runs, to few digits where no more are to be had, or the largest of one run of each
+    part; of samples of fixed size also with three means equally far apart, where soon known.
     """
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
 
     @_steered
-    def ask(found: list[Product]) -> Enclosure:
+    def ask(found: list[Product], digits: int) -> Enclosure:
         asked = Profile(found, claim)
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
 
     found = products_below(node)
     try:
-        least = [ask(found)]
-    except (PrecisionError, LimitError):
-        least = [ask([one]) for one in one_run_each(found)]
+        least = [ask(found, digits)]
+    except (AssumptionError, PrecisionError, LimitError):
+        least = [ask([one], digits) for one in one_run_each(found)]
+        with suppress(AssumptionError, PrecisionError, LimitError):
+            least.append(ask(found, _FEW_DIGITS))
     if triangles := triangles_below(node):
         with suppress(PrecisionError, LimitError):
-            least.append(ask(triangles))
+            least.append(ask(triangles, digits))
     return max(least, key=lambda x: x.lower)
 
 
@@ -74,12 +79,7 @@ class Profile:
 
     def __init__(self, found: list[Product], claim: Claim, is_glued: bool = False) -> None:
         self.claim, self.is_glued = claim, is_glued
-        self.directions = [
-            Direction(product.runs, reverse)
-            for product in found
-            for reverse in (False, True)
-            if not (reverse and _is_enough(product))
-        ]
+        self.directions = _directions(found)
 
     def delta(self, epsilon: Fraction, digits: int) -> Guarantee:
         """The Guarantee with δ(ε), ε >= 0."""
@@ -159,9 +159,29 @@ def _largest(
     return found, best
 
 
-def _is_enough(product: Product) -> bool:
-    """Is one direction all?"""
-    return product.one_way or all(part.symmetric for part, _ in product.runs)
+def _directions(found: list[Product]) -> list[Direction]:
+    """Each product both ways, or one where that is all; none twice."""
+    every: dict[object, Direction] = {}
+    for product in found:
+        is_enough = product.one_way or all(part.symmetric for part, _ in product.runs)
+        first = Direction(product.runs, False, is_first=not is_enough)
+        others = [] if is_enough else [Direction(product.runs, True, exchanged=first)]
+        for way in (first, *others):
+            every.setdefault(_oriented(product, way.reverse), way)
+    return list(every.values())
+
+
+def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
+    """The pairs as they stand, where they are known so the other way round too."""
+    exchanged = [(_exchanged(part), k) for part, k in product.runs]
+    turned = [(part, k) for part, k in exchanged if part is not None]
+    if reverse and len(turned) == len(exchanged):
+        return frozenset(turned), False
+    return frozenset(product.runs), reverse
+
+
+def _exchanged(part: Part) -> Part | None:
+    return part.exchanged if isinstance(part, DensityLoss) else None
 
 
 def refuse_pinned(orders: Any, by: By) -> None:

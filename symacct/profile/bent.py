@@ -28,7 +28,7 @@ from symacct.sums.refine import within
 
 _BOUND_BITS = 64
 _SPARE = 24  # bits
-_APART, _FARTHEST = 8, 12  # c is a power of 2 between 2^−12 and 2^12
+_APART, _FARTHEST = 2, 12  # c is a power of 2 between 2^−12 and 2^12
 _MATRIX = 8  # times as much as its bits is a number in a matrix
 _GUARD = 30  # bits of those asked for that are not needed
 _LOST = 30.0  # nats, up to which the terms of F^k may be larger than it

@@ -7,23 +7,27 @@ most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, acb_mat, acb_poly, arb, ctx
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
 
 from symacct.forking import cached_property
 from symacct.profile.part import Factor, Line
 from symacct.profile.plan import Block, Plan
-from symacct.profile.power_sums import power, powers
+from symacct.profile.power_sums import power, power_sums, powers
 from symacct.profile.rough import Rough
 
 Runs = Sequence[tuple[Factor, int]]
 
 _BOUND_BITS = 64
 _FEW = 64  # nodes
+_WORTH = 16  # nodes, above which a series is
+_REACH = 2.0  # of a series, over the last shift: balls lose what e^2 is
+_SPARE = 16  # bits
 _MOST_TERMS = 2**18  # of one moment
 _ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
 
@@ -41,15 +45,27 @@ class Contour:
         """D(y), less what is lost at L = ∞, for any real y."""
         plan = self.plan
         with ctx.workprec(plan.bits):
-            c, h = arb(plan.c), arb(plan.h)
-            total = self._turned(acb(0, -h * y).exp(), y)
-            value = total * h / arb.pi() * (-c * y).exp()
+            value = self._sum(y)
         with ctx.workprec(_BOUND_BITS):
             left_out = self._left_out(y)
             right = self._right_alias(y)
             below, above = self._left_alias + right + left_out, left_out
         with ctx.workprec(plan.bits):
             return (value - below.upper()).union(value + above.upper())
+
+    def _sum(self, y: arb) -> arb:
+        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
+        c, h = arb(self.plan.c), arb(self.plan.h)
+        return self._turned(acb(0, -h * y).exp(), y) * h / arb.pi() * (-c * y).exp()
+
+    @cached_property
+    def again(self) -> Contour:
+        """The same, for more questions next to `at`."""
+        if self.plan.taper is not None or self.plan.last < _WORTH:
+            return self
+        same = Again(self.runs, self.plan, self.reverse, self.at)
+        vars(same).update(vars(self))
+        return same
 
     def _turned(self, turn: acb, y: arb) -> arb:
         """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
@@ -113,18 +129,24 @@ class Contour:
     def _right_alias(self, y: arb) -> arb:
         """Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); nothing where that is beyond the largest loss."""
         plan = self.plan
-        if plan.lam < math.inf:
-            return (self._log_right_alias - arb(plan.lam) * y).exp()
+        lam = plan.across if plan.across is not None and y < 0 else plan.lam
+        if lam < math.inf:
+            return (self._log_right_alias(lam) - arb(lam) * y).exp()
         largest = sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
         return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
 
-    @cached_property
-    def _log_right_alias(self) -> arb:
+    def _log_right_alias(self, lam: float) -> arb:
         """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds m > 0."""
-        plan = self.plan
-        with ctx.workprec(_BOUND_BITS):
-            falls = 2 * arb.pi() * (arb(plan.lam) - arb(plan.c)) / arb(plan.h)
-            return log_chernoff(self.runs, plan.lam, self.reverse) - falls.expm1().log()
+        if lam not in self._aliases:
+            with ctx.workprec(_BOUND_BITS):
+                falls = 2 * arb.pi() * (arb(lam) - arb(self.plan.c)) / arb(self.plan.h)
+                most = log_chernoff(self.runs, lam, self.reverse)
+                self._aliases[lam] = most - falls.expm1().log()
+        return self._aliases[lam]
+
+    @cached_property
+    def _aliases(self) -> dict[float, arb]:
+        return {}
 
     def _left_out(self, y: arb) -> arb:
         """A bound of what the nodes beyond the last are worth."""
@@ -143,8 +165,64 @@ class Contour:
         plan = self.plan
         a, t = self.order(plan.c), (plan.last + 1) * plan.h
         with ctx.workprec(_BOUND_BITS):
-            decays = (k * part.decay(a, t, 1 / (64 * k)) for part, k in self.runs)
+            decays = (k * part.decay(a, t, 1 / (4 * k)) for part, k in self.runs)
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+Series = tuple[arb_poly, arb, arb]
+
+
+class Again(Contour):
+    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach."""
+
+    @property
+    def again(self) -> Contour:
+        """This itself."""
+        return self
+
+    def _sum(self, y: arb) -> arb:
+        middle = self.at if y > 0 else -self.at
+        series, reach, left_out = self._series(middle)
+        away = y - arb(middle)
+        if not abs(away) < reach:
+            return super()._sum(y)
+        return series(away) + arb(0, (abs(away) ** series.length() * left_out).upper())
+
+    def _series(self, middle: float) -> Series:
+        if middle not in self._known:
+            self._known[middle] = self._about(middle)
+        return self._known[middle]
+
+    @cached_property
+    def _known(self) -> dict[float, Series]:
+        return {}
+
+    def _about(self, middle: float) -> Series:
+        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; up to which |u|; the rest,
+
+        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ.
+        """
+        plan, at = self.plan, arb(middle)
+        with ctx.workprec(plan.bits + _SPARE):
+            c, h = arb(plan.c), arb(plan.h)
+            scale = h / arb.pi() * (-c * at).exp()
+            turns = powers(acb(0, -h * at).exp(), len(self.nodes))
+            terms = [node * turn * scale for node, turn in zip(self.nodes, turns, strict=True)]
+            terms[0] /= 2
+            shifts = [acb(c, h * n) for n in range(len(terms))]
+            count = _length(plan.need)
+            sums = power_sums(terms, [-s for s in shifts], count)
+            series = arb_poly([x.real / arb.fac_ui(k) for k, x in enumerate(sums)])
+        with ctx.workprec(_BOUND_BITS):
+            reach = _REACH / shifts[-1].abs_upper()
+            sizes = zip(terms, shifts, strict=True)
+            most = sum((abs(b) * abs(s) ** count for b, s in sizes), arb(0))
+            return series, reach.lower(), most / arb.fac_ui(count) * (c * reach).exp()
+
+
+def _length(need: float) -> int:
+    """The terms of e^x that leave about e^{−need} at |x| = `_REACH`."""
+    return next(k for k in itertools.count() if k * math.log(_REACH) - math.lgamma(k + 1) < -need)
 
 
 def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -59,11 +60,23 @@ class Panel:
         low = self.low if self.low.is_exact() else self.chart.low
         return low, self.high if self.high.is_exact() else self.chart.high
 
+    def most(self, size: float) -> arb:
+        """The bound itself."""
+        return (arb(self.log_most) + size + arb(2) ** -20).exp()
+
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""
-        rho, most = arb(_RHO), (arb(self.log_most) + size + arb(2) ** -20).exp()
+        rho, most = arb(_RHO), self.most(size)
         half = (self.high - self.low) / 2
         return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
+
+
+class Pieces(NamedTuple):
+    """Panels, a bound of what is left out beyond them, and the size that their bounds are over."""
+
+    panels: list[Panel]
+    left_out: arb
+    size: float
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,11 @@ class DensityLoss(Summed):
         """Does a known involution exchange the two laws?"""
         P, Q = self.pair.overlap.P, self.pair.overlap.Q  # noqa: N806
         return self.pair.gamma == 1 and type(P) is type(Q) and P.is_swapped_with(Q)
+
+    @property
+    def exchanged(self) -> DensityLoss | None:
+        """(Q, P), where nothing is sampled."""
+        return DensityLoss(self.pair.exchanged) if self.pair.gamma == 1 else None
 
     def sampled(self, gamma: Exact) -> DensityLoss:
         return DensityLoss(Pair(self.pair.overlap, self.pair.gamma * gamma))
@@ -148,6 +166,19 @@ def _places(pair: Pair) -> list[tuple[float, float]]:
                 if math.isfinite(q) and math.isfinite(loss):
                     found.append((q + k / 4 * math.log(2), loss))
     return found
+
+
+@lru_cache(16)
+def pieces(part: DensityLoss, reverse: bool, need: float) -> Pieces:
+    """Panels beyond which m has a mass of about e^{−need}, or q if `reverse`, for both."""
+    panels, left_out = _panels(part, (0.0 if reverse else 1.0,), 0.0, need)
+    with ctx.workprec(_BOUND_BITS):
+        sizes = tuple((a, _log_size(part, a)) for a in (0.0, 1.0))
+        found = [
+            replace(one, log_most=_log_most(one.chart, sizes, 0.0, one.low, one.high))
+            for one in panels
+        ]
+    return Pieces(found, left_out, max(size for _, size in sizes))
 
 
 @lru_cache(64)

@@ -17,6 +17,9 @@ from symacct.profile.taper import Taper, tapered
 
 _SPARE = 28  # bits
 _WITHIN = 2  # nodes of the last one that is needed
+_LESS = 0.95  # of about where the last one is
+_TOLD = 9.0  # nats of what is told about −y
+_AS_MANY = 2.0  # nodes, for that
 _LONG = 250  # nodes, above which they need not all be worked out to as much
 _MANY = 1000  # nodes, above which a taper may need fewer
 _NODE = 256  # terms that a node costs by itself
@@ -52,6 +55,7 @@ class Plan:
     bits: int
     taper: Taper | None = None
     falls: tuple[Fall, ...] = ()
+    across: float | None = None  # the order λ at −y, where the sum is to tell something too
 
     @property
     def blocks(self) -> list[Block]:
@@ -64,17 +68,21 @@ class Plan:
         ]
 
 
-def plan(found: Moments, y: float, log_delta: float, digits: float) -> Plan:
-    """The cheapest contour that gives D(y), about e^{log_delta}, to so many digits."""
-    drop = digits * math.log(10) + 5
+def plan(found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False) -> Plan:
+    """The cheapest contour that gives D(y), about e^{log_delta}, to so many digits.
+
+    For both directions it also tells about −y, where that costs less than a contour of its own.
+    """
+    drop = digits * math.log(10) + 2
     c, h, lam, t, gap = _cheapest(found, y, log_delta, drop)
+    across, h = _across(found, y, log_delta, drop, c, h) if two_ways else (None, h)
     c, h = short(c), short(h)
     last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
     count = sum(k for _, k in found.runs)
-    need = drop + math.log(count) + gap + 3 + (taper.log_weight(y) if taper else 0)
+    need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
     bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
     falls = () if taper else tuple(_falls(found, c, h, last, need))
-    chosen = Plan(c, h, last, lam, need, bits, taper, falls)
+    chosen = Plan(c, h, last, lam, need, bits, taper, falls, across)
     _refuse_large(found, chosen)
     return chosen
 
@@ -110,6 +118,22 @@ def _cheapest(
     return float(shifts[i]), float(h[i]), float(lams[i]), t, gap
 
 
+def _across(
+    found: Moments, y: float, log_delta: float, drop: float, c: float, h: float
+) -> tuple[float | None, float]:
+    """λ and h for aliases below e^{−y}δ at −y too; h is left where that takes too many nodes."""
+    shifts, log_moments, _ = found.around(found.saddle(y))
+    goal = _TOLD - log_delta + y
+    if drop < 2 * c * y + y + _TOLD:
+        return None, h
+    above = (shifts > c) & np.isfinite(log_moments)
+    steps = 2 * math.pi * (shifts - c) / np.maximum(log_moments + shifts * y + goal, 1.0)
+    i = int(np.where(above, steps, 0.0).argmax())
+    if not above[i] or steps[i] < h / _AS_MANY:
+        return None, h
+    return float(shifts[i]), min(h, float(steps[i]))
+
+
 def _last_nodes(
     found: Moments, y: float, goal: float, c: float, h: float, t: float
 ) -> tuple[int, float, Taper | None]:
@@ -135,11 +159,13 @@ def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: flo
         fallen = sum(k * part.log_decay(order, t) for part, k in found.alike)
         return fallen - c * y - math.log(math.pi * t) > goal
 
-    low = t / 2
+    low, guess = t / 2, t
     while too_much(t):
         if t > most * h:
             return math.ceil(min(t / h, 2.0**40))
         low, t = t, 1.5 * t
+    if t == guess:  # often hardly too large
+        low, t = (_LESS * t, t) if too_much(_LESS * t) else (low, _LESS * t)
     while t - low > max(0.04 * t, _WITHIN * h):
         middle = math.sqrt(low * t)
         low, t = (middle, t) if too_much(middle) else (low, middle)
@@ -148,9 +174,11 @@ def _last_node(found: Moments, y: float, goal: float, c: float, h: float, t: flo
 
 def _falls(found: Moments, c: float, h: float, last: int, need: float) -> Iterator[Fall]:
     """From which nodes on the product of the moments is how much smaller, less the most of one."""
+    if last <= _LONG:
+        return
     order = found.order(c)
     start = [part.log_decay(order, 0.0) for part, _ in found.alike]
-    for first in (last // 2, 3 * last // 4) if last > _LONG else ():
+    for first in (last // 2, 3 * last // 4):
         fallen = [part.log_decay(order, first * h) for part, _ in found.alike]
         one = [before - after for before, after in zip(start, fallen, strict=True)]
         total = sum(k * fall for fall, (_, k) in zip(one, found.alike, strict=True)) - max(one)

@@ -41,11 +41,12 @@ def power_sums(weights: list[acb], ratios: list[acb], count: int) -> list[acb]:
 
 def real_power_sums(weights: list[arb], angles: list[arb], first: int, last: int) -> list[acb]:
     """Σ_j w_j e^{inθ_j} for first <= n <= last, all w_j and θ_j real; so many j at once."""
-    small = math.isqrt((last - first) // 2)
-    middle = first + small
     turns = [acb(0, angle).exp() for angle in angles]
-    weighed = [w * acb(0, angle * middle).exp() for w, angle in zip(weights, angles, strict=True)]
-    return _by_columns(_real_power_sums, weighed, turns, last - first + 1)
+    if first:
+        starts = [acb(0, angle * first).exp() for angle in angles]
+        weighed = [w * start for w, start in zip(weights, starts, strict=True)]
+        return _by_columns(_real_power_sums, weighed, turns, last - first + 1)
+    return _by_columns(_real_power_sums, [acb(w) for w in weights], turns, last + 1)
 
 
 def _by_columns(
@@ -78,7 +79,7 @@ def _real_power_sums(weights: list[acb], turns: list[acb], count: int) -> list[a
     small = math.isqrt((count - 1) // 2)
     steps = _columns(turns, small + 2)
     stride = _times(steps[small], steps[small + 1])
-    rows = _weighed(weights, stride, -(-count // (2 * small + 1)))
+    rows = _weighed(_times(weights, steps[small]), stride, -(-count // (2 * small + 1)))
     inner = acb_mat(steps[: small + 1]).transpose()
     sums: list[acb] = []
     for first in range(0, len(rows), _ROWS):

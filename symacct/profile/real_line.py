@@ -15,12 +15,13 @@ from flint import acb, arb, ctx
 
 from symacct.profile.chebyshev import sums
 from symacct.profile.part import Floats, Line, short
-from symacct.profile.sampled_frame import Frame, Rule
+from symacct.profile.sampled_frame import Frame, Rule, log_shrink
 
 if TYPE_CHECKING:
     from symacct.profile.sampled_gaussian import SampledGaussian
 
 _BITS = 64
+_WIDEST = 0.99 * math.pi  # R has zeros at π
 _SHARES = [0.004, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7]
 _ANGLES = np.array([*_SHARES, 0.8, 0.9, 0.95, 0.98, 0.995])[:, None] * math.pi
 _NEAR_0 = [0.03, 0.1, 0.25, 0.5]  # where arg R_θ rises fast for θ near π
@@ -63,6 +64,22 @@ def strip(part: SampledGaussian, a: float, t: float, need: float) -> Strip:
     return Strip(0.0, step, first, last, float(_ANGLES[i, 0]), places)
 
 
+@dataclass(frozen=True)
+class Moment(Rule):
+    """Real nodes for one real order, and what bounds their error: the strip |Im x| <= θσ²."""
+
+    angle: float
+
+
+def moment(part: SampledGaussian, a: float, need: float) -> Moment:
+    """About the widest step for an error of e^{−need} F(a); float64."""
+    variance, want = float(part.variance), max(need, 1.0) + 2
+    angle = min(math.sqrt(2 * want / variance), _WIDEST if a >= 0 else _WIDEST / 2)
+    drop = want + log_shrink(a, angle)
+    step = short(2 * math.pi * angle * variance / (angle**2 * variance / 2 + drop + math.log(2)))
+    return Moment(0.0, step, *part.ends(a, want - part.log_moment(a), step), angle)
+
+
 def _few_places(
     part: SampledGaussian, a: float, t: float, heights: Floats, edge: float
 ) -> tuple[float, ...]:
@@ -102,6 +119,19 @@ def transform(part: SampledGaussian, line: Line, rule: Strip) -> list[acb]:
     weights, losses = nodes(frame, arb(rule.step), rule.first, rule.last)
     disc = acb(arb(0, off), arb(0, off))
     return [value + disc for value in sums(weights, losses, off, line)]
+
+
+def one_moment(part: SampledGaussian, a: float, rule: Moment) -> acb:
+    """F at one real order: |R_θ|^a is at most R^a, times cos(θ/2)^a for a < 0."""
+    frame, step, angle = part.frame(a), arb(rule.step), arb(rule.angle)
+    total = sum(nodes(frame, step, rule.first, rule.last)[0], arb(0))
+    outside = frame.outside(rule)
+    edges = 2 * (angle * angle * frame.variance / 2).exp() * frame.shrink(angle)
+    share = edges / (2 * arb.pi() * angle * frame.variance / step).expm1()
+    if not share < 1:
+        return acb(arb.pos_inf())
+    off = outside + share * (total + outside) / (1 - share)
+    return acb(total + arb(0, off.upper()))
 
 
 def nodes(frame: Frame, step: arb, first: int, last: int) -> tuple[list[arb], list[arb]]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from flint import arb, ctx
 
-_WIDENINGS, _NEWTON_STEPS, _HALVINGS = 12, 40, 240
+_WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
 _BESIDE = 2.0**-20  # of y
+_BLURS = 16  # apart are values that balls tell apart
 
 Value = Callable[[arb], arb]
 
@@ -23,17 +24,20 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
         seen.append((y, value(y)))
         return seen[-1][1]
 
-    y, _ = _near_root(noted, goal, start, slope)
+    y, width = _near_root(noted, goal, start, slope)
     here = noted(y)
-    if not any(right > y for right, _ in seen):
-        noted(y + abs(y) * _BESIDE)
+    if not any(right > y + _BLURS * width for right, _ in seen):
+        noted(y + (abs(y) * _BESIDE).max(_BLURS * width).mid())
+    offs = []
     for right, there in seen:
         chord = (there - here) / (right.exp() - y.exp())
         if right > y and chord < 0:
             off = abs((here - goal) / chord).upper()
-            found = (y.exp() + arb(0, off)).log()
-            return found.max(arb(0)) if found <= right else None
-    return None
+            if y.exp() + off <= right.exp():
+                offs.append(off)
+    if not offs:
+        return None
+    return (y.exp() + arb(0, min(offs))).log().max(arb(0))
 
 
 def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
@@ -62,6 +66,26 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
         if not high - low < before * 3 / 4:
             break
     return low.union(high)
+
+
+def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
+    """0 <= low < high with D(low) > δ > D(high), an eighth apart where possible."""
+    low, high = arb(0), arb(1)
+    while not value(high) < goal:
+        if not value(high) > goal or high > 2**40:
+            return None
+        low, high = high, 2 * high
+    for _ in range(_BRACKETINGS):
+        middle = ((low + high) / 2).mid()
+        if low > 0 and (high - low) <= low / 8:
+            break
+        if value(middle) > goal:
+            low = middle
+        elif value(middle) < goal:
+            high = middle
+        else:
+            break
+    return low, high
 
 
 def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -> tuple[arb, arb]:

@@ -42,9 +42,12 @@ class Rough:
     def root(self, start: float, log_delta: float, lost: float) -> tuple[float, float]:
         """Where log D(y) = log δ, next to a start, and its slope there; NaN where D is no good."""
         y, slope = start, math.nan
-        for _ in range(_STEPS if self.log_value(y) > -math.inf else 0):
+        for _ in range(_STEPS):
             terms = self.terms(y)
-            value = lost + float(terms.real.sum())
+            total = float(terms.real.sum())
+            if y == start and not total > _NOISE * float(np.abs(terms).sum()):
+                break
+            value = lost + total
             slope = -float((terms @ self.shifts).real)
             if not value > 0 or not slope < 0:
                 return y, math.nan

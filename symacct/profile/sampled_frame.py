@@ -97,14 +97,14 @@ class Frame:
             return arb.pos_inf()
         if self.negative:
             below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
-            return below * normal_tail(-left / self.sigma) + normal_tail(right / self.sigma)
+            return below * _tail(-left / self.sigma) + _tail(right / self.sigma)
         if right >= self.a:
-            return normal_tail(-left / self.sigma) + self.tilted_beyond(right)
+            return _tail(-left / self.sigma) + self.tilted_beyond(right)
         far = self.a - left
         if not far > self.a.max(arb(0.5)):
             return arb.pos_inf()
         between = self._under_chords(right, far + step)
-        return normal_tail(-left / self.sigma) + between + self.tilted_beyond(far)
+        return _tail(-left / self.sigma) + between + self.tilted_beyond(far)
 
     def tilted_beyond(self, right: arb) -> arb:
         """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
@@ -214,6 +214,11 @@ def _exponential(x: arb, length: int) -> list[arb]:
     for j in range(1, length):
         found.append(found[-1] * x / j)
     return found
+
+
+def _tail(x: arb) -> arb:
+    """At least P(Z > x)."""
+    return tilted_tail(arb(0), x)
 
 
 def log_shrink(a: float, angle: float) -> float:

@@ -159,6 +159,8 @@ class SampledGaussian:
 
     def transform(self, line: Line, need: float) -> list[acb]:
         rule = _cheaper(self, line, need)
+        if isinstance(rule, real_line.Moment):
+            return [real_line.one_moment(self, line.a, rule)]
         if isinstance(rule, real_line.Strip):
             return real_line.transform(self, line, rule)
         return self.off_the_line(line, rule)
@@ -219,6 +221,8 @@ class SampledGaussian:
 @lru_cache(256)
 def _cheaper(part: SampledGaussian, line: Line, need: float) -> Rule:
     """Nodes on the real line, or on one above it."""
+    if line.last == 0:
+        return real_line.moment(part, line.a, need)
     shifted = part.rule(line.a, need)
     if part.gamma == 1:
         return shifted

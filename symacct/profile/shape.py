@@ -15,20 +15,25 @@ from symacct.profile.part import Factor, Floats, Part
 
 Runs = Sequence[tuple[Part, int]]
 
-_PER_OCTAVE = 8  # shifts that are looked at
-_BLOCK = 32  # of them at once
+_COARSE, _FINE = 2, 8  # shifts that are looked at in an octave, far and near
+_BLOCK = 12  # of the first at once
 _FARTHEST = 60  # octaves from 1
-_AROUND = 28  # shifts on either side of the saddle
+_BELOW, _ABOVE = 16, 28  # of the second, on the sides of the saddle
 _KINDS = 24  # of parts that are told apart
 
 
 @dataclass
 class Moments:
-    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/8}, by blocks."""
+    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/2}, by blocks,
+
+    and more closely about one of them.
+    """
 
     runs: Runs
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
+    start: int = 0  # near the last shift that was looked for
 
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
@@ -49,34 +54,52 @@ class Moments:
         """Re z where Re s = `shift`."""
         return -shift if self.reverse else 1 + shift
 
-    def _block(self, index: int) -> tuple[Floats, Floats]:
+    def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
+        orders = -shifts if self.reverse else 1 + shifts
+        log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
+        for part, k in self.alike:
+            log_moment, variance = part.steer(orders)
+            log_moments += k * log_moment
+            variances += k * variance
+        return log_moments, variances
+
+    def _coarse(self, j: int) -> tuple[float, float]:
+        """K and its second derivative at 2^{j/2}."""
+        index, place = divmod(j, _BLOCK)
         if index not in self.blocks:
-            shifts = _shifts(index * _BLOCK, _BLOCK)
-            orders = -shifts if self.reverse else 1 + shifts
-            found = [(k, part.steer(orders)) for part, k in self.alike]
-            log_moments, variances = np.zeros(_BLOCK), np.zeros(_BLOCK)
-            for k, (log_moment, variance) in found:
-                log_moments += k * log_moment
-                variances += k * variance
-            self.blocks[index] = log_moments, variances
-        return self.blocks[index]
+            first = index * _BLOCK
+            self.blocks[index] = self._at(np.exp2(np.arange(first, first + _BLOCK) / _COARSE))
+        log_moments, variances = self.blocks[index]
+        return float(log_moments[place]), float(variances[place])
 
     def around(self, middle: int) -> tuple[Floats, Floats, Floats]:
-        """Shifts about the middle one, K and its second derivative."""
-        first, last = middle - _AROUND, middle + _AROUND
-        indices = range(first // _BLOCK, last // _BLOCK + 1)
-        blocks = zip(*map(self._block, indices), strict=True)
-        log_moments, variances = (np.concatenate(block) for block in blocks)
-        place = slice(first - indices[0] * _BLOCK, last - indices[0] * _BLOCK)
-        return _shifts(first, last - first), log_moments[place], variances[place]
+        """Shifts about 2^{j/2}, K and its second derivative."""
+        if middle not in self.fine:
+            places = middle / _COARSE + np.arange(-_BELOW, _ABOVE) / _FINE
+            shifts = np.exp2(places)
+            self.fine = {middle: (shifts, *self._at(shifts))}
+        return self.fine[middle]
 
     def saddle(self, y: float) -> int:
-        """The j of the shift at which K(s) − sy − log s is about least."""
+        """The j of the shift 2^{j/2} at which K(s) − sy − log s is about least."""
         return self._least(lambda s, log_moment: log_moment - s * y - math.log(s))[0]
 
     def renyi_epsilon(self, log_delta: float) -> float:
         """About the least ε that the moments at real orders give for δ: never below the true."""
-        return self._least(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)[1]
+        return self._renyi(log_delta)[1]
+
+    def _renyi(self, log_delta: float) -> tuple[int, float]:
+        return self._least(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)
+
+    def saddle_epsilon(self, log_delta: float) -> float:
+        """About the ε that goes with δ, by the saddle point of the integral; for many runs."""
+
+        def epsilon(s: float, log_moment: float, variance: float) -> float:
+            curved = math.log(2 * math.pi * (variance + s**-2 + (1 + s) ** -2)) / 2
+            return (log_moment - curved - log_delta - math.log(s * (s + 1))) / s
+
+        j, _ = self._renyi(log_delta)
+        return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
 
     def renyi_log_delta(self, y: float) -> tuple[float, float]:
         """The shift of the order at which, and about what, the least log δ for ε is by a moment."""
@@ -84,32 +107,29 @@ class Moments:
         return shift(j), found
 
     def _least(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
-        """Where a function of (s, K(s)) with one valley is least, to half an octave; its value."""
+        """Where a function of (s, K(s)) with one valley is least, coarsely; its value."""
 
         def at(j: int) -> float:
-            log_moment = float(self._block(j // _BLOCK)[0][j % _BLOCK])
+            log_moment, _ = self._coarse(j)
             return objective(shift(j), log_moment) if math.isfinite(log_moment) else math.inf
 
-        j, step = 0, _PER_OCTAVE // 2
-        while at(j) == math.inf and j > -_FARTHEST * _PER_OCTAVE:  # moments end before
+        j, step, most = self.start, 1, _FARTHEST * _COARSE
+        while at(j) == math.inf and j > -most:  # moments end before
             j -= step
         here, there = at(j), at(j + step)
         if not there < here:
             step = -step
             there = at(j + step)
-        while there < here and abs(j) < _FARTHEST * _PER_OCTAVE:
+        while there < here and abs(j + step) <= most:
             j += step
             here, there = there, at(j + step)
+        self.start = j if abs(j) < most else 0
         return j, here
 
 
 def shift(j: int) -> float:
-    """2^{j/8}."""
-    return float(2.0 ** (j / _PER_OCTAVE))
-
-
-def _shifts(first: int, count: int) -> Floats:
-    return np.exp2(np.arange(first, first + count) / _PER_OCTAVE)
+    """2^{j/2}."""
+    return float(2.0 ** (j / _COARSE))
 
 
 def _log_kernel(s: float) -> float:

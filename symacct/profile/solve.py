@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from typing import TypeVar
 
 from flint import arb, ctx
 
-from symacct import sizes
-from symacct.errors import InfiniteError, PrecisionError
+from symacct.errors import InfiniteError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
+from symacct.profile.densities import DensityLoss
+from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
+from symacct.profile.equilateral import Equilateral
+from symacct.profile.grid import Grids
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
-from symacct.profile.roots import Value, convex_root, enclosed
+from symacct.profile.roots import Value, bracket, convex_root, enclosed
 from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
 from symacct.sums.refine import ball
@@ -27,13 +32,18 @@ from symacct.sums.refine import ball
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 2.0
 _FEW_DIGITS = 5.0  # that a root is first found to
+_ASIDE = 0.1  # of a bracket, that is always cut off
+_FEW_KINDS = 8
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
+_HARDLY_FALL = 50  # runs, from which on those of densities do
+
 Runs = tuple[tuple[Part, int], ...]
+T = TypeVar("T")
 
 
 @dataclass
@@ -44,6 +54,8 @@ class Direction:
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
     bounds: dict[float, arb] = field(default_factory=dict)
+    exchanged: Direction | None = None  # the other one of the same runs, asked before
+    is_first: bool = False  # of two
 
     @cached_property
     def moments(self) -> Moments:
@@ -70,6 +82,11 @@ class Direction:
         if value is None:
             return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
         return value
+
+    @cached_property
+    def grids(self) -> Grids:
+        """Grids of losses for the same runs."""
+        return Grids(self.runs, self.reverse)
 
     @property
     def largest(self) -> arb:
@@ -114,7 +131,9 @@ class Direction:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
         if self.contours:
             return 1 + self.contours[0].plan.c
-        middle = _middle(y)
+        middle = about(y)
+        if self.grids.last is not None:
+            return self.grids.last.order(middle)
         return 1 + shift(self.moments.saddle(middle)) if self._is_inside(middle) else math.inf
 
     def _is_inside(self, y: float) -> bool:
@@ -128,14 +147,26 @@ class Direction:
 
         Raises PrecisionError where they can't be had.
         """
-        for bits in _precisions(digits):
+        for bits in precisions(digits):
             with ctx.workprec(bits):
                 value = self._without_contour(y())
             if value is None:
-                return self.by_contour(y, digits)
-            if value.is_exact() or _digits(value) >= digits:
+                return self._either(
+                    lambda: self.by_contour(y, digits), lambda: self.grids.delta(y, digits)
+                )
+            if value.is_exact() or accuracy(value) >= digits:
                 return value
-        raise _undecided(f"δ at ε = {_middle(y):.6g}", digits)
+        raise undecided(f"δ at ε = {about(y):.6g}", digits)
+
+    def _either(self, by_contour: Callable[[], T], on_grid: Callable[[], T]) -> T:
+        """By a contour, or on a grid where moments hardly fall."""
+        return on_grid() if self._hardly_falls else by_contour()
+
+    @cached_property
+    def _hardly_falls(self) -> bool:
+        """Are there few runs, some of them of densities?"""
+        is_any = any(isinstance(part, DensityLoss) for part, _ in self.runs)
+        return is_any and self.grids.count < _HARDLY_FALL
 
     def is_beyond(self, y: Fraction) -> bool:
         """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
@@ -150,37 +181,42 @@ class Direction:
         return self.lost if not self.runs or y >= self.largest else None
 
     def by_contour(self, y: Callable[[], arb], digits: float) -> arb:
-        at = _middle(y)
+        at = about(y)
         for known in self._known(digits):
             value = self._summed(known, y)
-            if _digits(value) >= digits:
+            if accuracy(value) >= digits:
                 return value
         log_delta, wanted = self.moments.renyi_log_delta(at)[1], digits
         for _ in range(_ATTEMPTS):
-            value = self._summed(self._contour(at, log_delta, wanted), y)
-            if _digits(value) >= digits:
+            value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
+            if accuracy(value) >= digits:
                 return value
             if value.is_finite():  # where it is not above 0 it is below what was guessed
                 below = 0.0 if value > 0 else _LOWER
                 log_delta = min(log_delta, float(value.upper().log())) - below
-            wanted += 2 + max(0.0, digits - max(_digits(value), 0.0))
-        raise _undecided(f"δ at ε = {at:.6g}", digits)
+            wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
+        raise undecided(f"δ at ε = {at:.6g}", digits)
 
-    def _known(self, digits: float) -> list[Contour]:
-        """The contours that were made for so many digits."""
-        return [known for known in self.contours if known.plan.need > digits * math.log(10)]
+    def _known(self, digits: float) -> Iterator[Contour]:
+        """The contours that were made for so many digits; from the second time on as series."""
+        for known in tuple(self.contours):
+            if known.plan.need > digits * math.log(10):
+                self.contours = [x.again if x is known else x for x in self.contours]
+                yield known
 
     def _summed(self, contour: Contour, y: Callable[[], arb]) -> arb:
         with ctx.workprec(contour.plan.bits):
             return self.lost + contour.delta(y())
 
-    def _contour(self, at: float, log_delta: float, digits: float) -> Contour:
-        chosen = plan(self.moments, at, log_delta, digits)
+    def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
+        """What a new contour gives, which is then kept."""
+        chosen = plan(self.moments, at, log_delta, digits, self.is_first)
         made = Contour(self.moments.factors, chosen, self.reverse, at)
+        found = use(made)
         self.contours.insert(0, made)
         while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
             del self.contours[-1]
-        return made
+        return found
 
     # --- ε(δ)
 
@@ -191,7 +227,7 @@ class Direction:
                 "delta: found 0, needed delta > 0, for the privacy loss has no largest value"
             )
         if self._exactly_lost is None or self._exactly_lost > delta:
-            for bits in _precisions(20):
+            for bits in precisions(20):
                 with ctx.workprec(bits):
                     if self.lost > ball(delta):
                         raise InfiniteError(
@@ -208,14 +244,21 @@ class Direction:
             return arb(0)
         within = False if self._is_above_at_0(delta) else self.is_within(arb, lambda: ball(delta))
         if within is None:
-            raise _undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
+            raise undecided(f"whether the profile at 0 is at most δ = {float(delta):.6g}", 40)
         if within:
             return arb(0)
         if delta == self._exactly_lost:
             return self._largest_to(digits)
-        found = self._by_closed_form(delta, digits) if self.closed else self._root(delta, digits)
+        found = (
+            self._by_closed_form(delta, digits)
+            if self.closed
+            else self._either(
+                lambda: self._root(delta, digits),
+                lambda: self.grids.root(delta, digits),
+            )
+        )
         if found is None:
-            raise _undecided(f"ε at δ = {float(delta):.6g}", digits)
+            raise undecided(f"ε at δ = {float(delta):.6g}", digits)
         return found
 
     def _is_above_at_0(self, delta: Fraction) -> bool:
@@ -230,101 +273,106 @@ class Direction:
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
+        return self._either(
+            lambda: self._is_within_by_contour(y, bound), lambda: self.grids.is_within(y, bound)
+        )
+
+    def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
             value = self._roughly(y, bound, wanted)
-            with ctx.workprec(_bits(wanted) + 64):
-                if value <= bound() or value > bound():
-                    return bool(value <= bound())
+            with ctx.workprec(bits_for(wanted) + 64):
+                told = decided(value, bound())
+            if told is not None:
+                return told
         return None
 
     def _roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
-        with ctx.workprec(_bits(digits) + 64):
+        with ctx.workprec(bits_for(digits) + 64):
             value = self._without_contour(y())
             if value is not None:
                 return value
-        for known in self._known(digits):
-            value = self._summed(known, y)
-            if value <= bound() or value > bound():
+        asked, most = (self._summed(known, y) for known in self._known(digits)), bound()
+        for value in itertools.chain(asked, self._across(y) if not digits else ()):
+            if decided(value, most) is not None:
                 return value
         if not digits:
             return self._by_one_moment(y, bound)
-        return self._summed(self._contour(_middle(y), _log(bound), digits), y)
+        return self._new(about(y), log_of(bound), digits, lambda made: self._summed(made, y))
+
+    def _across(self, y: Callable[[], arb]) -> Iterator[arb]:
+        """D(y) = 1 − e^y + e^y D′(−y) by the contours that the pairs exchanged have summed."""
+        if (first := self.exchanged) is not None:
+            for known in first.contours:
+                with ctx.workprec(known.plan.bits):
+                    yield y().exp() * first._summed(known, lambda: -y()) - y().expm1()
 
     def _by_one_moment(self, y: Callable[[], arb], bound: Callable[[], arb]) -> arb:
         """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
-        lam, log_value = self.moments.renyi_log_delta(_middle(y))
-        if log_value > _log(bound):
+        lam, log_value = self.moments.renyi_log_delta(about(y))
+        if log_value > log_of(bound):
             return arb.nan()
         if lam not in self.bounds:
             self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
 
     def _largest_to(self, digits: float) -> arb:
-        for bits in _precisions(digits):
+        for bits in precisions(digits):
             with ctx.workprec(bits):
-                if _digits(value := self.largest) >= digits or value.is_exact():
+                if accuracy(value := self.largest) >= digits or value.is_exact():
                     return value
-        raise _undecided("the largest loss", digits)
+        raise undecided("the largest loss", digits)
 
     def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
         """The root between points at which balls decide, at growing precision."""
         assert self.closed is not None  # noqa: S101  # asked by `epsilon`
         found = None
-        for bits in (_bits(0), *_precisions(digits)):  # at few first, so as to ask for many seldom
+        for bits in (
+            bits_for(0),
+            *precisions(digits),
+        ):  # at few first, so as to ask for many seldom
             with ctx.workprec(bits):
                 found = self._crossing(self.closed, ball(delta), found)
-            if found is not None and _digits(found) >= digits:
+            if found is not None and accuracy(found) >= digits:
                 return found
         return None
 
     def _crossing(self, value: Value, goal: arb, known: arb | None) -> arb | None:
         """By secants from about the root, or where these go astray between two points."""
-        bracket = (known.lower(), known.upper()) if known is not None else None
-        bracket = bracket or self._bracket(value, goal)
-        if bracket is None:
+        if known is None:
+            guess = self.moments.saddle_epsilon(float(goal.log()))
+            found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
+            if found is not None and accuracy(found) > _FEW_DIGITS:
+                return found
+        ends = (known.lower(), known.upper()) if known is not None else bracket(value, goal)
+        if ends is None:
             return None
-        found = convex_root(value, goal, ((bracket[0] + bracket[1]) / 2).mid())
-        if found is not None and _digits(found) > (
-            2 * _digits(known) if known is not None else _FEW_DIGITS
+        found = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())
+        if found is not None and accuracy(found) > (
+            2 * accuracy(known) if known is not None else _FEW_DIGITS
         ):
             return found
-        return enclosed(value, goal, bracket)
-
-    def _bracket(self, value: Value, goal: arb) -> tuple[arb, arb] | None:
-        """0 <= low < high with D(low) > δ > D(high), an eighth apart where possible."""
-        low, high = arb(0), arb(1)
-        while not value(high) < goal:
-            if not value(high) > goal or high > 2**40:
-                return None
-            low, high = high, 2 * high
-        for _ in range(_HALVINGS):
-            middle = ((low + high) / 2).mid()
-            if low > 0 and (high - low) <= low / 8:
-                break
-            if value(middle) > goal:
-                low = middle
-            elif value(middle) < goal:
-                high = middle
-            else:
-                break
-        return low, high
+        return enclosed(value, goal, ends)
 
     def _root(self, delta: Fraction, digits: float) -> arb | None:
         """By contours: one that is known, or a new one next to about where the root is."""
         for known in self._known(digits):
             found = self._on(known, delta)
-            if found is not None and _digits(found) >= digits:
+            if found is not None and accuracy(found) >= digits:
                 return found
-        log_delta, at, wanted = _log(lambda: ball(delta)), self.steer_epsilon(delta), digits + 1
+        log_delta, at = log_of(lambda: ball(delta)), self.steer_epsilon(delta)
+        # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
+        fall = shift(self.moments.saddle(at)) * at
+        wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
+        others = iter((self._nearer_epsilon, self._valued_epsilon))
         for _ in range(_ATTEMPTS):
-            found = self._on(self._contour(at, log_delta, wanted), delta)
+            found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if found is None:
-                wanted += 4
+                at, wanted = next(others, lambda _: at)(delta), wanted + 4  # noqa: B023
                 continue
-            if _digits(found) >= digits:
+            if accuracy(found) >= digits:
                 return found
-            wanted += 1 + digits - max(_digits(found), 0.0)
+            wanted += 1 + digits - max(accuracy(found), 0.0)
             at = float(found.mid())
         return None
 
@@ -344,11 +392,23 @@ class Direction:
     # --- about where the root is, in float64
 
     def steer_epsilon(self, delta: Fraction) -> float:
-        """About the ε with D(ε) = δ > D(largest), by Newton steps from nodes to nodes.
+        """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
+
+        Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
+        the nodes tell what would take too long.
+        """
+        is_many = sum(k for _, k in self.runs) > _FEW_RUNS and len(self.runs) <= _FEW_KINDS
+        is_plain = not any(isinstance(part, Equilateral) for part, _ in self.runs)
+        if is_many and is_plain and self.lost == 0:
+            return self.moments.saddle_epsilon(log_of(lambda: ball(delta)))
+        return self._nearer_epsilon(delta)
+
+    def _nearer_epsilon(self, delta: Fraction) -> float:
+        """The same by Newton steps from nodes to nodes.
 
         Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
         """
-        log_delta, lost = _log(lambda: ball(delta)), float(self.lost.mid())
+        log_delta, lost = log_of(lambda: ball(delta)), float(self.lost.mid())
         y = self.moments.renyi_epsilon(log_delta)
         for _ in range(_ATTEMPTS):
             guess = self.moments.renyi_log_delta(y)[1]
@@ -363,6 +423,19 @@ class Direction:
                 break
         return y
 
+    def _valued_epsilon(self, delta: Fraction) -> float:
+        """The same by values of D to few digits, where rare jumps make it too small for float64."""
+        goal = log_of(lambda: ball(delta))
+        low, high = (0.0, math.inf), (self.moments.renyi_epsilon(goal), -math.inf)
+        for _ in range(_HALVINGS):
+            share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
+            y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
+            over = float(self.by_contour(partial(arb, y), _FEW_DIGITS).log().mid()) - goal
+            if abs(over) < 1:
+                break
+            low, high = ((y, over), high) if over > 0 else (low, (y, over))
+        return y
+
     def _by_one_jump(self, delta: Fraction, most: float) -> float:
         """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
         low, high = 0.0, most
@@ -374,36 +447,3 @@ class Direction:
                 is_above = sum(ones, arb(0)).mid() > ball(delta)
             low, high = (middle, high) if is_above else (low, middle)
         return (low + high) / 2
-
-
-def _middle(y: Callable[[], arb]) -> float:
-    with ctx.workprec(64):
-        return float(y().mid())
-
-
-def _log(x: Callable[[], arb]) -> float:
-    return _middle(lambda: x().log())
-
-
-def _bits(digits: float) -> int:
-    return math.ceil(digits * 3.33) + 64
-
-
-def _precisions(digits: float) -> Iterator[int]:
-    """Bits at which to try, doubled up to the limit."""
-    bits = _bits(digits)
-    while bits <= sizes.current().bits:
-        yield bits
-        bits *= 2
-
-
-def _digits(x: arb) -> float:
-    """The significant digits that both ends share."""
-    return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
-
-
-def _undecided(what: str, digits: float) -> PrecisionError:
-    return PrecisionError(
-        f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
-        "or for conversion='improved'"
-    )

@@ -1,5 +1,6 @@
 """The exact profile asked like any other conversion: laws over the nodes, and what is refused."""
 
+import itertools
 import os
 import signal
 import threading
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 import flint
 import pytest
+from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +46,7 @@ from symacct.profile.answer import profile
 from symacct.profile.contour import Contour
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 from tests.thinning import covering
@@ -299,9 +302,9 @@ def test_what_is_remembered_is_used_and_changes_nothing():
     warm = Accountant(digits=20)
     first = warm.epsilon(m, "1e-5", "exact")
     profile = warm._profile(m)
-    before = [id(c) for d in profile.directions for c in d.contours]
+    before = [id(c.plan) for d in profile.directions for c in d.contours]
     near = warm.epsilon(m, "1.01e-5", "exact")
-    assert [id(c) for d in profile.directions for c in d.contours] == before
+    assert [id(c.plan) for d in profile.directions for c in d.contours] == before
     cold = Accountant(digits=20).epsilon(m, "1.01e-5", "exact")
     assert max(ends(near.epsilon)[0], ends(cold.epsilon)[0]) <= min(
         ends(near.epsilon)[1], ends(cold.epsilon)[1]
@@ -309,6 +312,74 @@ def test_what_is_remembered_is_used_and_changes_nothing():
     assert near.epsilon.upper < first.epsilon.lower
     warm.clear()
     assert warm._profile(m) is not profile
+
+
+RUNS = {
+    "Gaussian": 5000 * PoissonSubsample(Gaussian(2), "1/100"),
+    "many nodes": 1000 * PoissonSubsample(Gaussian("11/10"), "1/100"),
+    "Laplace": 2000 * PoissonSubsample(Laplace(2), "1/100"),
+    "two kinds": 900 * PoissonSubsample(Laplace(5), "1/10") + 300 * Gaussian(40),
+}
+
+
+@pytest.mark.parametrize("length", [None, 3, 9])
+@pytest.mark.parametrize("m", RUNS.values(), ids=RUNS)
+def test_a_series_meets_the_sum_that_it_stands_for(m, length, monkeypatch):
+    """What it leaves out counts: with few terms its balls are wide, and hold the sum."""
+    warm = Accountant(digits=30)
+    warm.epsilon(m, "1e-6", "exact")
+    direction = warm._profile(m).directions[0]
+    contour = max(direction.contours, key=lambda one: one.plan.last)
+    if length is not None:
+        monkeypatch.setattr("symacct.profile.contour._length", lambda need: length)
+    again = Contour(contour.runs, contour.plan, contour.reverse, contour.at).again
+    with ctx.workprec(contour.plan.bits):
+        reach = float(again._series(contour.at)[1])
+        shares = (-2, -1.01, -0.99, -0.5, -1e-9, 0, 1e-3, 0.3, 0.99, 1.01, 3)
+        for middle, share in itertools.product((contour.at, -contour.at), shares):
+            y = arb(middle + share * reach)
+            plain, series = contour.delta(y), again.delta(y)
+            assert plain.overlaps(series)
+            if length is None:
+                assert series.rad() <= 20 * plain.rad()
+            elif 0.3 <= abs(share) < 1 and (middle > 0 or contour.plan.across is not None):
+                assert series.rad() > 100 * plain.rad()
+
+
+@pytest.mark.parametrize("m", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("delta", ["1e-6", "1/10"])
+def test_what_one_direction_tells_of_the_other(m, delta):
+    accountant = Accountant(digits=30)
+    found = accountant.epsilon(m, delta, "exact").epsilon
+    first, other = accountant._profile(m).directions
+    told = 0
+    for share in ("1/2", "1", "3/2"):
+        y = to_fraction(found.upper) * Fraction(share)
+        for value in other._across(lambda: arb(fmpq(y.numerator, y.denominator))):  # noqa: B023
+            alone = Direction(other.runs, True).delta(
+                lambda: arb(fmpq(y.numerator, y.denominator)),  # noqa: B023
+                20,
+            )
+            assert value.overlaps(alone)
+            told += value.rel_accuracy_bits() > 8
+    assert told or first.contours[0].plan.across is None
+
+
+@pytest.mark.parametrize(("count", "rate"), [(10**7, "1/100000"), (10**4, "1/1000")])
+def test_rare_jumps_that_no_float_steers_to(count, rate):
+    """M(c)e^{−cy} is some 10¹⁵ times D(y): the root is looked for by balls."""
+    m = count * PoissonSubsample(Gaussian(1), rate)
+    found = Accountant(digits=10).epsilon(m, "1e-10", "exact").epsilon
+    below, above = (Accountant(digits=10).delta(m, end, "exact").delta for end in ends(found))
+    assert to_fraction(below.upper) > Fraction(1, 10**10) > to_fraction(above.lower)
+    assert to_fraction(below.upper) < Fraction(1, 10**10) * (1 + Fraction(1, 10**6))
+
+
+def test_far_below_every_likely_loss_a_second_question_has_its_saddle():
+    """The moments' bound is least at order 1 there, where the next search may not stay."""
+    m = 69164 * Gaussian("253417/782672") + 115709 * PoissonSubsample(Gaussian(2), "1/250")
+    found = Accountant(digits=15).delta(m, 320000, "exact").delta
+    assert 1 - Fraction(1, 10**12) < to_fraction(found.lower) <= to_fraction(found.upper) <= 1
 
 
 def test_the_other_doors():

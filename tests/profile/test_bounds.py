@@ -18,7 +18,17 @@ from symacct.profile.laplace import LaplaceLoss, Sample
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
 from symacct.profile.power_sums import power_sums, real_power_sums
-from symacct.profile.real_line import Strip, error, log_edge, nodes, strip, transform
+from symacct.profile.real_line import (
+    Moment,
+    Strip,
+    error,
+    log_edge,
+    moment,
+    nodes,
+    one_moment,
+    strip,
+    transform,
+)
 from symacct.profile.sampled_frame import Rule
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.taper import Taper
@@ -289,6 +299,38 @@ def test_the_edge_of_a_strip_is_bounded(case, a, t, angle, below, above):
         assert known <= float(log_edge(frame, rule, t)) + 1e-9
 
 
+@covering()
+@pytest.mark.parametrize(("variance", "gamma"), GAUSSIANS)
+@pytest.mark.parametrize("a", [1.5, 0.5, 4.0, -0.75, -3.0])
+def test_a_coarse_sum_for_one_order_holds_the_moment(variance, gamma, a):
+    part, sigma = SampledGaussian(variance, Fraction(gamma)), math.sqrt(variance)
+    known, rules = Normal(sigma, Fraction(gamma)).moment(MP.mpf(a)), 0
+    for angle, coarse, reach in itertools.product((0.4, 1.5, 2.9), (0.3, 0.7, 1.5), (2, 4, 9)):
+        step = coarse * min(sigma, sigma**2)
+        first = math.floor(-reach * sigma / step)
+        last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
+        with ctx.workprec(BITS):
+            found = one_moment(part, a, Moment(0.0, step, first, last, angle))
+            assert not found.is_finite() or contains(found.real, MP.re(known), 25)
+            rules += found.is_finite()
+    assert rules > 3
+
+
+@examples(40, 400)
+@given(
+    st.fractions(Fraction(1, 40), 300, max_denominator=90),
+    st.fractions(Fraction(1, 10**6), Fraction(999, 1000)),
+    st.one_of(st.floats(0.01, 60), st.floats(-12, -0.01)),
+    st.floats(2, 120),
+)
+def test_one_order_and_a_line_agree(variance, gamma, a, need):
+    part = SampledGaussian(variance, gamma)
+    with ctx.workprec(BITS + 240):
+        alone = one_moment(part, a, moment(part, a, need))
+        assert alone.overlaps(part.off_the_line(Line(a, 1.0, 0), part.rule(a, need + 60))[0])
+        assert alone.real.rad() < 20 * math.exp(-need) * alone.real
+
+
 @examples(25, 100)
 @given(
     st.fractions(Fraction(1, 4), 30, max_denominator=9),
@@ -306,10 +348,10 @@ def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, m
     with ctx.workprec(BITS + 60):
         on = transform(part, line, strip(part, a, h * line.last, need))
         off = part.off_the_line(line, part.rule(a, need))
-        [moment] = part.transform(Line(a, h, 0), 20.0)
+        [known] = part.transform(Line(a, h, 0), 20.0)
         for one, other in zip(on, off, strict=True):
             assert one.overlaps(other)
-            assert one.rad() < 40 * math.exp(-need) * abs(moment)
+            assert one.rad() < 40 * math.exp(-need) * abs(known)
 
 
 def test_the_real_line_takes_few_nodes_far_up():

@@ -97,6 +97,11 @@ def test_every_law_of_the_profile(block, record_property):
 
 def drawn_densities(chance):
     """One or many runs of a pair of densities, sampled or not."""
+    return chance.choice([1, 50, 200, 1000, 10**4, 10**5]) * drawn_run(chance)
+
+
+def drawn_run(chance):
+    """A pair of densities, sampled or not."""
     scale = Fraction(chance.randint(11, 30), 10)
     family = chance.choice(
         [
@@ -109,8 +114,7 @@ def drawn_densities(chance):
     )
     pair = DistributionPair(*family) if chance.random() < 0.5 else DistributionPair(*family[::-1])
     gamma = Fraction(1, chance.choice([1, 2, 10, 100]))
-    count = chance.choice([1, 50, 200, 1000, 10**4, 10**5])
-    return count * (pair if gamma == 1 else PoissonSubsample(pair, gamma))
+    return pair if gamma == 1 else PoissonSubsample(pair, gamma)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -120,6 +124,32 @@ def test_every_law_of_pairs_of_densities(block, record_property):
         m = drawn_densities(chance)
         counts[check(m, chance, accountant)] += 1
     record(counts, record_property, "densities")
+
+
+def check_few(m, chance, accountant):
+    """Few runs have two digits or so: against more runs, the lower bound and Rényi's."""
+    delta = Fraction(1, 10 ** chance.choice([2, 3, 4]))
+    try:
+        found = accountant.epsilon(m, delta, "exact", digits=2)
+        back = ends(accountant.delta(m, to_fraction(found.epsilon.upper), "exact", digits=1).delta)
+        low, high = ends(found.epsilon)
+        more = at_most(Compose(m, m), delta, accountant)
+    except (PrecisionError, LimitError):
+        return "vacuous"
+    assert found.kind is Kind.EXACT
+    assert low <= more, "not monotone in the runs"
+    assert back[0] <= delta, "δ(ε(δ)) above δ"
+    assert ends(accountant.lower_epsilon(m, delta, 2))[0] <= high + TINY, "the lower bound above"
+    assert low <= ends(accountant.epsilon(m, delta, digits=8).epsilon)[1], "above Rényi's"
+    return "held"
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_few_runs_of_pairs_of_densities(block, record_property):
+    chance, accountant, counts = random.Random(f"few {block}"), Accountant(10), Counter()
+    m = chance.choice([2, 3, 5, 12]) * drawn_run(chance)
+    counts[check_few(m, chance, accountant)] += 1
+    record(counts, record_property, "few densities")
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -1,0 +1,152 @@
+"""The line cut into small cells: the masses of two densities in each, and their losses there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz_poly
+
+from symacct.profile import chebyshev
+from symacct.profile.densities import DensityLoss, Panel, pieces
+from symacct.sums.refine import within
+
+_RATIO = 2.5  # of a panel's ellipse
+_PLACES = 8  # of a panel
+_FINE = 4  # cells to a step of the grid, at least
+_TOGETHER = 32  # cells for which one bound of the slope of the loss is worked out
+_ROUND = 16  # points, so that few rules serve many panels
+_FEW_BITS = 64
+_LOST = 1.3  # bits a point, of coefficients of powers that cancel
+_SPARE = 30.0  # e^{−this} less than what is left out are errors of the masses
+_SHORTEST = 2.0**-30  # of a panel
+
+
+class Cell(NamedTuple):
+    """The masses of P and Q, and between what the loss log(p/q) is."""
+
+    p: arb
+    q: arb
+    low: arb
+    high: arb
+
+
+def reach(part: DensityLoss, reverse: bool, need: float) -> tuple[float, float]:
+    """About the least and the largest loss of the cells; float64."""
+    panels, _, _ = pieces(part, reverse, need)
+    found = [float(_loss(panel, place).mid()) for panel in panels for place in _some_places(panel)]
+    low, high = min(found), max(found)
+    return (-high, -low) if reverse else (low, high)
+
+
+def _some_places(panel: Panel) -> Iterator[arb]:
+    low, high = panel.ends
+    return (low + (high - low) * i / _PLACES for i in range(_PLACES + 1))
+
+
+def cells(part: DensityLoss, reverse: bool, step: float, need: float) -> tuple[list[Cell], arb]:
+    """All of them but for a P-mass of about e^{−need} at most, and a bound of that."""
+    found = [
+        cell for one in _integrals(part, reverse, need, ctx.prec) for cell in _of_panel(one, step)
+    ]
+    if reverse:
+        found = [Cell(q, p, -high, -low) for p, q, low, high in found]
+    return found, pieces(part, reverse, need).left_out
+
+
+class Integrals(NamedTuple):
+    """Polynomials in u from −1 to 1 on a panel whose differences are masses of m and q,
+
+    worked out with so many bits and off by at most `off` per unit of u.
+    """
+
+    panel: Panel
+    middle: arb
+    half: arb
+    both: list[arb_poly]
+    off: arb
+    bits: int
+
+
+@lru_cache(16)
+def _integrals(part: DensityLoss, reverse: bool, need: float, bits: int) -> list[Integrals]:
+    """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
+    panels, _, size = pieces(part, reverse, need)
+    return [_integral(panel, need + _SPARE, size, bits) for panel in panels]
+
+
+def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
+    need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
+    count = _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(_RATIO) / _ROUND))
+    bits += math.ceil(_LOST * count)
+    with ctx.workprec(bits):
+        low, high = panel.ends
+        middle, half = (low + high) / 2, (high - low) / 2
+        values = []
+        for u in chebyshev.points(count):
+            logs = panel.chart.logs(acb(middle + half * u))
+            log_q, loss = logs.q.value.real, logs.loss.value.real
+            values.append([half * (log_q + loss).exp(), half * log_q.exp()])
+        columns = (_powers(count, bits) * arb_mat(values)).transpose().tolist()
+        off = half * chebyshev.off(panel.most(size), arb(_RATIO), count)
+        both = [arb_poly(column).integral() for column in columns]
+        return Integrals(panel, middle, half, both, off, bits)
+
+
+@lru_cache(16)
+def _powers(count: int, bits: int) -> arb_mat:
+    """What the value at each point adds to the coefficient of each power."""
+    rows = [arb_poly(fmpz_poly.chebyshev_t(k)).coeffs() for k in range(count)]
+    full = [row + [arb(0)] * (count - len(row)) for row in rows]
+    return arb_mat(full).transpose() * chebyshev.shares(count).transpose()
+
+
+def _of_panel(one: Integrals, step: float) -> Iterator[Cell]:
+    """On each the loss is within what its slope allows of what it is at one place."""
+    for first, last, slope in _slow(one, step):
+        with ctx.workprec(one.bits):
+            every = max(1, math.ceil(_FINE * float(slope * one.half * (last - first)) / step))
+            width = (last - first) / every
+            edges = [first + width * j for j in range(every)] + [last]
+            known = [[whole(u) for whole in one.both] for u in edges]
+            wide, radius = slope * one.half * width, within(one.off * width)
+            for u, before, after in zip(edges, known, known[1:], strict=False):
+                p, q = (b - a + radius for a, b in zip(before, after, strict=True))
+                loss = _mean(p, q)
+                if not loss.rad() < wide:
+                    loss = _loss(one.panel, one.middle + one.half * (u + width / 2))
+                yield Cell(p, q, (loss - wide).lower(), (loss + wide).upper())
+
+
+def _slow(one: Integrals, step: float) -> Iterator[tuple[arb, arb, arb]]:
+    """Parts of [−1, 1] on which the loss changes by few steps, and a bound of |L′| on each."""
+    pending = [(arb(-1), arb(1))]
+    while pending:
+        first, last = pending.pop()
+        slope = _steepest(one.panel, one.middle + one.half * first.union(last))
+        if slope * one.half * (last - first) * _FINE < _TOGETHER * step or last - first < _SHORTEST:
+            yield first, last, slope
+        else:
+            centre = (first + last) / 2
+            pending += [(centre, last), (first, centre)]
+
+
+def _steepest(panel: Panel, u: arb) -> arb:
+    """A bound of |L′| over u."""
+    with ctx.workprec(_FEW_BITS):
+        slope: arb = panel.chart.logs(acb(u)).loss.slope.real
+        return abs(slope).upper()
+
+
+def _mean(p: arb, q: arb) -> arb:
+    """log(p/q) of a cell, which is the loss somewhere in it."""
+    with ctx.workprec(_FEW_BITS):
+        return (p / q).log()
+
+
+def _loss(panel: Panel, place: arb) -> arb:
+    with ctx.workprec(_FEW_BITS):
+        loss: arb = panel.chart.logs(acb(place)).loss.value.real
+        return loss

@@ -1,0 +1,155 @@
+"""Few runs of any pairs on a grid of losses, against what has a closed form or a contour."""
+
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symacct import Accountant, DistributionPair, Gaussian, Kind, Laplace, PoissonSubsample, laws
+from symacct.errors import PrecisionError
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.cells import Cell, cells
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
+from symacct.profile.digits import accuracy
+from symacct.profile.gaussian import GaussianLoss
+from symacct.profile.grid import Grids
+from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
+from symacct.profile.spread import of_cells
+from tests.profile.laws import MP
+from tests.support import LEAVES, sample
+from tests.thinning import examples
+
+TENTS = DensityLoss(Pair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2"))))
+NORMALS = DensityLoss(Pair(Overlap(laws.Normal(1, 4), laws.Normal(0, 4))))
+MIXTURE = SampledGaussian(Fraction(4), Fraction(1, 10))
+
+
+def on_grid(runs, reverse, y, digits=2):
+    return Grids(tuple(runs), reverse).refined(lambda grid: grid.delta(arb(y)), -6.0, digits)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("y", ["-1/2", "1/4", "1"])
+def test_runs_of_noise_known_in_closed_form(y, reverse):
+    """Pieces of densities, and profiles of one run, of noise whose sums are known."""
+    y = arb(Fraction(y).numerator) / Fraction(y).denominator
+    with ctx.workprec(160):
+        laplace, gaussian = few_runs(Fraction(1), 3, y), GaussianLoss(Fraction(3, 4))
+        assert on_grid([(TENTS, 3)], reverse, y).overlaps(laplace)
+        assert on_grid([(LaplaceLoss(Fraction(1)), 3)], reverse, y, 5).overlaps(laplace)
+        normal = gaussian.hockey_stick(y, reverse)
+        assert on_grid([(NORMALS, 3)], reverse, y).overlaps(normal)
+        third = GaussianLoss(Fraction(1, 4))
+        assert on_grid([(NORMALS, 1), (third, 2)], reverse, y).overlaps(normal)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_a_contour_gives(reverse):
+    runs = ((LaplaceLoss(Fraction(2)), 3), (MIXTURE, 2))
+    with ctx.workprec(160):
+        known = Direction(runs, reverse).by_contour(lambda: arb(1), 20)
+        found = on_grid(runs, reverse, 1, 6)
+    assert found.overlaps(known)
+    assert accuracy(found) >= 6
+
+
+def test_exponential_laws():
+    """k losses are k log(2/3) and half of a gamma variable: P(L > y) − e^y Q(L > y) by mpmath."""
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    found = Accountant(2).epsilon(2 * pair, "1e-3", "exact")
+    assert found.kind is Kind.EXACT
+
+    def delta(y):
+        least = 2 * (y + 2 * MP.log(MP.mpf(3) / 2))
+        tails = [MP.gammainc(2, rate * least, regularized=True) for rate in (1, MP.mpf(3) / 2)]
+        return tails[0] - MP.exp(y) * tails[1]
+
+    low, high = (MP.mpf(str(end)) for end in (found.epsilon.lower, found.epsilon.upper))
+    assert delta(low) >= MP.mpf("1e-3") * (1 - MP.mpf(10) ** -12)
+    assert delta(high) <= MP.mpf("1e-3") * (1 + MP.mpf(10) ** -12)
+
+
+@examples(2, 300)
+@given(
+    st.integers(1, 40).map(lambda n: Fraction(n, 10)),
+    st.sampled_from([Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)]),
+    st.booleans(),
+    st.floats(0.01, 1.5),
+    st.integers(2, 9).map(lambda n: 2**n),
+)
+def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
+    """However coarse, between two bounds; both atoms of one kind lie on nodes, not of the other."""
+    runs = ((LaplaceLoss(shift, gamma), 2), (LaplaceLoss(Fraction(2), gamma), 1), (MIXTURE, 1))
+    grids = Grids(runs, reverse)
+    with ctx.workprec(160):
+        coarse, fine = (grids._grid(n, 20).delta(arb(y)) for n in (steps, 4 * steps))
+        assert fine.overlaps(coarse)
+        assert Direction(runs, reverse).by_contour(lambda: arb(y), 6).overlaps(fine)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("gamma", ["1", "1/10"])
+def test_the_masses_of_cells(gamma, reverse):
+    """In all 1; of each what mpmath's quadrature gives; the losses where they are said to be."""
+    part = DensityLoss(Pair(Overlap(laws.Beta(2, 3), laws.Beta(3, "5/2")), Fraction(gamma)))
+    with ctx.workprec(128):
+        found, left_out = cells(part, reverse, 0.25, 12.0)
+        for i in (0, 1):
+            assert (sum((cell[i] for cell in found), arb(0)) + arb(0).union(left_out)) > 0.9999
+        assert left_out < arb(-12).exp()
+        assert all(cell.low <= (cell.p / cell.q).log().upper() for cell in found if cell.q > 0)
+        assert all((cell.p / cell.q).log().lower() <= cell.high for cell in found if cell.q > 0)
+
+
+@pytest.mark.parametrize(("low", "high"), [("0.625", "0.75"), ("0.5", "0.75"), ("0.5", "0.5")])
+def test_masses_that_are_moved(low, high):
+    """A cell between two nodes or on one: both laws keep their masses, and the profile grows."""
+    with ctx.workprec(80):
+        p, q = arb("0.5"), arb("0.25")
+        found = of_cells([Cell(p, q, arb(low), arb(high))], arb("0.5"), arb(0))
+        losses = [found.first + found.step * j for j in range(len(found.masses))]
+        assert sum(found.masses, arb(0)).overlaps(p)
+        shares = zip(found.masses, losses, strict=True)
+        assert sum(((-x).exp() * mass for mass, x in shares), arb(0)).overlaps(q)
+
+
+def test_digits_that_a_grid_has_not():
+    pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
+    with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
+        Accountant(30).epsilon(2 * pair, "1/100", "exact")
+
+
+def test_rates_of_two_kinds_and_both_directions():
+    """Asked of a node: a sampled pair of densities beside noise, by Gaussian noise itself."""
+    pair = DistributionPair(laws.Normal(0, 4), laws.Normal(1, 4))
+    assert pair.swap_symmetric
+    beside = 2 * PoissonSubsample(
+        DistributionPair(NORMALS.pair.overlap.P, laws.Normal(0, 4)), "1/10"
+    )
+    known = 2 * PoissonSubsample(Gaussian(2), "1/10") + Laplace(2)
+    found = Accountant(4).delta(beside + Laplace(2), "1/4", "exact").delta
+    exact = Accountant(12).delta(known, "1/4", "exact").delta
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_there_is_always_a_bracket(leaf):
+    """Of several runs of every mechanism, whether or not they have an exact answer."""
+    m, accountant = 3 * sample(leaf), Accountant(5)
+    least, most = accountant.lower_epsilon(m, "1e-4"), accountant.epsilon(m, "1e-4").epsilon
+    assert least.claim.kind is Kind.LOWER
+    assert least.lower <= most.upper
+    assert accountant.lower_delta(m, "1/2").lower <= accountant.delta(m, "1/2").delta.upper
+
+
+def test_the_bracket_of_few_runs_of_densities():
+    """Of all of them, though to few digits: one run has an ε that is far smaller."""
+    pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
+    least, one = (m.lower_epsilon("1/100", digits=20) for m in (3 * pair, pair))
+    assert one.lower * Fraction(3, 2) < least.lower <= (3 * pair).epsilon("1/100").epsilon.upper
