@@ -118,12 +118,14 @@ class Pair:
         near = x**lam * (1 - lam * self.delta / v)
         return near - y**lam * (self.alpha - lam * share * y)
 
-    def curvature(self, v: arb) -> arb:
-        """H″(v) >= 0."""
+    def newton_step(self, v: arb) -> arb:
+        """H′(v)/H″(v), of which H″ = α(α−1)(x^{α−2}(1−sx)²/q + y^{α−2}(1−sy)²/(1−q)) >= 0."""
         _, q, x, y = self.parts(v)
         lam, share = self.alpha - 1, (-self.epsilon).exp()
-        near = x ** (lam - 1) * (1 - share * x) ** 2 / q
-        return self.alpha * lam * (near + y ** (lam - 1) * (1 - share * y) ** 2 / (1 - q))
+        near, far = x**lam, y**lam
+        slope = near * (1 - lam * self.delta / v) - far * (self.alpha - lam * share * y)
+        bend = near * (1 - share * x) ** 2 / (q * x) + far * (1 - share * y) ** 2 / (y - q * y)
+        return slope / (self.alpha * lam * bend)
 
     def per_epsilon(self, v: arb) -> arb:
         """∂H/∂ε at fixed v."""
@@ -143,7 +145,7 @@ class Pair:
         no bound, and an eighth of v is too far to go along a tangent.
         """
         slope = self.slope(v)
-        for reach in (4 * abs(slope / self.curvature(v)), v / 8):
+        for reach in (4 * abs(self.newton_step(v)), v / 8):
             if reach.is_finite() and self._holds_minimum(v - reach, v + reach):
                 return self.excess(v) - abs(slope) * reach
         return None
@@ -185,8 +187,8 @@ class Problem:
     def is_enough(self, x: arb) -> bool:
         """Is min H >= e^target proved at x?"""
         pair, goal = self.at(x), self.target.expm1()
-        v = float_argmin(pair)
-        if pair.excess(v) < goal:  # and so the minimum is
+        # A value below the goal says that the minimum is: any place may do, and then the best one.
+        if pair.excess((1 - pair.delta) / 2) < goal or pair.excess(v := float_argmin(pair)) < goal:
             return False
         least = pair.least_excess(polished(pair, v))
         return least is not None and bool(least >= goal)
@@ -358,7 +360,7 @@ def carried(old: Pair, new: Pair, v: arb) -> arb:
 
 def closer(pair: Pair, v: arb) -> arb:
     """v after a Newton step for H′ = 0; in log(1−p) where p is nearly 1: H′ is linear in it."""
-    bend, rest = (pair.slope(v) / pair.curvature(v)).mid(), (1 - pair.delta - v).mid()
+    bend, rest = pair.newton_step(v).mid(), (1 - pair.delta - v).mid()
     if not rest < v / 8:
         return _inside(pair, v, v - bend)
     return _inside(pair, v, 1 - pair.delta - rest * (bend / rest).exp())

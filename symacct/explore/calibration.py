@@ -23,8 +23,8 @@ from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
 _REACH = 64  # powers of two tried on either side of 1
-_DIGITS = 30  # of the ε of a guarantee, and of one that fewer do not tell from the target
-_FEWER = 4  # digits beyond those of the parameter, by which most values are decided
+_DIGITS = 30  # of an ε that fewer do not tell from the target
+_MORE = 4  # digits of ε beyond those of the parameter, by which most values are decided
 _POINTS = 4  # values of ε that the next guess goes through
 _GUESSES = 12  # before the bracket is halved
 
@@ -111,7 +111,7 @@ def calibrate(
         else:
             above = between
     meets, fails = (below, above) if first else (above, below)
-    return target.calibrated(meets * unit, fails * unit)
+    return Calibration(target.symbol.name, meets * unit, fails * unit, *target.asked[meets * unit])
 
 
 def number(value: Fraction) -> str:
@@ -133,10 +133,11 @@ class _Target:
         self.symbol: sympy.Symbol = free[0]
         self.epsilon = rational(epsilon, "epsilon")
         self.delta = delta
-        self.digits = digits + _FEWER
+        self.digits = digits + _MORE
         self.how = how
         self.answers: dict[Fraction, bool] = {}
-        self.proofs: dict[Fraction, Guarantee] = {}
+        #: What was asked at a value, in the digits that decided.
+        self.asked: dict[Fraction, tuple[Node, Guarantee]] = {}
         self.guesses = 0
         #: log ε at a value, less that of the target.
         self.points: dict[Fraction, float] = {}
@@ -148,11 +149,12 @@ class _Target:
         return self.answers[value]
 
     def _met(self, value: Fraction, digits: int) -> bool:
-        node, guarantee = self.asked(value, digits)
+        node = self.m.subs({self.symbol: value})
+        guarantee = node.epsilon(self.delta, digits, **self.how)
+        self.asked[value] = node, guarantee
         found = guarantee.epsilon
         self._remember(value, found)
-        if self._is_proved(guarantee):
-            self.proofs[value] = guarantee
+        if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
             return False
@@ -167,14 +169,6 @@ class _Target:
             f"{found.rounded_up()}], which does not decide whether it exceeds "
             f"{echo(self.epsilon)}; move the target by a little"
         )
-
-    def _is_proved(self, guarantee: Guarantee) -> bool:
-        found = guarantee.epsilon.upper
-        return bool(found < INFINITY and exact.exact(found) <= self.epsilon)
-
-    def asked(self, value: Fraction, digits: int = _DIGITS) -> tuple[Node, Guarantee]:
-        node = self.m.subs({self.symbol: value})
-        return node, node.epsilon(self.delta, digits, **self.how)
 
     def _remember(self, value: Fraction, found: Enclosure) -> None:
         if 0 < found.upper < INFINITY and value > 0 and self.epsilon:
@@ -200,13 +194,6 @@ class _Target:
                 steps = [(self.points[value], _log_near_1(value / near[0])) for value in near]
                 return near[0] * (1 + Fraction(math.expm1(_through(steps, 0.0))))
         return (low + high) / 2
-
-    def calibrated(self, meets: Fraction, fails: Fraction) -> Calibration:
-        """In all digits, unless the order that more of them led to does not meet the target."""
-        node, guarantee = self.asked(meets)
-        if not self._is_proved(guarantee):
-            guarantee = self.proofs.get(meets, guarantee)  # none where a tie was decided exactly
-        return Calibration(self.symbol.name, meets, fails, node, guarantee)
 
 
 def _log_near_1(x: Fraction) -> float:

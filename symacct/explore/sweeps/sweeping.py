@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 #: A value of an axis, or several.
 Values: TypeAlias = Numeric | Iterable[Numeric]
 
-_TASK = 25  # points sent to a worker at a time
+_LEAST, _MOST = 25, 100  # points sent to a worker at a time
+_SHARE = 64  # of those that are left: the last tasks are small, so that all end together
 _PENDING = 64  # tasks under way at a time
 _SHOWN = 3  # points in the repr of a sweep
 _ROWS = 20  # in its card
@@ -241,8 +242,10 @@ class _Grid:
     ) -> Iterator[tuple[list[int], str]]:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
+        count = len(self) - len(done)
         asked = {"limits": asdict(sizes.current()), "settings": settings, **self._expression()}
-        while numbers := list(itertools.islice(left, _TASK)):
+        while numbers := list(itertools.islice(left, max(_LEAST, min(count // _SHARE, _MOST)))):
+            count -= len(numbers)
             questions = [list(self.parameters(point).items()) for point in numbers]
             yield numbers, json.dumps({**asked, "questions": questions})
 
