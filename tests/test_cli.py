@@ -220,7 +220,7 @@ def test_the_version():
 
 def test_it_runs_as_a_module_and_digits_survive_a_pipe():
     result = subprocess.run(
-        [sys.executable, "-m", "symacct.cli", "rdp", EXPR, "--alpha", "8", "--digits", "150"],
+        [sys.executable, "-m", "symacct", "rdp", EXPR, "--alpha", "8", "--digits", "150"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert NODE.rdp(8, digits=150).rounded_up() in result.stdout

@@ -643,6 +643,7 @@ def test_the_published_accountant_answers_by_what_theirs_evaluates():
         (e.PoissonSampledDpEvent(0.01, e.GaussianDpEvent(2.0)), "add_remove replace_special"),
         (e.PoissonSampledDpEvent(0.01, e.LaplaceDpEvent(2.0)), ""),
         (e.SampledWithoutReplacementDpEvent(9, 1, e.GaussianDpEvent(2.0)), "replace_one"),
+        (e.SampledWithReplacementDpEvent(9, 1, e.GaussianDpEvent(2.0)), ""),
         (e.SingleEpochTreeAggregationDpEvent(2.0, 4), "replace_special"),
     ],
 )

@@ -45,7 +45,8 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     nodes are taken as they are. The floats that come back are rounded up; ε is ∞ and δ is 1 where
     there is no privacy. `orders` restricts the search; without it every real order is searched.
     `conversion` is any of `symacct.conversions()`; "exact" answers without Rényi orders. `by`
-    names theorems, each used where what was composed has a part that it is about.
+    names theorems, each used where what was composed has a part that it is about; of what none of
+    them is about the answer is the default one.
 
     >>> from symacct import Gaussian, PoissonSubsample
     >>> step = PoissonSubsample(Gaussian(4), "0.01")

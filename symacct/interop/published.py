@@ -19,9 +19,10 @@ from symacct.operations.subsample import Sampling
 
 #: By what RdpAccountant answers for what is sampled or repeated.
 THEOREMS = ("MTZ19-EXACT", "WBK19-T27", "PS22-T2-PRINTED", "PS22-T6-PRINTED")
-#: The relations under which it reads an event that says something under others too.
-_RELATIONS = {
+#: The relations under which it reads an event that says something under others too, if any.
+_RELATIONS: dict[str, tuple[str, ...]] = {
     "PoissonSampledDpEvent": ("add_remove", "replace_special"),
+    "SampledWithReplacementDpEvent": (),
     "SampledWithoutReplacementDpEvent": ("replace_one",),
     "SingleEpochTreeAggregationDpEvent": ("replace_special",),
 }
@@ -70,6 +71,9 @@ class _Published(Reading):
 
     def node(self, event: object, depth: int) -> Node:
         for kind in type(event).__mro__:
+            if not _RELATIONS.get(kind.__name__, ("any",)):
+                needed = "found no theorem of RdpAccountant's for it; EventAccountant reads it"
+                raise unread(UnreadEventError, event, needed)
             if kind.__name__ in _RELATIONS:
                 self.only_under(event, *_RELATIONS[kind.__name__])
         found = super().node(event, depth)

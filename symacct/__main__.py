@@ -1,4 +1,4 @@
-"""`python -m symacct.cli`."""
+"""`python -m symacct`."""
 
 from symacct.cli import main
 
