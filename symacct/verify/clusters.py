@@ -97,6 +97,15 @@ def region(ask: Ask) -> tuple[object, ...]:
     return ask.kind, parts, ask.adjacency, region_of_orders(ask), dict(ask.how).get("count")
 
 
+def in_common(a: Ask, b: Ask) -> int:
+    """How much two questions have in common."""
+    same = int(a.at == b.at)
+    for part, other in zip(a.parts, b.parts, strict=False):
+        same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
+        same += part.gamma == other.gamma
+    return same
+
+
 def region_of_orders(ask: Ask) -> str:
     """Where on the axis of orders an RDP question lies."""
     if ask.kind != "rdp":

@@ -14,6 +14,7 @@ _BELOW = ("unsound", "negative", "zero")
 SYMPTOMS = ("jump", "inconsistent")
 _SIDES = ("too small", "too large")
 Cause = tuple[str, ...]
+Way = tuple[str, str]
 _BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
 _ENDS = (NEAR_1, BEYOND)
 _TYPED = ("numbers", "alpha")
@@ -87,9 +88,9 @@ class _Causes:
     def __init__(self, clusters: list[Cluster]) -> None:
         found = [cluster.shown for cluster in clusters]
         self.remembers = any(map(_changes, found))
-        self.both = _on_both_sides(found)
         every_curve = list(filter(_is_a_curve, found))
         curves = [one for one in every_curve if one.beyond_rounding]
+        self.both = _on_both_sides(every_curve)
         self.relations = _relations([one for one in found if _is_plain(one)])
         self.inside = {
             _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
@@ -101,7 +102,12 @@ class _Causes:
             for one in every_curve
             if one.verdict == "zero" and not one.beyond_rounding
         }
-        self.same_answer = _ways_of_the_same_answer(found)
+        differs = [one for one in found if one.verdict == "inconsistent"]
+        self.alike = _ways_handled_alike(differs)
+        #: Types that are handled as another number where the usual way of writing is right.
+        self.mistaken = {
+            self._way(one) for one in differs if _types(one) and not _usual_may_be_wrong(one)
+        }
         #: Of which a new process gives an answer again.
         self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
 
@@ -122,6 +128,8 @@ class _Causes:
         if found.verdict in ("nan", "inf", "slow"):
             return found.verdict, *whole[:1]
         another = how and found.verdict == "inconsistent"
+        if another and self._way(found) in self.mistaken:
+            return self._way(found)
         if not another or _usual_may_be_wrong(found):
             for cause in self._curves(found):
                 if cause in self.wrong:
@@ -129,8 +137,13 @@ class _Causes:
                 if found.verdict == "zero" and cause in self.vanished:
                     return _ROUNDING
         if another:
-            return "written another way", ", ".join(self.same_answer[_answered(found)])
+            return self._way(found)
         return _by_itself(found, whole)
+
+    def _way(self, found: Finding) -> Cause:
+        """The way of writing, with all that are handled alike."""
+        ways = {_named(way) for one in found.ask.how for way in self.alike[one]}
+        return "written another way", ", ".join(sorted(ways))
 
     def _curves(self, found: Finding) -> Iterator[Cause]:
         """The wrong curves that a finding may be a consequence of, the likeliest first."""
@@ -158,21 +171,26 @@ class _Causes:
         return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
 
 
-def _ways_of_the_same_answer(found: Iterable[Finding]) -> dict[object, list[str]]:
-    """Ways of writing one question that are answered by one number: one cause."""
-    ways: dict[object, list[str]] = {}
+def _ways_handled_alike(found: Iterable[Finding]) -> dict[Way, set[Way]]:
+    """Ways of writing that one number answers somewhere: one cause wherever they are met."""
+    answered: dict[object, set[Way]] = {}
     for one in found:
-        for key, way in one.ask.how:
-            # A type is handled as it is, wherever it is met.
-            named = way if key in _TYPED else f"{key} = {way}"
-            known = ways.setdefault(_answered(one), [])
-            known += [named] if named not in known else []
-    return ways
+        answered.setdefault((one.ask.built(), one.answer.value), set()).update(one.ask.how)
+    alike: dict[Way, set[Way]] = {}
+    for ways in answered.values():
+        joined = ways.union(*(alike.get(way, ()) for way in ways))
+        alike.update(dict.fromkeys(joined, joined))
+    return alike
 
 
-def _answered(found: Finding) -> object:
-    """The question, however it is written, and its answer."""
-    return found.ask.built(), found.answer.value
+def _named(way: Way) -> str:
+    """The way of writing; a type is handled as it is, wherever it is met."""
+    return way[1] if way[0] in _TYPED else " = ".join(way)
+
+
+def _types(found: Finding) -> bool:
+    """Is it about the type of a number?"""
+    return bool(found.ask.how) and all(key in _TYPED for key, _ in found.ask.how)
 
 
 def _by_itself(found: Finding, what: Cause) -> Cause:
@@ -195,15 +213,19 @@ def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
     return under
 
 
-def _on_both_sides(found: Iterable[Finding]) -> set[Cause]:
-    """What is too small here and too large there in questions of one kind: one code, one cause."""
+def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
+    """What is too small here and too large there in questions of one kind: one code, one cause.
+
+    What is too small by its rounding alone is not one with what is too large for another reason.
+    """
     kinds: dict[str, list[Finding]] = {}
-    for one in filter(_is_a_curve, found):
+    for one in curves:
         kinds.setdefault(about(one.ask), []).append(one)
     return {
         _whats(same[0].ask)[0]
         for same in kinds.values()
-        if len({_side(one) for one in same}) == 2 and any(one.beyond_rounding for one in same)
+        if len({_side(one) for one in same}) == 2
+        and any(one.beyond_rounding for one in same if _side(one) == _SIDES[0])
     }
 
 

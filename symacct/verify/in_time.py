@@ -11,6 +11,7 @@ from typing import TypeVar
 from symacct.forking import new_lock
 
 _PACE = 0.05  # seconds between two looks
+_AGAIN = 0.5  # until it is raised again: what a weak reference calls would have kept it
 _T = TypeVar("_T")
 
 
@@ -40,15 +41,15 @@ class _Watch:
 
     def end(self, me: int) -> None:
         with self._lock:
-            if self._ends.pop(me, None) is None:
-                _raise_in(me, None)  # done all the same, before it was raised
+            self._ends.pop(me, None)
+            _raise_in(me, None)  # done all the same, before it was raised
 
     def _look(self) -> None:
         while self._thread is not None:
             time.sleep(_PACE)
             with self._lock:
                 for thread in [t for t, end in self._ends.items() if time.monotonic() >= end]:
-                    del self._ends[thread]
+                    self._ends[thread] = time.monotonic() + _AGAIN
                     _raise_in(thread, OutOfTimeError)
                 self._thread = self._thread if self._ends else None
 
@@ -69,6 +70,9 @@ def before(end: float, question: Callable[[], _T]) -> _T:
         raise OutOfTimeError
     _watch.begin(me, end)
     try:
-        return question()
+        try:
+            return question()
+        finally:
+            _watch.end(me)
     finally:
-        _watch.end(me)
+        _watch.end(me)  # should the time be over within the first

@@ -39,7 +39,7 @@ FRACTIONAL_ORDERS = [
 ]  # fmt: skip
 #: Beyond what most tables have.
 LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
-COUNTS = (1, 1, 2, 10, 1000, 600_000)
+_MOST_RUNS = 1e6
 #: Of what is sampled, where that may be several runs.
 INNER = (1, 1, 3, 100)
 DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
@@ -140,14 +140,14 @@ def orders_of(row: Support, most: int) -> list[str]:
 def random_point(row: Support, chance: random.Random) -> Ask:
     """A point drawn log-uniformly; its numbers have four digits."""
     values = {
-        "Gaussian": lambda: _log_uniform(chance, 0.05, 1e4),
+        "Gaussian": lambda: _log_uniform(chance, 0.05, 1e6),
         "Laplace": lambda: _log_uniform(chance, 0.05, 1e4),
         "RandomizedResponse": lambda: str(1 - Decimal(_log_uniform(chance, 1e-6, 0.499))),
         "PureDP": lambda: _log_uniform(chance, 1e-6, 30),
         "ZCDP": lambda: _log_uniform(chance, 1e-8, 100),
     }[row.mechanism]()
     gamma = None if row.sampling == "none" else _random_rate(chance)
-    part = part_of(row, _values(row, values), gamma, chance.choice(COUNTS))
+    part = part_of(row, _values(row, values), gamma, _random_runs(chance))
     inner = chance.choice(INNER) if row.inner else 1
     return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
 
@@ -166,8 +166,13 @@ def random_order(row: Support, chance: random.Random) -> str:
     return drawn if inside == Fraction(drawn) else str(inside)
 
 
+def _random_runs(chance: random.Random) -> int:
+    """One, or log-uniform: no residue and no size is left out."""
+    return chance.choice((1, round(_MOST_RUNS ** chance.random())))
+
+
 def _random_rate(chance: random.Random) -> str:
-    small = _log_uniform(chance, 1e-9, 0.5)
+    small = _log_uniform(chance, 1e-12, 0.5)
     return str(1 - Decimal(small)) if chance.random() < 0.2 else small
 
 
@@ -245,6 +250,7 @@ _TYPICAL = {
     "ZCDP": (1e-4, 1),
 }
 _TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+_TYPICAL_DELTAS = 1e-12, 0.01
 #: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
 _MOST_LOSS = 300
 #: What most accountants search when they are not told.
@@ -259,8 +265,14 @@ def typical(row: Support, chance: random.Random) -> Ask:
     spread = float(value) / float(gamma or 1) if row.mechanism in ("Gaussian", "Laplace") else 1
     drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
     runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
-    at = chance.choice(DELTAS if kind == "epsilon" else EPSILONS)
+    delta = _log_uniform(chance, *_TYPICAL_DELTAS)
+    at = delta if kind == "epsilon" else _about(runs / (2 * spread**2), float(delta))
     return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
+
+
+def _about(loss: float, delta: float) -> str:
+    """ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1."""
+    return short(loss + 2 * math.sqrt(-loss * math.log(delta)))
 
 
 def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 
 from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
-from symacct.verify.clusters import Cluster, Clusters, region
+from symacct.verify.clusters import Cluster, Clusters, in_common, region
 from symacct.verify.defects import SYMPTOMS, grouped
 from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.jumps import Jumps
@@ -79,6 +80,14 @@ class Session:
         self._hangs: Counter[object] = Counter()
         self._culprits_left = _ALL_CULPRITS
         self._stage = "points"
+        about = self.hello, self.extent, self.seed
+        #: Not asked yet: what a stage has no time for is asked where the search leaves some.
+        self._left: dict[str, Iterator[Ask]] = {
+            "points": questions.points(*about),
+            "ends": questions.ends(*about),
+            "structure": questions.compositions(*about),
+        }
+        self._sizes = questions.whole_sizes()
 
     @property
     def hello(self) -> Hello:
@@ -113,7 +122,7 @@ class Session:
             stage()
         except OutOfTimeError:
             if self._stage != "searching":  # which goes on for as long as it may
-                self.cut.append(f"{self._stage}: the time allowed was used up")
+                self.cut.append(_used_up(self._stage))
 
     def _ends_at(self, stage: str) -> float:
         """A search that finds nothing goes on in the time for what would have been found."""
@@ -122,11 +131,12 @@ class Session:
 
     # --- asking
 
-    def _stream(self, asks: Iterable[Ask]) -> Iterator[Asked]:
+    def _stream(self, asks: Iterable[Ask], stage: str = "") -> Iterator[Asked]:
         """Answers in the order of the asks; the peer works while truths are computed here."""
         pending: deque[tuple[Ask, Future[Answer]]] = deque()
+        coming = iter(asks)
         try:
-            for ask in asks:
+            for ask in coming:
                 if self._hopeless(ask):
                     self.skipped += 1
                     continue
@@ -138,6 +148,7 @@ class Session:
         finally:
             for _, future in pending:
                 future.cancel()
+            self._left[stage] = chain([ask for ask, _ in pending], coming)
 
     def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
         """The first that is pending, unless there is no time for questions of its kind any more."""
@@ -153,13 +164,14 @@ class Session:
         yield counted
 
     def _hopeless(self, ask: Ask) -> bool:
-        return self._hangs[region(ask)] >= _HANGS
+        return bool(self._hangs) and self._hangs[region(ask)] >= _HANGS
 
     def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
         answer = future.result()
         self.asked += 1
         self.history.append(ask)
-        self._hangs[region(ask)] += answer.late
+        if answer.late:
+            self._hangs[region(ask)] += 1
         self.unsupported += answer.unsupported is not None
         self.progress(self._stage, self.asked)
         return ask, answer
@@ -177,29 +189,39 @@ class Session:
     # --- stages
 
     def _points(self) -> None:
-        asks = questions.points(self.hello, self.extent, self.seed)
-        for ask, answer in self._stream(asks):
+        for ask, answer in self._stream(self._left["points"], "points"):
             self.points.append((ask, answer))
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
     def _ends(self) -> None:
-        self._judged(questions.ends(self.hello, self.extent, self.seed))
+        self._judged(self._left["ends"], "ends")
 
     def _search(self) -> None:
         before = self.asked
-        self._judged(questions.training(self.hello, self.extent, self.seed))
-        self.searched = self.asked - before
+        try:
+            self._judged(questions.training(self.hello, self.extent, self.seed))
+        finally:
+            self.searched = self.asked - before
+        stages = {"ends": self._ends, "structure": self._compositions, "points": self._points}
+        for stage, again in stages.items():
+            if _used_up(stage) in self.cut:
+                again()
+                self.cut.remove(_used_up(stage))
 
-    def _judged(self, asks: Iterable[Ask]) -> None:
-        for ask, answer in self._stream(asks):
+    def _judged(self, asks: Iterable[Ask], stage: str = "") -> None:
+        for ask, answer in self._stream(asks, stage):
             self.clusters.note(self.judge.judge(ask, answer), self._probe)
 
     def _structure(self) -> None:
         self._curves()
-        sizes = questions.whole_sizes()
-        for base in questions.compositions(self.hello, self.extent, self.seed):
+        self._compositions()
+
+    def _compositions(self) -> None:
+        bases = self._left["structure"]
+        for base in bases:
+            self._left["structure"] = chain([base], bases)
             self.clusters.note(self._probe(base), self._probe)
-            for variant in questions.variants(self.hello, base, sizes):
+            for variant in questions.variants(self.hello, base, self._sizes):
                 if self._hopeless(variant):
                     continue
                 found = self._variant(variant)
@@ -229,8 +251,7 @@ class Session:
         chance = random.Random(self.seed + 3)  # noqa: S311
         for cluster in self._numeric():
             near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
-            for ask, answer in self._stream([ask for ask in near if self._may(ask)]):
-                self.clusters.note(self.judge.judge(ask, answer), self._probe)
+            self._judged(filter(self._may, near))
 
     def _simplify(self) -> None:
         """Confirm the worst of each kind in a new process, and make them simple."""
@@ -346,10 +367,10 @@ class Session:
         return ask.kind != "rdp" and self.hello.conversion in (None, "none")
 
     def _as_good(self, usual: Finding, other: Finding) -> bool:
-        """ε or δ as wrong as the other to what counts as loose: another discretization."""
+        """ε or δ wrong in the same way; of an RDP, by as much, to what counts as loose."""
         if usual.ask.kind == "rdp" or usual.verdict != other.verdict:
             return False
-        return self._agree(usual.answer, other.answer, LOOSE - 1)
+        return self._discretizes(usual.ask) or self._agree(usual.answer, other.answer, LOOSE - 1)
 
     def _sum(self, ask: Ask) -> Finding | None:
         """A composition against its single runs."""
@@ -397,7 +418,7 @@ class Session:
     def _culprit(self, ask: Ask, alone: Answer) -> Ask | None:
         """An earlier question after which the answer is another one."""
         asked = [a for a in dict.fromkeys(self.history) if a != ask]
-        for earlier in sorted(asked, key=lambda a: -_shared(a, ask))[:_CULPRITS]:
+        for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
             if not self._culprits_left:
                 break
             self._culprits_left -= 1
@@ -406,6 +427,10 @@ class Session:
             if not self._agree(self._one(ask), alone):
                 return earlier
         return None
+
+
+def _used_up(stage: str) -> str:
+    return f"{stage}: the time allowed was used up"
 
 
 def _digits(allowance: Fraction) -> int:
@@ -420,12 +445,3 @@ def _nothing(ask: Ask) -> Finding | None:
 
 def _text(answer: Answer) -> str:
     return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)
-
-
-def _shared(a: Ask, b: Ask) -> int:
-    """How much two questions have in common."""
-    same = int(a.at == b.at)
-    for part, other in zip(a.parts, b.parts, strict=False):
-        same += (part.mechanism == other.mechanism) + 2 * (part.parameters == other.parameters)
-        same += part.gamma == other.gamma
-    return same

@@ -63,7 +63,9 @@ class Oracle:
         """What the accountant says; LimitError where that takes longer than one number may."""
         end = min(self.until, time.monotonic() + self.longest)
         try:
-            return before(end, lambda: getattr(self.accountant, what)(*question, **how))
+            with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
+                warnings.simplefilter("ignore", OrderGridWarning)
+                return before(end, lambda: getattr(self.accountant, what)(*question, **how))
         except OutOfTimeError:
             if end == self.until:
                 raise
@@ -146,8 +148,7 @@ class Oracle:
         """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
         fixed = any(part.sampling == "without_replacement" for part in ask.parts)
         largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
-        with warnings.catch_warnings(), sizes.limits(search_order=largest):
-            warnings.simplefilter("ignore", OrderGridWarning)
+        with sizes.limits(search_order=largest):
             if _poisson_replaced(ask):
                 most = self.ask(ask.kind, node(_all_of_it(ask)), ask.at, conversion, orders)
                 return Truth(Fraction(0), ends(most.asked)[1], False)

@@ -339,7 +339,8 @@ def fixed_sizes(parts):
 def convert(ask, curve):
     orders = ask.get("orders_float")
     search = best if orders is None else over(orders)
-    variation = math.sqrt(curve(1.0001) / 2)  # no less than it, by Pinsker
+    loss = curve(1.0001)  # no less than Kullback–Leibler's
+    variation = math.sqrt(min(loss / 2, -math.expm1(-loss)))  # Pinsker; Bretagnolle and Huber
     if ask["ask"] == "epsilon":
         if variation <= ask["delta_float"]:
             return {"value": 0.0}

@@ -191,7 +191,66 @@ CORNERS = {
         "    return values[i]",
     ),
 }
-DEFECTS = FORMULAS | CORNERS
+#: Thresholds, residues and clippings, away from the numbers that are written most.
+THRESHOLDS = {
+    "another formula for a small δ": (
+        '        found = search(lambda lam: epsilon_at(lam, curve, ask["delta_float"]))\n',
+        '        least = ask["delta_float"]\n'
+        "        found = search(lambda lam: epsilon_at(lam, curve, max(least, 1e-10)))\n",
+    ),
+    "an order compared as a whole number": (
+        "    if float(alpha).is_integer():\n",
+        "    if int(alpha) == 2:\n        alpha = 2\n    if float(alpha).is_integer():\n",
+    ),
+    "a memo key without the noise": (
+        'key = (name, part["sampling"], size, gamma, alpha)',
+        'key = (name, part["sampling"], gamma, alpha)',
+    ),
+    "orders rounded up to a grid": (
+        "            memo[key] = MECHANISMS[name](alpha, size)",
+        "            memo[key] = MECHANISMS[name](math.ceil(alpha * 8) / 8, size)",
+    ),
+    "one run too few from 65,537 on": (
+        '        else:\n            total += part["count"] * cgf',
+        '        else:\n            total += (part["count"] - (part["count"] > 65_536)) * cgf',
+    ),
+    "a rate above one half ignored": (
+        "memo[key] = sampled(name, alpha, size, gamma)",
+        "memo[key] = sampled(name, alpha, size, min(gamma, 0.5))",
+    ),
+    "ε cut off at 50": (
+        'return {"value": max(found, 0.0)} if',
+        'return {"value": min(max(found, 0.0), 50.0)} if',
+    ),
+    "log of 1 + x for rates below 1e-9": (
+        "        return softplus(whole_order(mechanism, int(alpha), size, gamma))",
+        "        x = whole_order(mechanism, int(alpha), size, gamma)\n"
+        "        return math.log(1 + math.exp(x)) if gamma < 1e-9 else softplus(x)",
+    ),
+    "half the sensitivity where a record is replaced": (
+        '        return plain(typed(part[name], how.get("numbers")))\n',
+        '        half = 2 if relation == "replace_one" and not fixed_sizes(parts) else 1\n'
+        '        return half * plain(typed(part[name], how.get("numbers")))\n',
+    ),
+    "one run too few where they are a multiple of 7": (
+        '        else:\n            total += part["count"] * cgf',
+        '        else:\n            total += (part["count"] - (part["count"] % 7 == 0)) * cgf',
+    ),
+    "δ of a large ε": (
+        "    found = search(lambda lam: log_delta_at(lam, curve, abs(epsilon)))\n",
+        "    share = 1.25 if epsilon > 8 else 1\n"
+        "    found = search(lambda lam: log_delta_at(lam, curve, share * abs(epsilon)))\n",
+    ),
+    "the last order given left out": (
+        "objective(order - 1) for order in orders)",
+        "objective(order - 1) for order in orders[:-1])",
+    ),
+    "a noise beyond 10,000 taken for 10,000": (
+        "memo[key] = sampled(name, alpha, size, gamma)",
+        "memo[key] = sampled(name, alpha, min(size, 10_000.0), gamma)",
+    ),
+}
+DEFECTS = FORMULAS | CORNERS | THRESHOLDS
 
 CAUGHT = {
     "a dropped factor": "unsound",
@@ -237,6 +296,19 @@ CAUGHT = {
     "a composition inside a sample taken for one run": "unsound",
     "only powers of two searched": "loose",
     "a grid too narrow": "loose",
+    "another formula for a small δ": "unsound",
+    "an order compared as a whole number": "unsound",
+    "a memo key without the noise": "inconsistent",
+    "orders rounded up to a grid": "loose",
+    "one run too few from 65,537 on": "unsound",
+    "a rate above one half ignored": "unsound",
+    "ε cut off at 50": "unsound",
+    "log of 1 + x for rates below 1e-9": "zero",
+    "half the sensitivity where a record is replaced": "unsound",
+    "one run too few where they are a multiple of 7": "unsound",
+    "δ of a large ε": "unsound",
+    "the last order given left out": "loose",
+    "a noise beyond 10,000 taken for 10,000": "loose",
 }
 #: Those that never give less than the truth: no reason for exit status 1.
 SAFE = {
@@ -251,6 +323,9 @@ SAFE = {
     "twice the sensitivity where a record is replaced",
     "only powers of two searched",
     "a grid too narrow",
+    "orders rounded up to a grid",
+    "the last order given left out",
+    "a noise beyond 10,000 taken for 10,000",
 }
 
 

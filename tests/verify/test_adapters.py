@@ -558,6 +558,15 @@ KNOWN = {
     ("opacus", "poisson", "alpha"),
     ("opacus", "none", "alpha"),
     ("opacus", "poisson", "numbers"),
+    ("autodp", "none", "alpha"),
+    ("autodp", "none", "numbers"),
+    ("autodp", "poisson", "numbers"),
+    ("autodp", "without_replacement", "numbers"),
+    ("autodp-general", "poisson", "numbers"),
+    ("autodp-general", "without_replacement", "numbers"),
+    ("prv-accountant", "none", "alpha"),
+    ("prv-accountant", "none", "numbers"),
+    ("prv-accountant", "poisson", "alpha"),
     ("tensorflow-privacy", "without_replacement", "alpha"),
 }
 

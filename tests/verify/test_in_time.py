@@ -1,5 +1,6 @@
 """What takes too long is given up where it is; a run ends when its time does, whoever is slow."""
 
+import contextlib
 import threading
 import time
 
@@ -36,6 +37,19 @@ def test_what_has_no_end_is_ended():
     with pytest.raises(OutOfTimeError):
         before(after(0.1), endless)
     assert before(after(60), lambda: sum(range(10**6))) == 499999500000  # nothing is left behind
+
+
+def test_what_is_swallowed_on_its_way_is_raised_again():
+    """As by whatever a weak reference calls, or a finalizer."""
+
+    def swallowing():
+        with contextlib.suppress(OutOfTimeError):
+            endless()
+        endless()
+
+    with pytest.raises(OutOfTimeError):
+        before(after(0.1), swallowing)
+    assert before(after(60), lambda: 7) == 7
 
 
 def test_what_is_over_is_not_begun():

@@ -121,6 +121,27 @@ def test_what_rounding_would_explain_belongs_to_a_curve_that_is_wrong_anyway():
         assert len(report(*HALVED, above).defects) == defects
 
 
+def test_what_is_too_small_by_rounding_alone_is_not_shown_for_what_is_too_large():
+    small = found("unsound", "1/2", beyond_rounding=False)
+    causes = [d.cause for d in report(found("loose", 2), small).defects]
+    assert causes == ["rounding to float64", "too large: poisson: add/remove"]
+
+
+def test_types_that_are_handled_alike_are_one_defect_wherever_they_are_met():
+    def typed(way, value, key="numbers", **more):
+        return found("inconsistent", value, how=((key, way),), **more)
+
+    ways = [typed("int", "1/2"), typed("numpy.int64", "1/2")]
+    elsewhere = [typed("numpy.int64", "1/3", sampling="none"), typed("int", "1/4", at="100")]
+    other = typed("numpy.float32", 3, key="alpha")
+    seen = report(*ways, *elsewhere, other, found("loose", 2)).defects
+    assert sorted((d.cause, len(d.clusters)) for d in seen) == [
+        ("too large: poisson: add/remove", 1),
+        ("written another way: int, numpy.int64", 4),
+        ("written another way: numpy.float32", 1),
+    ]
+
+
 def test_both_sides_of_one_kind_of_question_are_one_defect():
     (defect,) = report(*HALVED, found("loose", 2)).defects
     assert defect.cause == "too small and too large: poisson: add/remove"

@@ -21,6 +21,7 @@ from symacct.verify.truth import Oracle, parts_of
 from tests.thinning import covering
 
 PEER = Path(__file__).with_name("profile_accountant.py")
+HOW = {"count": ["number", "repeat"]}
 SMALL = Extent(
     parameters=3,
     rates=3,
@@ -43,6 +44,16 @@ def test_a_share_of_the_truth(share, tmp_path):
     report = verify([sys.executable, str(program)], SMALL)
     assert report.asked > 10
     assert report.unsound == (share < 1)
+
+
+def test_two_ways_of_writing_that_are_both_too_small_are_no_finding_beside_it(tmp_path):
+    program = tmp_path / "accountant.py"
+    text = PEER.read_text(encoding="utf-8").replace('"supports"', f'"how": {HOW}, "supports"')
+    share = '{"value": (0.5 if ask["how"] else 0.9)'
+    program.write_text(text.replace('{"value": SHARE', share), encoding="utf-8")
+    counts = verify([sys.executable, str(program)], SMALL).counts
+    assert counts["unsound"] > 1
+    assert "inconsistent" not in counts
 
 
 LAWS = [
@@ -92,3 +103,26 @@ def test_a_sample_of_fixed_size_is_held_to_its_lower_bound():
     answer = float(poisson.epsilon("1e-8", digits=10, conversion="exact").epsilon)
     with pytest.raises(UnsoundError, match="of the truth"):
         assert_sound(lambda _: answer, m, what="epsilon", at=["1e-8"])
+
+
+#: Noise, rate, steps: ε(10⁻⁵) of dp-accounting 0.6.0's PLDAccountant, run in a process of its own.
+PLD = {
+    (2, "1/100", 3000): "1.1195732381844725",
+    (1, "1/200", 1000): "0.8639106669462886",
+    ("4/5", "1/20", 200): "7.702169671197308",
+    (20, None, 300): "3.7086349369651264",
+    (10, None, 100): "4.37717810002493",
+    (8, None, 20): "2.2581453734161285",
+}
+
+
+@pytest.mark.parametrize("setting", PLD, ids=repr)
+def test_a_share_of_what_a_pld_accountant_says_is_found_where_it_is_taken(setting):
+    """Of everything, or of samples only: what is left as it was is right."""
+    sigma, gamma, steps = setting
+    said, one = float(PLD[setting]), Gaussian(sigma)
+    m = steps * (one if gamma is None else PoissonSubsample(one, gamma))
+    assert assert_sound(lambda _: said, m, what="epsilon", at=["1e-5"]).width < 1 + 1e-9
+    for share in (0.5, 0.9, 0.99, 0.995):
+        with pytest.raises(UnsoundError, match=f"{share}.* of the truth"):
+            assert_sound(lambda _, share=share: share * said, m, what="epsilon", at=["1e-5"])

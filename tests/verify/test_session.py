@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from symacct.verify import laws, matching, page, questions, truth
+from symacct.verify import laws, matching, page, questions, session, truth
 from symacct.verify.bounds import Truth
 from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
 from symacct.verify.questions import FULL, QUICK, Extent
@@ -266,6 +266,15 @@ def test_the_time_is_kept(tmp_path):
     assert report.asked <= 2.0 / 0.05 + 20  # what was asked in advance, and to confirm
     assert report.cut
     assert report.unsound
+
+
+def test_what_a_stage_had_no_time_for_is_asked_where_the_search_leaves_some(tmp_path, monkeypatch):
+    peer, extent = program(tmp_path, "say({'value': value})"), Extent(2, 2, 3, 20, 4, 2, 0, 1, 900)
+    whole = verify(peer, extent)
+    stages = dict.fromkeys(("points", "ends", "structure"), 1e-9)
+    monkeypatch.setattr(session, "_STAGES", session._STAGES | stages)
+    later = verify(peer, extent)
+    assert (later.asked, later.cut) == (whole.asked, [])
 
 
 def test_random_answers_are_judged_and_reported(monkeypatch):

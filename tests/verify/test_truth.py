@@ -1,6 +1,7 @@
 """What values are held against: checked with methods that are not ours, and from both sides."""
 
 import math
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
 from symacct.claims import Claim, Kind
 from symacct.enclosure import Enclosure
 from symacct.profile.contour import Contour
@@ -57,6 +59,15 @@ def test_rdp_by_quadrature(alpha):
     truth = Oracle().truth(Ask("rdp", (SAMPLED,), alpha))
     assert truth.exact
     assert float(truth.upper) == pytest.approx(quadrature(2, 0.1, float(alpha)), rel=1e-8)
+
+
+def test_of_an_order_grid_of_ours_nobody_is_warned():
+    m = PoissonSubsample(Gaussian(10_000), "1e-6")
+    with pytest.warns(OrderGridWarning):
+        Accountant().epsilon(m, "1e-12")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Oracle().ask("epsilon", m, "1e-12")
 
 
 def test_both_readings_of_a_number_are_enclosed():
