@@ -14,6 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+_PEAK_OF_A_CHILD = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
 
 @dataclass
 class Row:
@@ -59,7 +65,7 @@ def peak(call: Callable[[], Any]) -> str:
     call()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return f"{most / 1e6:.1f} MB at most"
+    return f"{most / 1e6:.2g} MB at most"
 
 
 def whole_process(*words: str, times: int = 5) -> float:
@@ -75,3 +81,10 @@ def whole_process(*words: str, times: int = 5) -> float:
         assert status == 0, words
         spent.append(used.ru_utime + used.ru_stime)
     return statistics.median(spent[1:])
+
+
+def resident(*words: str) -> str:
+    """What such a run had in memory at most; a child begins with the peak of who started it."""
+    small = [sys.executable, "-S", "-c", _PEAK_OF_A_CHILD, sys.executable, *words]
+    most = subprocess.run(small, check=True, capture_output=True, text=True).stdout
+    return f"{int(most) / 1e3:.0f} MB resident at most"

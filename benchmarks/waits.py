@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import resource
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -11,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import sympy
-from measuring import Row, peak, seconds, whole_process
+from measuring import Row, peak, resident, seconds, whole_process
 
 import symacct as sa
 from symacct.accountant import default_accountant
@@ -25,14 +26,15 @@ TARGETS = ("numpy", "python", "julia", "c")
 def start_rows() -> Iterator[Row]:
     """What comes before the first answer."""
     least = whole_process("-c", "import sympy")
-    command = ("-m", "symacct.cli")
+    command = ("-m", "symacct")
     for work, words in (
         ("import symacct", ("-c", "import symacct")),
         ("symacct --help", (*command, "--help")),
         (f"symacct epsilon '{EXPR}' --delta 1e-8", (*command, "epsilon", EXPR, "--delta", "1e-8")),
     ):
         spent = whole_process(*words)
-        yield Row(work, "import sympy", spent / least, "× its time", 1.5, False, f"{spent:.2f} s")
+        note = f"{spent:.2f} s, {resident(*words)}"
+        yield Row(work, "import sympy", spent / least, "× its time", 1.5, False, note)
 
 
 def calibrated(m: sa.Node, epsilon: int) -> Any:
@@ -54,26 +56,36 @@ def calibration_rows(peers: dict[str, Any]) -> Iterator[Row]:
         ("under GroupPrivacy of 4", sa.GroupPrivacy(1000 * sampled, 4), 3),
         ("of one of three mechanisms", three, 2),
     ):
-        spent = seconds(lambda m=m, epsilon=epsilon: calibrated(m, epsilon))
-        yield Row(f"{what}, {name}", "–", spent, "s", 0.5, False)
+        yield waited(f"{what}, {name}", lambda m=m, epsilon=epsilon: calibrated(m, epsilon), 0.5)
+
+
+def waited(work: str, call: Callable[[], Any], target: float) -> Row:
+    """A call that is to take no more seconds than this, with its peak."""
+    return Row(work, "–", seconds(call), "s", target, False, peak(call))
 
 
 def long_rows() -> Iterator[Row]:
     """Single questions that took long."""
     near = sa.SubsampleWithoutReplacement(sa.Gaussian(1000), "999/1000")
-    spent = seconds(lambda: sa.Accountant(30).rdp(near, 10**5, by="WBK19-T27"))
-    work = "WBK19-T27 of Gaussian(1000), γ = 0.999, α = 10⁵"
-    yield Row(work, "–", spent, "s", 2, False)
-
-    def best() -> Any:
-        return sa.baselines.best_over_rounds(sa.baselines.gaussian_profile(1), 600_000, "1e-5")
-
-    yield Row("best_over_rounds, 600,000 of σ = 1", "–", seconds(best), "s", 1, False, peak(best))
+    yield waited(
+        "WBK19-T27 of Gaussian(1000), γ = 0.999, α = 10⁵",
+        lambda: sa.Accountant(30).rdp(near, 10**5, by="WBK19-T27"),
+        2,
+    )
+    one = sa.baselines.gaussian_profile(1)
+    yield waited(
+        "best_over_rounds, 600,000 of σ = 1",
+        lambda: sa.baselines.best_over_rounds(one, 600_000, "1e-5"),
+        1,
+    )
     for name, density in (("logistic", "exp(-{0})/(1+exp(-{0}))**2"), ("Cauchy", "1/(1+({0})**2)")):
         laws = (sa.laws.Density(density.format(x), mass="any") for x in ("x", "(x-1)"))
         step = sa.PoissonSubsample(sa.DistributionPair(*laws), "1/100")
-        spent = seconds(lambda m=step: sa.Accountant(6).epsilon(m, "1e-5"))
-        yield Row(f"ε of a sampled pair of {name} densities, 6 digits", "–", spent, "s", 5, False)
+        yield waited(
+            f"ε of a sampled pair of {name} densities, 6 digits",
+            lambda m=step: sa.Accountant(6).epsilon(m, "1e-5"),
+            5,
+        )
 
 
 def code_rows() -> Iterator[Row]:
@@ -88,7 +100,8 @@ def code_rows() -> Iterator[Row]:
 
     alone, together = (seconds(lambda x=x: written(x)) for x in (False, True))
     work, against = f"code of {step}: {', '.join(TARGETS)}", "each language by itself, as at first"
-    yield Row(work, against, alone / together, "× faster", 2, True, f"{1e3 * together:.3g} ms")
+    note = f"{1e3 * together:.3g} ms, {peak(lambda: written(True))}"
+    yield Row(work, against, alone / together, "× faster", 2, True, note)
 
 
 @contextmanager
@@ -129,10 +142,12 @@ def sweep_rows() -> Iterator[Row]:
             start = time.perf_counter()
             several = list(sa.sweep(node, grid, executor=executor))
             together = time.perf_counter() - start
+            most = executor.submit(resource.getrusage, resource.RUSAGE_SELF).result().ru_maxrss
         same = "the same bits" if one == several else "OTHER DIGITS"
         figure = alone / together if one == several else 0.0
         work = f"sweep of {len(one):,} points, {count} {name}"
-        yield Row(work, "one process", figure, "×", target, True, f"{same}, {alone:.1f} s alone")
+        note = f"{same}, {alone:.1f} s alone, {most / 1e3:.0f} MB resident at most in one"
+        yield Row(work, "one process", figure, "×", target, True, note)
 
 
 def wait_rows(peers: dict[str, Any]) -> Iterator[Row]:
