@@ -76,9 +76,13 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
 
 
 def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
-    """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D."""
-    outcomes = _weighed(runs, reverse, ctx.prec)
-    return chance_lost(runs, reverse) + sum((p * rest(y - loss) for p, loss in outcomes), arb(0))
+    """P(ℓ = ∞) + Σ p D(y − ℓ) over the outcomes of finite parts beside others of profile D.
+
+    The places are known to more bits, as D may fall by many orders of magnitude.
+    """
+    with ctx.workprec(2 * ctx.prec):
+        places = [(p, y - loss) for p, loss in _weighed(runs, reverse, ctx.prec)]
+    return chance_lost(runs, reverse) + sum((p * rest(at) for p, at in places), arb(0))
 
 
 def _refuse_lattices(runs: Runs) -> None:

@@ -42,16 +42,27 @@ class Contour:
     at: float
 
     def delta(self, y: arb) -> arb:
-        """D(y), less what is lost at L = ∞, for any real y."""
-        plan = self.plan
+        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle."""
+        plan, at = self.plan, y.mid()
         with ctx.workprec(plan.bits):
-            value = self._sum(y)
+            value = self._sum(at)
         with ctx.workprec(_BOUND_BITS):
-            left_out = self._left_out(y)
-            right = self._right_alias(y)
+            left_out = self._left_out(at)
+            right = self._right_alias(at)
             below, above = self._left_alias + right + left_out, left_out
+            if not y.is_exact():
+                below, above = below + (moved := self._moved(y)), above + moved
         with ctx.workprec(plan.bits):
             return (value - below.upper()).union(value + above.upper())
+
+    def _moved(self, y: arb) -> arb:
+        """How far D is from its value in the middle: −D′(y) <= P(L > y) <= 1 and <= M(c)e^{−cy}.
+
+        A sum at a ball is wider, most of all with tapered nodes.
+        """
+        c = arb(self.plan.c)
+        above = self.nodes[0].real * c * (c + 1) * (-c * y).exp()
+        return y.rad() * above.upper().min(arb(1))
 
     def _sum(self, y: arb) -> arb:
         """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""

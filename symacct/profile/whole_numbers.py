@@ -54,10 +54,17 @@ class IntegerLoss(Summed):
 
     def sample(self, a: float, far: float, need: float) -> Sample:
         """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""
-        kept = self.noise.outcomes(a, a, need)
+        kept = self.noise.outcomes(a, a, need + self._over(a))
         known = [(q, self.loss(x)) for q, x in self.noise.weighed(kept)]
         weights = [q * (arb(a) * x).exp() for q, x in known]
         return Sample([x for _, x in known], weights, self.noise.left_out(a, kept))
+
+    def _over(self, a: float) -> float:
+        """About log E_Q[(P₀/Q)^a]/F(a), in which the rest of the outcomes is bounded."""
+        every, order = IntegerLoss(self.noise), np.array([a])
+        with np.errstate(invalid="ignore"):
+            over = float(every.steer(order)[0][0] - self.steer(order)[0][0])
+        return max(over, 0.0) if self.gamma < 1 and over < math.inf else 0.0
 
     def far(self, a: float, moment: arb) -> list[tuple[arb, arb]]:
         return [(moment, arb(0))]

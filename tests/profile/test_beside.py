@@ -69,6 +69,9 @@ REFUSED = [
     "20*Laplace('13/5') + 5*RandomizedResponse('77/100')",
     "DiscreteGaussian(3) + 2*RandomizedResponse('3/5')",
     "3*DiscreteLaplace(3) + RandomizedResponse('3/5')",
+    "10*PoissonSubsample(Gaussian('6/5'), '1/1000')"
+    " + 10*PoissonSubsample(RandomizedResponse('3/4'), '1/10')",
+    "Gaussian(2) + PoissonSubsample(DiscreteGaussian(3), '1/10')",
     "Skellam(9) + DistributionPair(['1/2', '1/3', '1/6'], ['1/6', '1/2', '1/3'])",
 ]
 

@@ -10,6 +10,7 @@ from flint import acb, arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from symacct.mechanisms import DiscreteGaussian, Skellam
 from symacct.profile.atoms import Atoms
 from symacct.profile.contour import Contour
 from symacct.profile.gaussian import GaussianLoss
@@ -31,7 +32,9 @@ from symacct.profile.real_line import (
 )
 from symacct.profile.sampled_frame import Rule
 from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.solve import Direction
 from symacct.profile.taper import Taper
+from symacct.profile.whole_numbers import IntegerLoss
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import covering, examples
@@ -528,3 +531,48 @@ def test_exchanging_the_laws_is_reversal(part):
         for y in (0.0, 0.05, 0.5, -0.3):
             forward, backward = part.hockey_stick(arb(-y), False), part.hockey_stick(arb(y), True)
             assert backward.overlaps(arb(y).exp() * forward - arb(y).expm1())
+
+
+@pytest.mark.parametrize("order", [-9.0, 5.0, 24.7, 40.0])
+@pytest.mark.parametrize("gamma", [Fraction(1, 10), Fraction(1, 1000)])
+@pytest.mark.parametrize("noise", [DiscreteGaussian(3), DiscreteGaussian(1), Skellam(9)], ids=str)
+def test_a_moment_of_sampled_noise_on_whole_numbers_has_its_digits(noise, gamma, order):
+    """Where the noise alone has a moment that is larger by many orders of magnitude."""
+    found = IntegerLoss(noise, gamma).transform(Line(order, 1.0, 0), 14.0)[0].real
+    reach = range(-300, 300)
+    with MP.workdps(40):
+        weights = [mass_of(noise, k) for k in reach]
+        moved = [mass_of(noise, k - 1) for k in reach]
+        g = mp(gamma)
+        expected = sum(
+            q * ((1 - g) + g * p / q) ** mp(order) for q, p in zip(weights, moved, strict=True)
+        )
+        expected /= sum(weights)
+    assert contains(found, expected, 12)
+    assert found.rel_accuracy_bits() > 18
+
+
+def mass_of(noise, k):
+    """Q(k), but for a factor."""
+    if isinstance(noise, Skellam):
+        return MP.besseli(abs(k), mp(noise.mu))
+    return MP.exp(-(mp(k) ** 2) / (2 * mp(noise.sigma) ** 2))
+
+
+@pytest.mark.parametrize("taper", [False, True])
+def test_the_profile_of_a_ball_holds_that_of_its_ends(taper):
+    part = SampledGaussian(Fraction(1), Fraction(1, 100 if taper else 2))
+    direction = Direction(((part, 3 if taper else 30),), False)
+    middle, digits = (0.22, 14.0) if taper else (8.0, 20.0)
+    direction.by_contour(lambda: arb(middle), digits)
+    contour = direction.contours[0]
+    assert (contour.plan.taper is not None) is taper
+    with ctx.workprec(contour.plan.bits):
+        for radius in (1e-3, 1e-12, 1e-25):
+            y = arb(middle, radius)
+            low, high = (contour.delta(end) for end in (y.lower(), y.upper()))
+            found = contour.delta(y)
+            assert found.contains(low.mid())
+            assert found.contains(high.mid())
+            # A chance bounds the slope: tapered sums at a ball were wider by many orders. (Radii have 30 bits.)
+            assert found.rad() <= low.rad() + high.rad() + 1.000001 * radius
