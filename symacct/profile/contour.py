@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ Runs = Sequence[tuple[Factor, int]]
 _BOUND_BITS = 64
 _FEW = 64  # nodes
 _WORTH = 16  # nodes, above which a series is
+_BEFORE = 64  # plain sums, about what a series costs
 _REACH = 2.0  # of a series, over the last shift: balls lose what e^2 is
 _SPARE = 16  # bits
 _MOST_TERMS = 2**18  # of one moment
@@ -180,11 +182,24 @@ class Contour:
             return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
 
 
-Series = tuple[arb_poly, arb, arb]
+@dataclass(frozen=True)
+class Series:
+    """Σ_k c_k u^k over k < `count`; what it leaves out is at most `left_out`·|u|^count."""
+
+    terms: arb_poly  # which drops zeros at its end
+    count: int
+    left_out: arb
+
+    def __call__(self, u: arb) -> arb:
+        """The sum at u, with what it leaves out."""
+        return self.terms(u) + arb(0, (abs(u) ** self.count * self.left_out).upper())
 
 
 class Again(Contour):
-    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach."""
+    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach,
+
+    once it has been asked for as many values there as a series costs.
+    """
 
     @property
     def again(self) -> Contour:
@@ -193,11 +208,22 @@ class Again(Contour):
 
     def _sum(self, y: arb) -> arb:
         middle = self.at if y > 0 else -self.at
-        series, reach, left_out = self._series(middle)
         away = y - arb(middle)
-        if not abs(away) < reach:
+        if not abs(away) < self._reach:
             return super()._sum(y)
-        return series(away) + arb(0, (abs(away) ** series.length() * left_out).upper())
+        self._asked[middle] += 1
+        return self._series(middle)(away) if self._asked[middle] > _BEFORE else super()._sum(y)
+
+    @cached_property
+    def _asked(self) -> Counter[float]:
+        return Counter()
+
+    @cached_property
+    def _reach(self) -> arb:
+        """Up to which |u| a series is asked."""
+        with ctx.workprec(_BOUND_BITS):
+            c, h = arb(self.plan.c), arb(self.plan.h)
+            return (_REACH / acb(c, h * self.plan.last).abs_upper()).lower()
 
     def _series(self, middle: float) -> Series:
         if middle not in self._known:
@@ -209,9 +235,9 @@ class Again(Contour):
         return {}
 
     def _about(self, middle: float) -> Series:
-        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; up to which |u|; the rest,
+        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; the rest is
 
-        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ.
+        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ, the reach.
         """
         plan, at = self.plan, arb(middle)
         with ctx.workprec(plan.bits + _SPARE):
@@ -225,10 +251,9 @@ class Again(Contour):
             sums = power_sums(terms, [-s for s in shifts], count)
             series = arb_poly([x.real / arb.fac_ui(k) for k, x in enumerate(sums)])
         with ctx.workprec(_BOUND_BITS):
-            reach = _REACH / shifts[-1].abs_upper()
             sizes = zip(terms, shifts, strict=True)
             most = sum((abs(b) * abs(s) ** count for b, s in sizes), arb(0))
-            return series, reach.lower(), most / arb.fac_ui(count) * (c * reach).exp()
+            return Series(series, count, most / arb.fac_ui(count) * (c * self._reach).exp())
 
 
 def _length(need: float) -> int:

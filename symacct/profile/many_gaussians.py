@@ -338,7 +338,7 @@ def gathered(runs: Sequence[tuple[Part, int]]) -> tuple[tuple[Factor, int], ...]
     found: list[tuple[Factor, int]] = []
     rates: dict[Exact, list[Run]] = defaultdict(list)
     for part, k in runs:
-        if isinstance(part, SampledGaussian) and part.gamma < 1:
+        if isinstance(part, SampledGaussian):
             rates[part.gamma].append((part, k))
         else:
             found.append((part, k))

@@ -104,7 +104,7 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
         slope, last = ((new - old) / (y - before)).mid(), step
         step = -(new / slope).mid()
         blur = abs(new.rad() / slope) * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
-        left = abs(step * last / y)  # about what the step after this one is
+        left = abs(step * (last + step) / y)  # how far off both points are: so is the next step
         if not step.is_finite():
             break
         if left <= blur:

@@ -34,7 +34,7 @@ _DEARER = 1.25  # a node off the real line than one on it
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1]."""
+    """`variance` = σ²/Δ², the sampling rate `gamma` in (0, 1): at 1 it is a GaussianLoss."""
 
     variance: Exact
     gamma: Exact
@@ -72,8 +72,8 @@ class SampledGaussian:
 
     @cached_property
     def log_rest(self) -> float:
-        """log(1−γ)."""
-        return math.log1p(-float(self.gamma)) if self.gamma < 1 else -math.inf
+        """log(1−γ), where γ itself may be 1."""
+        return float(BALL.number(1 - self.gamma).log().mid())
 
     @cached_property
     def log_gamma(self) -> float:
@@ -224,8 +224,6 @@ def _cheaper(part: SampledGaussian, line: Line, need: float) -> Rule:
     if line.last == 0:
         return real_line.moment(part, line.a, need)
     shifted = part.rule(line.a, need)
-    if part.gamma == 1:
-        return shifted
     real = real_line.strip(part, line.a, line.h * line.last, need)
     return real if real.terms <= _DEARER * shifted.terms else shifted
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from symacct.errors import InfiniteError
+from symacct.errors import InfiniteError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
@@ -39,7 +39,6 @@ _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
-
 _HARDLY_FALL = 50  # runs, from which on those of densities do
 
 Runs = tuple[tuple[Part, int], ...]
@@ -198,7 +197,7 @@ class Direction:
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float) -> Iterator[Contour]:
-        """The contours that were made for so many digits; from the second time on as series."""
+        """The contours that were made for so many digits; after the first time by `again`."""
         for known in tuple(self.contours):
             if known.plan.need > digits * math.log(10):
                 self.contours = [x.again if x is known else x for x in self.contours]
@@ -327,10 +326,7 @@ class Direction:
         """The root between points at which balls decide, at growing precision."""
         assert self.closed is not None  # noqa: S101  # asked by `epsilon`
         found = None
-        for bits in (
-            bits_for(0),
-            *precisions(digits),
-        ):  # at few first, so as to ask for many seldom
+        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
             with ctx.workprec(bits):
                 found = self._crossing(self.closed, ball(delta), found)
             if found is not None and accuracy(found) >= digits:
@@ -364,11 +360,14 @@ class Direction:
         # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
         fall = shift(self.moments.saddle(at)) * at
         wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
-        others = iter((self._nearer_epsilon, self._valued_epsilon))
+        others = (look(delta) for look in (self._nearer_epsilon, self._valued_epsilon))
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if found is None:
-                at, wanted = next(others, lambda _: at)(delta), wanted + 4  # noqa: B023
+                try:
+                    at, wanted = next((y for y in others if y != at), at), wanted + 4
+                except PrecisionError:  # of a δ, which nobody asked for
+                    return None
                 continue
             if accuracy(found) >= digits:
                 return found

@@ -43,8 +43,9 @@ from symacct import (
 from symacct.enclosure import to_fraction
 from symacct.interop import EventAccountant
 from symacct.profile.answer import profile
-from symacct.profile.contour import Contour
+from symacct.profile.contour import Contour, Series
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.power_sums import power_sums
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
 from symacct.testing import UnsoundError, assert_sound
@@ -332,9 +333,10 @@ def test_a_series_meets_the_sum_that_it_stands_for(m, length, monkeypatch):
     contour = max(direction.contours, key=lambda one: one.plan.last)
     if length is not None:
         monkeypatch.setattr("symacct.profile.contour._length", lambda need: length)
+    monkeypatch.setattr("symacct.profile.contour._BEFORE", 0)
     again = Contour(contour.runs, contour.plan, contour.reverse, contour.at).again
     with ctx.workprec(contour.plan.bits):
-        reach = float(again._series(contour.at)[1])
+        reach = float(again._reach)
         shares = (-2, -1.01, -0.99, -0.5, -1e-9, 0, 1e-3, 0.3, 0.99, 1.01, 3)
         for middle, share in itertools.product((contour.at, -contour.at), shares):
             y = arb(middle + share * reach)
@@ -344,6 +346,32 @@ def test_a_series_meets_the_sum_that_it_stands_for(m, length, monkeypatch):
                 assert series.rad() <= 20 * plain.rad()
             elif 0.3 <= abs(share) < 1 and (middle > 0 or contour.plan.across is not None):
                 assert series.rad() > 100 * plain.rad()
+
+
+def test_what_a_series_leaves_out_goes_by_its_terms():
+    """Also where the last ones are 0, which a polynomial of flint's drops: 1 + 0u + 0u² + …"""
+    series = Series(flint.arb_poly([1, 0, 0]), 3, arb(1))
+    assert 2**-9 <= series(arb(1) / 8).rad() < 2**-8
+
+
+@pytest.mark.parametrize(("delta", "built"), [("1.0001e-5", 1), ("1e-4", 0), ("1e-7", 0)])
+def test_a_series_is_built_for_many_values_in_its_reach(delta, built, monkeypatch):
+    """Never for those beyond it, nor for a few within."""
+    calls, m = [], 1000 * PoissonSubsample(Gaussian("11/10"), "1/100")
+    accountant = Accountant(10)
+    accountant.epsilon(m, "1e-5", "exact")
+    monkeypatch.setattr(
+        "symacct.profile.contour.power_sums", lambda *given: calls.append(1) or power_sums(*given)
+    )
+    contour = accountant._profile(m).directions[0].contours[0].again
+    y = arb(float(accountant.epsilon(m, delta, "exact").epsilon))
+    with ctx.workprec(contour.plan.bits):
+        for _ in range(8):
+            contour.delta(y)
+        assert not calls
+        for _ in range(200):
+            contour.delta(y)
+    assert len(calls) == built
 
 
 @pytest.mark.parametrize("m", RUNS.values(), ids=RUNS)
@@ -373,6 +401,21 @@ def test_rare_jumps_that_no_float_steers_to(count, rate):
     below, above = (Accountant(digits=10).delta(m, end, "exact").delta for end in ends(found))
     assert to_fraction(below.upper) > Fraction(1, 10**10) > to_fraction(above.lower)
     assert to_fraction(below.upper) < Fraction(1, 10**10) * (1 + Fraction(1, 10**6))
+
+
+def test_a_root_that_is_not_found_is_spoken_of_as_such():
+    """Also where it is the values of δ on the way that balls can't tell."""
+    m = 2 * PoissonSubsample(Gaussian(2), 1 - Fraction(1, 10**20))
+    with pytest.raises(PrecisionError, match=r"^ε at δ = 1e-05: 13 digits not reached"):
+        m.epsilon("1e-5", digits=12, conversion="exact")
+
+
+def test_a_rate_that_float64_does_not_tell_from_1():
+    """One run is nearly the noise itself: δ(1) = Φ(−7/4) − e Φ(−9/4) of σ = 2, to 20 digits."""
+    near = PoissonSubsample(Gaussian(2), 1 - Fraction(1, 10**20))
+    found, whole = (m.delta(1, digits=12, conversion="exact").delta for m in (near, Gaussian(2)))
+    assert found.lower <= whole.upper
+    assert abs(found.upper - whole.lower) < whole.upper * 10**-11
 
 
 def test_far_below_every_likely_loss_a_second_question_has_its_saddle():

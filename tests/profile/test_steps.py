@@ -107,3 +107,17 @@ def test_a_root_by_chords_holds_the_root_whatever_blurs_the_values():
         assert found.overlaps(root)
         held += found.rad() < math.sqrt(blur) * root
     assert held > 150
+
+
+def test_a_root_by_chords_from_a_start_beside_it():
+    """Two values next to each other tell little of a root far from both: another step is due."""
+    profile = closed_form(((GaussianLoss(Fraction(1)), 1),), False)
+    with ctx.workprec(BITS):
+        root, goal = arb(2), profile(arb(2))
+        for off in (0.7, 0.9, 0.95, 1.05, 1.3):
+            for digits in (5, 7, 12):
+                blur = arb(0, 10.0**-digits)
+                found = convex_root(lambda y, blur=blur: profile(y) * (1 + blur), goal, root * off)
+                assert found is not None
+                assert found.overlaps(root)
+                assert found.rad() < 20 * blur.rad()
