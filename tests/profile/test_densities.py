@@ -212,3 +212,17 @@ def test_any_number_of_digits_of_moments_on_pieces():
     assert found.digits > 35
     beta = DistributionPair(laws.Beta(2, "5/2"), laws.Beta("5/2", 2))
     assert Accountant(25).epsilon(1000 * beta, "1e-5", "exact").epsilon.digits > 24
+
+
+def test_the_largest_loss():
+    """Limits at the ends too: of logistic noise 1, of Cauchy's at (1+√5)/2, and −log(1−γ)."""
+    logistic, cauchy = "exp(-Abs({x}))/(1+exp(-Abs({x})))**2", "1/(pi*(1+({x})**2))"
+    for density, known in ((logistic, arb(1)), (cauchy, 2 * arb("0.5").asinh())):
+        overlap = Overlap(*(laws.Density(density.format(x=x)) for x in ("x-1", "x")))
+        for reverse in (False, True):
+            assert rated(overlap, 1).largest(reverse).overlaps(known)
+        found = rated(overlap, "1/10").largest(True)
+        assert found.overlaps(-(1 + ((-known).exp() - 1) / 10).log())
+        assert found.rad() < 1e-12
+    assert rated(NORMALS, "1/10").largest(True).overlaps(-arb("0.9").log())
+    assert rated(NORMALS, "1/10").largest(False) == arb("inf")
