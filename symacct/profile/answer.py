@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
@@ -176,11 +177,21 @@ def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, in
     exchanged = [(_exchanged(part), k) for part, k in product.runs]
     turned = [(part, k) for part, k in exchanged if part is not None]
     if reverse and len(turned) == len(exchanged):
-        return frozenset(turned), False
-    return frozenset(product.runs), reverse
+        return _counted(turned), False
+    return _counted(product.runs), reverse
+
+
+def _counted(runs: Iterable[tuple[Part, int]]) -> frozenset[tuple[Part, int]]:
+    """In no order, and as often as it is run each part once."""
+    counts: Counter[Part] = Counter()
+    for part, k in runs:
+        counts[part] += k
+    return frozenset(counts.items())
 
 
 def _exchanged(part: Part) -> Part | None:
+    if part.symmetric:
+        return part
     return part.exchanged if isinstance(part, DensityLoss) else None
 
 

@@ -119,7 +119,10 @@ class DensityLoss(Summed):
         return [_far(self, a)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        return hockey_stick(self.pair, y, reverse)
+        left = self.largest(reverse) - y
+        if left > 0:
+            return hockey_stick(self.pair, y, reverse)
+        return arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
 
     def largest(self, reverse: bool) -> arb:
         return _largest(self, reverse, ctx.prec)
@@ -130,17 +133,22 @@ class DensityLoss(Summed):
 
 @lru_cache(64)
 def _largest(part: DensityLoss, reverse: bool, bits: int) -> arb:
-    """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved."""
+    """log(1−γ+γe^s), s the supremum of log(p/q); ∞ where none is proved.
+
+    Exchanged −log(1−γ+γe^{−s}), s that of log(q/p), which is at most −log(1−γ).
+    """
     pair = part.pair.exchanged if reverse else part.pair
+    gamma = BALL.number(part.pair.gamma)
+    most = -(1 - gamma).log() if reverse and part.pair.gamma != 1 else arb("inf")
     try:
-        found = largest_log_ratio(pair.sides, bits)
+        with ctx.workprec(2 * bits):  # limits at the ends are found to `bits`
+            found = largest_log_ratio(pair.sides, bits)
     except PrecisionError:
-        return arb("inf")
+        return most.union(arb(0)) if most.is_finite() else most
     if not found.is_finite():
-        return arb("inf")
+        return most
     shift_p, shift_q = pair.shifts()
     found += shift_q - shift_p
-    gamma = BALL.number(part.pair.gamma)
     if reverse:
         return -(gamma * (-found).expm1()).log1p()
     return (gamma * found.expm1()).log1p()

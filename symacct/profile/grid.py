@@ -228,12 +228,16 @@ class Grids:
             log_delta *= 2
         return self.refined(at, most, digits)
 
-    def root(self, delta: Fraction, digits: float) -> arb:
-        """Where D is δ, to so many digits."""
+    def root(self, delta: Fraction, digits: float, at_an_end: Callable[[arb], arb | None]) -> arb:
+        """Where D is δ, to so many digits; D beyond the largest loss is told."""
 
         def at(grid: Grid) -> arb:
-            found = bracket(grid.delta, ball(delta))
-            return arb.nan() if found is None else enclosed(grid.delta, ball(delta), found)
+            def value(y: arb) -> arb:
+                known = at_an_end(y)
+                return grid.delta(y) if known is None else known
+
+            found = bracket(value, ball(delta))
+            return arb.nan() if found is None else enclosed(value, ball(delta), found)
 
         return self.refined(at, log_of(lambda: ball(delta)), digits)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flint import arb, ctx
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
+_NEARER = 20  # halvings
 _BESIDE = 2.0**-20  # of y
 _BLURS = 16  # apart are values that balls tell apart
 
@@ -84,7 +85,18 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
         elif value(middle) < goal:
             high = middle
         else:
-            break
+            return _until_unknown(value, goal, low, middle, high)
+    return low, high
+
+
+def _until_unknown(value: Value, goal: arb, low: arb, middle: arb, high: arb) -> tuple[arb, arb]:
+    """Both ends as near as is known to a place at which balls don't tell."""
+    unknown = (middle, middle)
+    for _ in range(_NEARER):
+        below, above = ((low + unknown[0]) / 2).mid(), ((unknown[1] + high) / 2).mid()
+        low, left = (below, unknown[0]) if value(below) > goal else (low, below)
+        high, right = (above, unknown[1]) if value(above) < goal else (high, above)
+        unknown = left, right
     return low, high
 
 

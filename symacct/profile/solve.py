@@ -153,7 +153,9 @@ class Direction:
                 return self._either(
                     lambda: self.by_contour(y, digits), lambda: self.grids.delta(y, digits)
                 )
-            if value.is_exact() or accuracy(value) >= digits:
+            with ctx.workprec(bits):
+                is_last = self._ends_at(y())
+            if is_last or value.is_exact() or accuracy(value) >= digits:
                 return value
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
@@ -173,11 +175,18 @@ class Direction:
         known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
         return len(known) == len(ends) and y >= sum(k * end for end, k in known)
 
+    def _ends_at(self, y: arb) -> bool:
+        """Can't balls tell y from the largest loss?"""
+        return not y < self._about_largest and self.largest.overlaps(y)
+
     def _at_an_end(self, y: arb) -> arb | None:
-        """D(y) where no finite loss is above y."""
+        """D(y) where no finite loss is above y, as far as balls tell."""
         if y < self._about_largest:
             return None
-        return self.lost if not self.runs or y >= self.largest else None
+        left = self.largest - y
+        if left > 0 and self.runs:
+            return None
+        return self.lost + arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
 
     def by_contour(self, y: Callable[[], arb], digits: float) -> arb:
         at = about(y)
@@ -253,7 +262,7 @@ class Direction:
             if self.closed
             else self._either(
                 lambda: self._root(delta, digits),
-                lambda: self.grids.root(delta, digits),
+                lambda: self.grids.root(delta, digits, self._at_an_end),
             )
         )
         if found is None:
@@ -272,6 +281,10 @@ class Direction:
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
+        with ctx.workprec(bits_for(0)):
+            beyond = self._at_an_end(y())
+            if beyond is not None and beyond <= bound():
+                return True
         return self._either(
             lambda: self._is_within_by_contour(y, bound), lambda: self.grids.is_within(y, bound)
         )

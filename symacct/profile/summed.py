@@ -168,7 +168,7 @@ def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Float
     share = np.exp(exponent - top[:, None])
     total = share.sum(axis=1)
     mean = share @ losses / total
-    return np.log(total) + top, share @ losses**2 / total - mean**2
+    return np.log(total) + top, (share * (losses - mean[:, None]) ** 2).sum(axis=1) / total
 
 
 @lru_cache(32)

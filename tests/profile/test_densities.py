@@ -11,10 +11,12 @@ from flint import acb, arb, ctx
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
 from symacct.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.answer import _directions
 from symacct.profile.charts import Chart, Pair
 from symacct.profile.densities import DensityLoss
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.pairs import Product
 from symacct.profile.part import Line
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
@@ -212,3 +214,37 @@ def test_any_number_of_digits_of_moments_on_pieces():
     assert found.digits > 35
     beta = DistributionPair(laws.Beta(2, "5/2"), laws.Beta("5/2", 2))
     assert Accountant(25).epsilon(1000 * beta, "1e-5", "exact").epsilon.digits > 24
+
+
+def test_the_largest_loss():
+    """Limits at the ends too: of logistic noise 1, of Cauchy's at (1+√5)/2, and −log(1−γ)."""
+    logistic, cauchy = "exp(-Abs({x}))/(1+exp(-Abs({x})))**2", "1/(pi*(1+({x})**2))"
+    for density, known in ((logistic, arb(1)), (cauchy, 2 * arb("0.5").asinh())):
+        overlap = Overlap(*(laws.Density(density.format(x=x)) for x in ("x-1", "x")))
+        for reverse in (False, True):
+            assert rated(overlap, 1).largest(reverse).overlaps(known)
+        found = rated(overlap, "1/10").largest(True)
+        assert found.overlaps(-(1 + ((-known).exp() - 1) / 10).log())
+        assert found.rad() < 1e-12
+    assert rated(NORMALS, "1/10").largest(True).overlaps(-arb("0.9").log())
+    assert rated(NORMALS, "1/10").largest(False) == arb("inf")
+
+
+BETA = rated(Overlap(laws.Beta(2, 3), laws.Beta(3, "3/2")), 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ([(BETA, 2)], [(BETA.exchanged, 2)], 2),
+        ([(BETA, 2), (BETA, 2)], [(BETA.exchanged, 4)], 2),
+        ([(BETA, 2), (BETA, 2)], [(BETA.exchanged, 2)], 4),
+        ([(BETA, 1), (LaplaceLoss(1), 1)], [(LaplaceLoss(1), 1), (BETA.exchanged, 1)], 2),
+        ([(BETA, 2), (BETA.exchanged, 1)], [(BETA, 1), (BETA.exchanged, 2)], 2),
+        ([(BETA, 1), (PARTS[2], 1)], [(BETA.exchanged, 1), (PARTS[2], 1)], 4),
+    ],
+)
+def test_no_direction_twice_and_none_left_out(one, other, count):
+    """Both of each product, by their runs counted: some are those of the other product, turned."""
+    found = _directions([Product(tuple(runs), Kind.EXACT) for runs in (one, other)])
+    assert len(found) == count

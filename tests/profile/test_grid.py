@@ -17,6 +17,7 @@ from symacct.profile.digits import accuracy
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.roots import bracket
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
 from symacct.profile.spread import of_cells
@@ -153,3 +154,44 @@ def test_the_bracket_of_few_runs_of_densities():
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
     least, one = (m.lower_epsilon("1/100", digits=20) for m in (3 * pair, pair))
     assert one.lower * Fraction(3, 2) < least.lower <= (3 * pair).epsilon("1/100").epsilon.upper
+
+
+def test_beyond_the_largest_loss_nothing_is_laid_out(monkeypatch):
+    """0, or next to it where balls can't tell ε from the largest loss: of logistic noise k."""
+    density = "exp(-Abs({x}))/(1+exp(-Abs({x})))**2"
+    pair = DistributionPair(*(laws.Density(density.format(x=x)) for x in ("x-1", "x")))
+    monkeypatch.setattr(Grids, "refined", None)
+    for m in (pair, 3 * pair, 2 * pair + Laplace(1)):
+        k = 1 if m is pair else 3
+        assert m.delta(k + Fraction(1, 10**9), digits=5, conversion="exact").delta.upper == 0
+        at_the_end = m.delta(k, digits=5, conversion="exact").delta
+        assert at_the_end.lower == 0
+        assert at_the_end.upper < 1e-18
+
+
+def test_ends_up_to_where_balls_tell():
+    """Between 1.3 and 1.4 they don't: the bracket comes near both, not only next to one place."""
+
+    def value(y):
+        return 2 - y if not 1.3 < y < 1.4 else arb(0).union(arb(1))
+
+    low, high = bracket(value, arb("0.65"))
+    assert 1.299 < low <= 1.3
+    assert 1.4 <= high < 1.401
+
+
+def test_where_the_profile_ends():
+    """ε next to the largest loss: of two losses x + c, 0 <= x <= 4, by quadrature."""
+    pair = DistributionPair(*(laws.Density(f"exp({n}*x)", (0, 4), mass="any") for n in (-1, -2)))
+    found = (2 * pair).epsilon("1e-9", digits=2, conversion="exact").epsilon
+    c = MP.log((1 + MP.exp(-4)) / 2)
+
+    def log_delta(y):
+        start = y - 2 * c
+        share = MP.quad(lambda s: (MP.exp(-s) - MP.exp(start - 2 * s)) * (8 - s), [start, 8])
+        return MP.log(share / (1 - MP.exp(-4)) ** 2)
+
+    low, high = (MP.mpf(str(end)) for end in (found.lower, found.upper))
+    assert log_delta(low) >= MP.log(MP.mpf("1e-9"))
+    assert high > 8 + 2 * c or log_delta(high) <= MP.log(MP.mpf("1e-9"))
+    assert high - low < 0.05
