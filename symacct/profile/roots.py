@@ -22,7 +22,8 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
     seen: list[tuple[arb, arb]] = []
 
     def noted(y: arb) -> arb:
-        seen.append((y, value(y)))
+        # A slope of which balls know nothing leads to no place.
+        seen.append((y, value(y) if y.is_finite() else arb.nan()))
         return seen[-1][1]
 
     y, width = _near_root(noted, goal, start, slope)

@@ -574,5 +574,5 @@ def test_the_profile_of_a_ball_holds_that_of_its_ends(taper):
             found = contour.delta(y)
             assert found.contains(low.mid())
             assert found.contains(high.mid())
-            # A chance bounds the slope: tapered sums at a ball were wider by orders. Radii have 30 bits.
+            # A chance bounds the slope: tapered sums at a ball were wider. Radii have 30 bits.
             assert found.rad() <= low.rad() + high.rad() + 1.000001 * radius

@@ -4,10 +4,13 @@ import math
 import random
 from fractions import Fraction
 
+import pytest
 from flint import acb, arb, arb_mat, ctx
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import mpf
 
+from symacct import DiscreteGaussian, Laplace, PoissonSubsample
 from symacct.profile import chebyshev
 from symacct.profile.closed import closed_form
 from symacct.profile.gaussian import GaussianLoss
@@ -121,3 +124,35 @@ def test_a_root_by_chords_from_a_start_beside_it():
                 assert found is not None
                 assert found.overlaps(root)
                 assert found.rad() < 20 * blur.rad()
+
+
+def test_a_root_is_looked_for_at_finite_places_alone():
+    """Of values next to 0 a ball tells no slope: integer noise has no D at no number."""
+    profile, asked = closed_form(((GaussianLoss(Fraction(2)), 1),), False), []
+
+    def value(y):
+        asked.append(y)
+        return profile(y) + arb(0, 1e-9)
+
+    with ctx.workprec(BITS):
+        for place in (3, 20, 1e6):
+            for slope in (None, arb(-1), arb(0), arb.nan()):
+                found = convex_root(value, profile(arb(3)), arb(place), slope)
+                assert found is None or found.overlaps(arb(3))
+    assert all(y.is_finite() for y in asked)
+
+
+@pytest.mark.parametrize(
+    ("m", "delta"),
+    [
+        (5 * DiscreteGaussian("1.21", 3), "1e-6"),
+        (100 * PoissonSubsample(Laplace("41.5"), "0.106"), "1e-300"),
+    ],
+)
+def test_a_root_whose_first_guess_is_far_off_is_found_by_another_way(m, delta):
+    """δ at both ends of what is said of ε: a contour each, and no secants."""
+    found = m.epsilon(delta, digits=4, conversion="exact").epsilon
+    margin = mpf(1) / 10**4
+    high = m.delta(found.upper * (1 + margin), digits=2, conversion="exact").delta
+    low = m.delta(found.lower * (1 - margin), digits=2, conversion="exact").delta
+    assert high.upper < mpf(delta) < low.lower
