@@ -11,7 +11,7 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.enclosure import Guarantee
-from symacct.errors import LimitError, PrecisionError
+from symacct.errors import InfiniteError, LimitError, PrecisionError
 from symacct.exact import Order, text
 from symacct.expr import Node
 from symacct.options import By
@@ -70,12 +70,12 @@ class EpsilonDelta:
 
 
 def smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
-    """The least of the upper bounds that have digits; the last one's error if none has."""
+    """The least of the upper bounds that are finite and have digits; else the last one's error."""
     found: list[Guarantee] = []
     for ask in asked:
         try:
             found.append(ask())
-        except (PrecisionError, LimitError):
+        except (PrecisionError, LimitError, InfiniteError):
             if ask is asked[-1] and not found:
                 raise
     return min(found, key=lambda guarantee: guarantee.asked.upper)

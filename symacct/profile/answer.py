@@ -62,7 +62,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
 
-    found = products_below(node)
+    found = _exact(node) or products_below(node)
     try:
         least = [ask(found, digits)]
     except (AssumptionError, PrecisionError, LimitError):
@@ -73,6 +73,15 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
         with suppress(PrecisionError, LimitError):
             least.append(ask(triangles, digits))
     return max(least, key=lambda x: x.lower)
+
+
+def _exact(node: Node) -> list[Product]:
+    """The products of a node that has their profile, else none."""
+    with suppress(AssumptionError):
+        found = products(node)
+        if all(product.kind is Kind.EXACT for product in found):
+            return found
+    return []
 
 
 class Profile:

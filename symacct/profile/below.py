@@ -12,11 +12,15 @@ from functools import singledispatch
 
 from symacct.claims import REPLACE_ONE, Kind
 from symacct.errors import AssumptionError
+from symacct.exact import expression
 from symacct.expr import Node
+from symacct.later import sympy
+from symacct.mechanisms import ExponentialMechanism, FiniteMechanism, RandomizedResponse
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.subsample import Sampling, SubsampleWithoutReplacement
+from symacct.profile.atoms import Atoms
 from symacct.profile.equilateral import Equilateral, below
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.pairs import Product, composed, products, sampled_once
@@ -75,6 +79,18 @@ def _below(node: Node) -> list[Product]:
     known = products.dispatch(type(node)) is not products.dispatch(object)
     found = products(node) if known else []
     return [product for product in found if product.kind is Kind.EXACT] or [_NOTHING]
+
+
+@_below.register
+def _(node: FiniteMechanism) -> list[Product]:
+    """One pair in all runs."""
+    return [Product(((Atoms(masses), 1),), Kind.EXACT) for masses in node.pairs]
+
+
+@_below.register
+def _(node: ExponentialMechanism) -> list[Product]:
+    """Two candidates, with one as likely as the other on the other dataset."""
+    return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
 
 
 @_below.register

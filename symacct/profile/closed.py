@@ -18,6 +18,8 @@ from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
+from symacct.profile.bounded_range import BoundedRange
+from symacct.profile.bounded_range import several_runs as runs_of_range
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.part import Part
@@ -28,7 +30,7 @@ from symacct.profile.whole_numbers import IntegerLoss
 
 _SUMMED = 2000  # outcomes of all runs, up to which they are summed one by one
 _SUMMED_BESIDE = 100_000  # times the square of the others' runs
-_FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms
+_FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms; of bounded range, their digits
 _SOME_RUNS = 300  # of all Laplace noise, beyond which its moments fall by themselves
 _WAYS = 1000  # of several kinds of it
 
@@ -45,6 +47,8 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     (part, count), *more = runs
     if isinstance(part, LaplaceLoss) and part.gamma == 1 and not more and count <= _FEW_RUNS:
         return partial(few_runs, part.shift, count)
+    if isinstance(part, BoundedRange) and not more and count <= _FEW_RUNS:
+        return partial(runs_of_range, part.pure, count)
     if not more and (gaussian := _gaussian(part)) is not None:
         return partial(several_runs, gaussian, count)
     if isinstance(part, LaplaceLoss) and not more and count == 2:

@@ -19,6 +19,8 @@ from symacct.later import sympy
 from symacct.mechanisms import (
     DiscreteLaplace,
     DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
     Gaussian,
     NoisyMax,
     PermuteAndFlip,
@@ -36,8 +38,10 @@ from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
+from symacct.profile.bounded_range import bounded_range
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
+from symacct.profile.envelope import envelope
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
@@ -50,13 +54,15 @@ from symacct.profile.whole_numbers import IntegerLoss
 class Product:
     """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
 
-    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `is_glued` for
-    several samples of fixed size, of which the Rényi curve may know less or more.
+    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
+    (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
+    are dominated, and are `is_glued`: there the Rényi curve may know less or more.
     """
 
     runs: tuple[tuple[Part, int], ...]
     kind: Kind
     one_way: bool = False
+    of_many: bool = False
     is_glued: bool = False
 
 
@@ -102,6 +108,18 @@ def _(node: RandomizedResponse) -> list[Product]:
 @products.register
 def _(node: PureDP) -> list[Product]:
     return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+
+
+@products.register
+def _(node: ExponentialMechanism) -> list[Product]:
+    return [Product(((bounded_range(node.pure), 1),), Kind.EXACT, of_many=True)]
+
+
+@products.register
+def _(node: FiniteMechanism) -> list[Product]:
+    if len(node.pairs) == 1:
+        return _one(Atoms(node.pairs[0]))
+    return [Product(((Atoms(envelope(node.pairs)), 1),), Kind.EXACT, of_many=True)]
 
 
 @products.register
@@ -151,9 +169,7 @@ def _(node: Compose) -> list[Product]:
         [(product, count) for product in products(part)] for part, count in node.terms.items()
     ]
     sizes.check("outcomes", math.prod(map(len, choices)), "conversion='exact', orientations")
-    if any(isinstance(part, SubsampleWithoutReplacement) for part in node.walk()):
-        return [_replaced(composed(choice), choice) for choice in itertools.product(*choices)]
-    return [composed(choice) for choice in itertools.product(*choices)]
+    return [_several(choice) for choice in itertools.product(*choices)]
 
 
 @products.register
@@ -177,10 +193,10 @@ def _(node: SubsampleWithoutReplacement) -> list[Product]:
     part = _one_part(found)
     if isinstance(part, Atoms | GaussianLoss):
         glued: Part = part.glued(node.gamma)
-        return [Product(((glued, 1),), found.kind)]
+        return [Product(((glued, 1),), found.kind, of_many=True)]
     if isinstance(part, LaplaceLoss):
-        return [Product(((GluedLaplace(part.shift, node.gamma), 1),), found.kind)]
-    return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True)]
+        return [Product(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
+    return [Product(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
 
 
 def _refuse_other_relation(node: Sampling) -> None:
@@ -228,12 +244,13 @@ def _(node: Either) -> list[Product]:
 def _told(one: Product, other: Product, share: Exact) -> Product:
     first, second = (_chosen(product) for product in (one, other))
     kind = combine((one.kind, other.kind), "Either")
+    of_many = one.of_many or other.of_many
     if isinstance(first, Atoms) and isinstance(second, Atoms):
         weighed = ((share, first.laws), (1 - share, second.laws))
         masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
-        return Product(((Atoms(masses), 1),), kind)
+        return Product(((Atoms(masses), 1),), kind, of_many=of_many)
     told = Mixed(first, second, share)
-    return Product(((told, 1),), kind, one.one_way or other.one_way)
+    return Product(((told, 1),), kind, one.one_way or other.one_way, of_many)
 
 
 def _chosen(product: Product) -> Part:
@@ -296,17 +313,20 @@ def sampled_once(product: Product, gamma: Exact) -> Product:
         return Product((), product.kind)
     if gamma == 1:
         return product
-    return Product(((_one_part(product).sampled(gamma), 1),), product.kind)
+    return replace(product, runs=((_one_part(product).sampled(gamma), 1),))
 
 
-def _replaced(product: Product, choice: Iterable[tuple[Product, int]]) -> Product:
-    """Samples of fixed size dominate one by one, and so do all of them together."""
-    if any(found.one_way for found, _ in choice):
+def _several(choice: Iterable[tuple[Product, int]]) -> Product:
+    """What stands for many pairs dominates them one by one, and so all of them together."""
+    found = composed(choice)
+    if not any(product.of_many for product, _ in choice):
+        return found
+    if any(product.one_way for product, _ in choice):
         raise AssumptionError(
             "conversion='exact': found several runs with samples of fixed size and "
             "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
-    return replace(product, kind=Kind.UPPER, is_glued=True)
+    return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
 
 
 def _one_part(product: Product) -> Part:

@@ -161,7 +161,7 @@ class Direction:
 
     def _either(self, by_contour: Callable[[], T], on_grid: Callable[[], T]) -> T:
         """By a contour, or on a grid where moments hardly fall."""
-        return on_grid() if self._hardly_falls else by_contour()
+        return on_grid() if self.closed is None and self._hardly_falls else by_contour()
 
     @cached_property
     def _hardly_falls(self) -> bool:

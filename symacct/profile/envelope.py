@@ -1,0 +1,54 @@
+"""The pair whose profile is the largest of those of some finite pairs, at every ε."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+Masses = Sequence[tuple[Fraction, Fraction]]
+Line = tuple[Fraction, Fraction]  # c − da, by c and d
+
+
+def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
+    """(p, q) with Σ (p − aq)₊ the largest Σ (p − aq)₊ of the pairs, for every a >= 0.
+
+    Each of these is the largest of lines c − da, c and d the masses of the outcomes where p/q is
+    largest; so is the largest of all, whose slopes change by the q, each where a = p/q.
+    """
+    lines = {line for masses in pairs for line in _lines(masses)}
+    found = _upper(lines)
+    places = [
+        (first[0] - other[0]) / (first[1] - other[1]) for first, other in itertools.pairwise(found)
+    ]
+    falls = [first[1] - other[1] for first, other in itertools.pairwise(found)]
+    masses = [(a * q, q) for a, q in zip(places, falls, strict=True)]
+    lost, unseen = found[-1][0], 1 - found[0][1]  # of p where q is 0, and the other way round
+    return tuple(
+        pair for pair in (*masses, (lost, Fraction(0)), (Fraction(0), unseen)) if any(pair)
+    )
+
+
+def _lines(masses: Masses) -> Iterable[Line]:
+    """P(S) − aQ(S) for S the outcomes of the largest p/q, from none to all of them with p > 0."""
+    falling = sorted((pair for pair in masses if pair[0]), key=lambda pair: pair[1] / pair[0])
+    every = itertools.accumulate(falling, lambda x, y: (x[0] + y[0], x[1] + y[1]))
+    return [(Fraction(0), Fraction(0)), *every]
+
+
+def _upper(lines: Iterable[Line]) -> list[Line]:
+    """Those that are the largest somewhere on a > 0, from the steepest fall on."""
+    kept: list[Line] = []
+    for c, d in sorted(lines, key=lambda line: (-line[1], line[0])):
+        while kept and (c >= kept[-1][0] or _is_hidden(kept, (c, d))):
+            kept.pop()
+        kept.append((c, d))
+    return kept
+
+
+def _is_hidden(kept: list[Line], new: Line) -> bool:
+    """Is the last line nowhere above both the one before it and the new one?"""
+    if len(kept) < 2:
+        return False
+    (c, d), (c_last, d_last), (c_new, d_new) = kept[-2], kept[-1], new
+    return (c - c_last) * (d_last - d_new) >= (c_last - c_new) * (d - d_last)
