@@ -72,10 +72,12 @@ def apart(runs: Runs) -> tuple[Finite, tuple[tuple[Part, int], ...]]:
 def are_few(runs: Finite, others: Runs = ()) -> bool:
     """Are the outcomes of all runs so few that they are taken one by one?
 
-    Beside others, whose runs cost their square: of many the moments fall by themselves.
+    Beside others, whose runs cost their square: of many the moments fall by themselves. Not those
+    of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    count = sum(k for _, k in others)
+    is_closed = len(others) == 1 and _gaussian(others[0][0]) is not None
+    count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
 

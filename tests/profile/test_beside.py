@@ -68,6 +68,7 @@ REFUSED = [
     "2*PoissonSubsample(Laplace('39/10'), '1/30') + 2*RandomizedResponse('77/100')",
     "20*Laplace('13/5') + 5*RandomizedResponse('77/100')",
     "DiscreteGaussian(3) + 2*RandomizedResponse('3/5')",
+    "100*DiscreteGaussian(3) + 20*RandomizedResponse('3/5')",
     "3*DiscreteLaplace(3) + RandomizedResponse('3/5')",
     "10*PoissonSubsample(Gaussian('6/5'), '1/1000')"
     " + 10*PoissonSubsample(RandomizedResponse('3/4'), '1/10')",
