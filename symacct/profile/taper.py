@@ -54,11 +54,12 @@ class Taper:
             length = len(turning) * self.order + 1
             found = [self._kernel(length)]
             for part, count in self.runs:
-                own = [
-                    _power(chosen, count, length)
-                    for chosen in _choices(part.slow(self.a, self.start, length), count)
+                kinds = [
+                    _powers(series, count, length)
+                    for series in part.slow(self.a, self.start, length)
                 ]
-                found = [_short(series * more, length) for series in found for more in own]
+                own = [_product(chosen, count, length) for chosen in _choices(kinds, count)]
+                found = [(series * more).truncate(length) for series in found for more in own]
         return list(zip(turning, found, strict=True))
 
     @property
@@ -213,16 +214,18 @@ def _choices(kinds: list[T], count: int) -> Iterator[list[tuple[T, int]]]:
         yield [(kinds[i], times) for i, times in Counter(chosen).items()]
 
 
-def _power(chosen: list[tuple[arb_poly, int]], count: int, length: int) -> arb_poly:
+def _powers(series: arb_poly, most: int, length: int) -> list[arb_poly]:
+    """Up to the largest exponent, which every choice shares."""
+    found = [arb_poly([1])]
+    for _ in range(most):
+        found.append((found[-1] * series).truncate(length))
+    return found
+
+
+def _product(chosen: list[tuple[list[arb_poly], int]], count: int, length: int) -> arb_poly:
     """Π of the series, times how many orders of the runs there are."""
-    ways = math.factorial(count)
-    product = arb_poly([1])
-    for series, times in chosen:
+    ways, product = math.factorial(count), arb_poly([1])
+    for powers, times in chosen:
         ways //= math.factorial(times)
-        for _ in range(times):
-            product = _short(product * series, length)
+        product = (product * powers[times]).truncate(length)
     return product * ways
-
-
-def _short(series: arb_poly, length: int) -> arb_poly:
-    return arb_poly(series.coeffs()[:length])
