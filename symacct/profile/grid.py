@@ -222,7 +222,10 @@ class Grids:
         for _ in range(_GUESSES):
             for grid in self._some(log_delta):
                 with ctx.workprec(grid.work):
-                    most = float(at(grid).upper().log())
+                    found = at(grid)
+                if found == 0:  # beyond all nodes, and none left out
+                    return found
+                most = log_of(found.upper)
             if most > log_delta:
                 break
             log_delta *= 2

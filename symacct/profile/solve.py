@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from symacct.errors import InfiniteError, PrecisionError
+from symacct.errors import InfiniteError, LimitError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
@@ -20,26 +21,24 @@ from symacct.profile.closed import apart, are_few, chance_lost, closed_form, giv
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
-from symacct.profile.equilateral import Equilateral
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
 from symacct.profile.roots import Value, bracket, convex_root, enclosed
-from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments, shift
+from symacct.profile.starting import about_root, nearer_root, valued_root
 from symacct.sums.refine import ball
 
-_ATTEMPTS, _HALVINGS = 8, 60
-_STEER_DIGITS = 2.0
+_ATTEMPTS = 8
 _FEW_DIGITS = 5.0  # that a root is first found to
-_ASIDE = 0.1  # of a bracket, that is always cut off
-_FEW_KINDS = 8
-_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
-_HARDLY_FALL = 50  # runs, from which on those of densities do
+
+_HARDLY_FALL = 50  # runs of densities, below which a grid mostly gives few digits sooner
+_EITHER_WAY = range(16, 200)  # runs of which both a contour and a grid may do
+_OF_A_GRID = 5.0  # digits
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -65,7 +64,7 @@ class Direction:
     def closed(self) -> Value | None:
         """D(y) where it has a closed form or is a finite sum."""
         finite, others = apart(self.runs)
-        if not (finite and others and are_few(finite, others)):
+        if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
             return closed_form(self.runs, self.reverse)
         rest = Others(*(Direction(others, way) for way in (self.reverse, not self.reverse)))
         return partial(given, finite, rest, self.reverse)
@@ -151,7 +150,9 @@ class Direction:
                 value = self._without_contour(y())
             if value is None:
                 return self._either(
-                    lambda: self.by_contour(y, digits), lambda: self.grids.delta(y, digits)
+                    lambda: self.by_contour(y, digits),
+                    lambda: self.grids.delta(y, digits),
+                    digits,
                 )
             with ctx.workprec(bits):
                 is_last = self._ends_at(y())
@@ -159,15 +160,35 @@ class Direction:
                 return value
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
-    def _either(self, by_contour: Callable[[], T], on_grid: Callable[[], T]) -> T:
-        """By a contour, or on a grid where moments hardly fall."""
-        return on_grid() if self.closed is None and self._hardly_falls else by_contour()
+    def _either(
+        self, by_contour: Callable[[], T], on_grid: Callable[[], T], digits: float = 0
+    ) -> T:
+        """By a contour or, where moments hardly fall, on a grid; the other where that fails.
+
+        Raises PrecisionError or LimitError where both do: that of the first.
+        """
+        if not self._densities or self.closed is not None:
+            return by_contour()
+        count = self.grids.count
+        is_few = count < (_HARDLY_FALL if digits < _OF_A_GRID else _EITHER_WAY.start)
+        ways = (on_grid, by_contour) if is_few else (by_contour, on_grid)
+        try:
+            return ways[0]()
+        except (PrecisionError, LimitError):
+            if count in _EITHER_WAY:
+                with suppress(PrecisionError, LimitError):
+                    return ways[1]()
+            raise
 
     @cached_property
-    def _hardly_falls(self) -> bool:
-        """Are there few runs, some of them of densities?"""
-        is_any = any(isinstance(part, DensityLoss) for part, _ in self.runs)
-        return is_any and self.grids.count < _HARDLY_FALL
+    def _densities(self) -> int:
+        """Of how many runs the losses have densities that are asked for point by point."""
+        return sum(k for part, k in self.runs if isinstance(part, DensityLoss))
+
+    @property
+    def _is_for_a_grid(self) -> bool:
+        """Would each question of a finite law need a contour of few runs of densities?"""
+        return self._densities > 1 and self.grids.count < _HARDLY_FALL and self.lost == 0
 
     def is_beyond(self, y: Fraction) -> bool:
         """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
@@ -263,6 +284,7 @@ class Direction:
             else self._either(
                 lambda: self._root(delta, digits),
                 lambda: self.grids.root(delta, digits, self._at_an_end),
+                digits,
             )
         )
         if found is None:
@@ -369,11 +391,11 @@ class Direction:
             found = self._on(known, delta)
             if found is not None and accuracy(found) >= digits:
                 return found
-        log_delta, at = log_of(lambda: ball(delta)), self.steer_epsilon(delta)
+        log_delta, at = log_of(lambda: ball(delta)), about_root(self, delta)
         # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
         fall = shift(self.moments.saddle(at)) * at
         wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
-        others = (look(delta) for look in (self._nearer_epsilon, self._valued_epsilon))
+        others = (look(self, delta) for look in (nearer_root, valued_root))
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if found is None:
@@ -400,62 +422,3 @@ class Direction:
             if slope < 0:
                 return convex_root(value, goal, arb(start * _RIGHT), arb(slope))
             return convex_root(value, goal, arb(contour.at))  # too much cancels for float64
-
-    # --- about where the root is, in float64
-
-    def steer_epsilon(self, delta: Fraction) -> float:
-        """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
-
-        Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
-        the nodes tell what would take too long.
-        """
-        is_many = sum(k for _, k in self.runs) > _FEW_RUNS and len(self.runs) <= _FEW_KINDS
-        is_plain = not any(isinstance(part, Equilateral) for part, _ in self.runs)
-        if is_many and is_plain and self.lost == 0:
-            return self.moments.saddle_epsilon(log_of(lambda: ball(delta)))
-        return self._nearer_epsilon(delta)
-
-    def _nearer_epsilon(self, delta: Fraction) -> float:
-        """The same by Newton steps from nodes to nodes.
-
-        Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
-        """
-        log_delta, lost = log_of(lambda: ball(delta)), float(self.lost.mid())
-        y = self.moments.renyi_epsilon(log_delta)
-        for _ in range(_ATTEMPTS):
-            guess = self.moments.renyi_log_delta(y)[1]
-            chosen = plan(self.moments, y, guess, _STEER_DIGITS)
-            rough = sketched(self.moments.alike, self.reverse, chosen)
-            least = guess - _STEER_DIGITS * math.log(10)
-            if not rough.log_value(y) > least and sum(k for _, k in self.runs) <= _FEW_RUNS:
-                return min(y, self._by_one_jump(delta, y))
-            old, (y, slope) = y, rough.root(y, log_delta, lost)
-            y = y if slope < 0 else 0.9 * y
-            if abs(y - old) <= 1e-4 * abs(old):
-                break
-        return y
-
-    def _valued_epsilon(self, delta: Fraction) -> float:
-        """The same by values of D to few digits, where rare jumps make it too small for float64."""
-        goal = log_of(lambda: ball(delta))
-        low, high = (0.0, math.inf), (self.moments.renyi_epsilon(goal), -math.inf)
-        for _ in range(_HALVINGS):
-            share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
-            y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
-            over = float(self.by_contour(partial(arb, y), _FEW_DIGITS).log().mid()) - goal
-            if abs(over) < 1:
-                break
-            low, high = ((y, over), high) if over > 0 else (low, (y, over))
-        return y
-
-    def _by_one_jump(self, delta: Fraction, most: float) -> float:
-        """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
-        low, high = 0.0, most
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            with ctx.workprec(64):
-                y = arb(middle)
-                ones = (k * part.hockey_stick(y, self.reverse) for part, k in self.moments.alike)
-                is_above = sum(ones, arb(0)).mid() > ball(delta)
-            low, high = (middle, high) if is_above else (low, middle)
-        return (low + high) / 2

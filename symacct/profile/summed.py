@@ -19,6 +19,7 @@ from symacct.profile.power_sums import real_power_sums
 _NEARLY = 1.1  # times the variance that three moments may tell
 _HALVINGS = 20
 _SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
+_ROUNDED = 2.0**-50  # of a square, that is left where all of its variance cancels
 _NEAREST = 2.0**-6  # beyond 0 and 1, that moments may end
 _SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
 
@@ -167,8 +168,8 @@ def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Float
     top = exponent.max(axis=1)
     share = np.exp(exponent - top[:, None])
     total = share.sum(axis=1)
-    mean = share @ losses / total
-    return np.log(total) + top, (share * (losses - mean[:, None]) ** 2).sum(axis=1) / total
+    mean, square = (np.einsum("ij,j", share, x) / total for x in (losses, losses**2))  # no threads
+    return np.log(total) + top, np.maximum(square - mean**2, _ROUNDED * square)
 
 
 @lru_cache(32)

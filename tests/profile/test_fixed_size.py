@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from symacct import Accountant, Gaussian, Kind, Laplace, PureDP, SubsampleWithoutReplacement
 from symacct.enclosure import to_fraction
 from symacct.integrals.plane import Majorant
+from symacct.profile.below import triangles_below
 from symacct.profile.beyond import Curve, bent_by_moments
 from symacct.profile.contour import Contour
 from symacct.profile.equilateral import Equilateral, _turned, below
@@ -20,6 +21,8 @@ from symacct.profile.glued import GluedGaussian
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.part import Line
 from symacct.profile.plan import Plan
+from symacct.profile.solve import Direction
+from symacct.profile.starting import about_root
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 
@@ -338,6 +341,13 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
     with ctx.workprec(64):
         moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
         assert float(part.far(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
+
+
+def test_where_little_noise_is_looked_for_first():
+    """Orders at which three means are not refused: about the number below."""
+    (product,) = triangles_below(14_062 * W(Gaussian("11/10"), Fraction(256, 60000)))
+    found = about_root(Direction(product.runs, False), Fraction(1, 10**5))
+    assert found == pytest.approx(2.5652, rel=1e-2)
 
 
 @pytest.mark.skipif(not in_a_soak(), reason="four seconds of one number: in a soak")

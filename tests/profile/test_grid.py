@@ -1,5 +1,6 @@
 """Few runs of any pairs on a grid of losses, against what has a closed form or a contour."""
 
+from contextlib import nullcontext
 from fractions import Fraction
 
 import pytest
@@ -7,8 +8,17 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct import Accountant, DistributionPair, Gaussian, Kind, Laplace, PoissonSubsample, laws
-from symacct.errors import PrecisionError
+from symacct import (
+    Accountant,
+    DistributionPair,
+    Gaussian,
+    Kind,
+    Laplace,
+    PoissonSubsample,
+    RandomizedResponse,
+    laws,
+)
+from symacct.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.cells import Cell, cells
 from symacct.profile.charts import Pair
@@ -195,3 +205,63 @@ def test_where_the_profile_ends():
     assert log_delta(low) >= MP.log(MP.mpf("1e-9"))
     assert high > 8 + 2 * c or log_delta(high) <= MP.log(MP.mpf("1e-9"))
     assert high - low < 0.05
+
+
+def test_beside_finite_laws():
+    """Two runs of densities and randomized response: by mpmath, 1 of 4 outcomes at a time."""
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    found = (2 * pair + RandomizedResponse("3/5")).delta("1/4", digits=2, conversion="exact").delta
+
+    def delta(y):
+        """Of two runs: the losses are 2 log(2/3) and half of a gamma variable."""
+        least = max(2 * (y + 2 * MP.log(MP.mpf(3) / 2)), MP.mpf(0))
+        tails = [MP.gammainc(2, rate * least, regularized=True) for rate in (1, MP.mpf(3) / 2)]
+        return tails[0] - MP.exp(y) * tails[1]
+
+    def turned(y):
+        return 1 - MP.exp(y) + MP.exp(y) * delta(-y)
+
+    def beside(of_two):
+        answer = MP.log(MP.mpf(3) / 2)
+        return sum(
+            MP.mpf(n) / 5 * of_two(MP.mpf("0.25") - s * answer) for n, s in ((3, 1), (2, -1))
+        )
+
+    exact = max(beside(delta), beside(turned))
+    assert MP.mpf(str(found.lower)) <= exact <= MP.mpf(str(found.upper))
+    assert found.digits >= 2
+
+
+@pytest.mark.parametrize(
+    ("count", "digits", "fail", "asked"),
+    [
+        (2, 3, ["grid"], ["grid"]),
+        (2, 30, ["grid"], ["grid"]),
+        (20, 3, [], ["grid"]),
+        (20, 3, ["grid"], ["grid", "contour"]),
+        (20, 9, [], ["contour"]),
+        (20, 9, ["contour"], ["contour", "grid"]),
+        (60, 3, [], ["contour"]),
+        (60, 3, ["contour"], ["contour", "grid"]),
+        (60, 3, ["contour", "grid"], ["contour", "grid"]),
+        (1000, 3, ["contour"], ["contour"]),
+    ],
+)
+def test_by_a_contour_or_on_a_grid(count, digits, fail, asked):
+    """What mostly costs less first, the other where that is refused; of both the first error."""
+    seen = []
+
+    def way(name):
+        def ask():
+            seen.append(name)
+            if name in fail:
+                raise (LimitError if name == "contour" else PrecisionError)(name)
+            return name
+
+        return ask
+
+    direction = Direction(((TENTS, count),), False)
+    error = pytest.raises((LimitError, PrecisionError), match=f"^{asked[0]}$")
+    with error if fail == asked else nullcontext():
+        assert direction._either(way("contour"), way("grid"), digits) == asked[-1]
+    assert seen == asked

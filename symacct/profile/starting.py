@@ -1,0 +1,89 @@
+"""About where a profile is δ, in float64: where a contour is laid first."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from symacct.profile.digits import log_of
+from symacct.profile.equilateral import Equilateral
+from symacct.profile.plan import plan
+from symacct.profile.rough import sketched
+from symacct.sums.refine import ball
+
+if TYPE_CHECKING:  # which asks it
+    from symacct.profile.solve import Direction
+
+_ATTEMPTS, _HALVINGS = 8, 60
+_STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
+_VALUED_DIGITS = 5.0
+_ASIDE = 0.1  # of a bracket, that is always cut off
+_FEW_KINDS = 8
+_FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
+
+
+def about_root(direction: Direction, delta: Fraction) -> float:
+    """About the ε with D(ε) = δ > D(largest); by a saddle point where there are many runs.
+
+    Not of many kinds, where a contour costs more than to be sure, nor of three means, of which
+    the nodes tell what would take too long.
+    """
+    is_many = sum(k for _, k in direction.runs) > _FEW_RUNS and len(direction.runs) <= _FEW_KINDS
+    is_plain = not any(isinstance(part, Equilateral) for part, _ in direction.runs)
+    if is_many and is_plain and direction.lost == 0:
+        return direction.moments.saddle_epsilon(log_of(lambda: ball(delta)))
+    return nearer_root(direction, delta)
+
+
+def nearer_root(direction: Direction, delta: Fraction) -> float:
+    """The same by Newton steps from nodes to nodes.
+
+    Where D is lost in what float64 leaves of them, few runs have rare jumps of their loss.
+    """
+    log_delta, lost = log_of(lambda: ball(delta)), float(direction.lost.mid())
+    y = direction.moments.renyi_epsilon(log_delta)
+    for _ in range(_ATTEMPTS):
+        guess = direction.moments.renyi_log_delta(y)[1]
+        chosen = plan(direction.moments, y, guess, _STEER_DIGITS)
+        rough = sketched(direction.moments.alike, direction.reverse, chosen)
+        least = guess - _STEER_DIGITS * math.log(10)
+        if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
+            return min(y, _by_one_jump(direction, delta, y))
+        old, (y, slope) = y, rough.root(y, log_delta, lost)
+        y = y if slope < 0 else 0.9 * y
+        if abs(y - old) <= 1e-4 * abs(old):
+            break
+    return y
+
+
+def valued_root(direction: Direction, delta: Fraction) -> float:
+    """The same by values of D to few digits, where rare jumps make it too small for float64."""
+    goal = log_of(lambda: ball(delta))
+    low, high = (0.0, math.inf), (direction.moments.renyi_epsilon(goal), -math.inf)
+    for _ in range(_HALVINGS):
+        share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
+        y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
+        over = float(direction.by_contour(partial(arb, y), _VALUED_DIGITS).log().mid()) - goal
+        if abs(over) < 1:
+            break
+        low, high = ((y, over), high) if over > 0 else (low, (y, over))
+    return y
+
+
+def _by_one_jump(direction: Direction, delta: Fraction, most: float) -> float:
+    """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        with ctx.workprec(64):
+            y = arb(middle)
+            ones = (
+                k * part.hockey_stick(y, direction.reverse) for part, k in direction.moments.alike
+            )
+            is_above = sum(ones, arb(0)).mid() > ball(delta)
+        low, high = (middle, high) if is_above else (low, middle)
+    return (low + high) / 2
