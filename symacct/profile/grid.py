@@ -17,13 +17,15 @@ from flint import arb, ctx, fmpz_poly
 
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
-from symacct.profile.cells import cells, reach
+from symacct.profile.atoms import Atoms
+from symacct.profile.cells import Cell, cells, reach
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy, decided, log_of
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.spread import Spread, floor, of_cells, of_profile
+from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _SPARE_BITS = 32
@@ -37,6 +39,7 @@ _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
 _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
 _HALVINGS = 6
+_FALL = 50  # runs, from which on those of densities do
 _FARTHEST = 2.0**9
 
 Runs = Sequence[tuple[Part, int]]
@@ -280,6 +283,14 @@ class Grids:
         """The one that was asked last."""
         return next(iter(self._made.values()), None)
 
+    @cached_property
+    def are_for(self) -> bool:
+        """Do moments fall too slowly: of few runs with densities, or nothing but atoms?"""
+        parts = [part for part, _ in self.runs]
+        if all(isinstance(part, Atoms | IntegerLoss) for part in parts):
+            return True
+        return self.count < _FALL and any(isinstance(part, DensityLoss) for part in parts)
+
     @property
     def count(self) -> int:
         """Of all runs."""
@@ -287,6 +298,12 @@ class Grids:
 
     def _grid(self, steps: int, need: int) -> Grid:
         """So many steps of the widest law, all but e^{−need} of each."""
+        if self.count > (most := _MOST_IN_ALL // _FIRST):
+            raise PrecisionError(
+                f"the profile of {self.count:,} runs: found laws whose moments do not fall, needed "
+                f"at most {most} runs for a grid of losses, noise of a density beside them, or "
+                "conversion='improved'"
+            )
         if (steps, need) not in self._made:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
             work = bits + 2 * _MOST.bit_length()
@@ -325,6 +342,9 @@ def _spread(part: Part, reverse: bool, ends: Ends, step: arb, need: float) -> Sp
     if isinstance(part, DensityLoss):
         found, left_out = cells(part, reverse, float(step), need)
         return of_cells(found, step, left_out)
+    if isinstance(part, IntegerLoss):
+        known, left_out = part.known(reverse, need)
+        return of_cells([Cell(p, q, x.lower(), x.upper()) for p, q, x in known], step, left_out)
     return of_profile(part, reverse, ends, step)
 
 
@@ -333,6 +353,9 @@ def _reach(part: Part, reverse: bool, need: float) -> Ends:
     if isinstance(part, DensityLoss):
         low, high = reach(part, reverse, need)
         return arb(low), arb(high)
+    if isinstance(part, IntegerLoss):
+        losses = [one.loss for one in part.known(reverse, need)[0]]
+        return min(losses, key=float), max(losses, key=float)
     return -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
 
 

@@ -18,7 +18,6 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
-from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
 from symacct.profile.equilateral import Equilateral
 from symacct.profile.grid import Grids
@@ -39,8 +38,6 @@ _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
-
-_HARDLY_FALL = 50  # runs, from which on those of densities do
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -68,8 +65,10 @@ class Direction:
         finite, others = apart(self.runs)
         if not (finite and others and are_few(finite, others)):
             return closed_form(self.runs, self.reverse)
-        rest = Others(*(Direction(others, way) for way in (self.reverse, not self.reverse)))
-        return partial(given, finite, rest, self.reverse)
+        own, exchanged = (Direction(others, way) for way in (self.reverse, not self.reverse))
+        if own.hardly_falls:
+            return None
+        return partial(given, finite, Others(own, exchanged), self.reverse)
 
     def _without_contour(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, or where it has a closed form."""
@@ -160,13 +159,12 @@ class Direction:
 
     def _either(self, by_contour: Callable[[], T], on_grid: Callable[[], T]) -> T:
         """By a contour, or on a grid where moments hardly fall."""
-        return on_grid() if self.closed is None and self._hardly_falls else by_contour()
+        return on_grid() if self.hardly_falls else by_contour()
 
-    @cached_property
-    def _hardly_falls(self) -> bool:
-        """Are there few runs, some of them of densities?"""
-        is_any = any(isinstance(part, DensityLoss) for part, _ in self.runs)
-        return is_any and self.grids.count < _HARDLY_FALL
+    @property
+    def hardly_falls(self) -> bool:
+        """Is a grid what D is known by?"""
+        return self.closed is None and self.grids.are_for
 
     def is_beyond(self, y: Fraction) -> bool:
         """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
