@@ -10,7 +10,6 @@ from flint import arb
 
 from symacct import (
     Accountant,
-    AssumptionError,
     DiscreteGaussian,
     DiscreteLaplace,
     DomainError,
@@ -307,14 +306,6 @@ def test_noise_on_whole_numbers_approaches_the_continuous_one():
         assert DiscreteGaussian(sigma).rdp("5/2").upper < Gaussian(sigma).rdp("5/2").lower
     gaps = [abs(Skellam(mu).rdp(2).upper * mu - 1) for mu in (10, 100, 1000)]
     assert all(50 * after < before for before, after in itertools.pairwise(gaps))
-
-
-@pytest.mark.parametrize(
-    "m", ["3*Skellam(4)", "3*PoissonSubsample(DiscreteGaussian(2), 1/10)", "2*Skellam(4)+PureDP(1)"]
-)
-def test_several_runs_without_a_density_are_refused_at_once(m):
-    with pytest.raises(AssumptionError, match="noise on whole numbers"):
-        parse(m).epsilon("1e-6", conversion="exact")
 
 
 @pytest.mark.parametrize(

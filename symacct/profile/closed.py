@@ -13,7 +13,6 @@ from flint import arb, ctx
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.errors import AssumptionError
 from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.bent import some_runs
@@ -33,6 +32,8 @@ _SUMMED_BESIDE = 100_000  # times the square of the others' runs
 _FEW_RUNS = 100  # of Laplace noise, a quadratic number of terms; of bounded range, their digits
 _SOME_RUNS = 300  # of all Laplace noise, beyond which its moments fall by themselves
 _WAYS = 1000  # of several kinds of it
+_FEW_INTEGERS, _SUMMED_ALONE = 4, 20_000  # runs of noise on whole numbers, and outcomes of them
+_USUAL = 100.0  # nats, for their number
 
 Runs = Sequence[tuple[Part, int]]
 Finite = tuple[tuple[Atoms, int], ...]
@@ -58,9 +59,39 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     finite, others = apart(runs)
     if not others:
         return partial(_finite, finite, reverse)
-    if not finite:
-        _refuse_lattices(runs)
+    if integers := _some_integers(runs):
+        return partial(_integers, integers, reverse)
     return None
+
+
+def _some_integers(runs: Runs) -> tuple[tuple[IntegerLoss, int], ...]:
+    """All runs, where they are noise on whole numbers and its outcomes few; else none."""
+    noise = tuple((part, k) for part, k in runs if isinstance(part, IntegerLoss))
+    if len(noise) < len(runs) or sum(k for _, k in noise) > _FEW_INTEGERS:
+        return ()
+    own = ((len(part.noise.outcomes(0.0, 1.0, _USUAL)), k) for part, k in noise)
+    return noise if math.prod(math.comb(n + k - 1, k) for n, k in own) <= _SUMMED_ALONE else ()
+
+
+def _integers(runs: tuple[tuple[IntegerLoss, int], ...], reverse: bool, y: arb) -> arb:
+    """Σ (p − e^y q)₊ over the outcomes of all runs that count; the others have less P-mass."""
+    every, left_out = _every(runs, reverse, ctx.prec)
+    grown, zero = y.exp(), arb(0)
+    return sum(((p - grown * q).max(zero) for p, q in every), zero.union(left_out))
+
+
+@lru_cache(8)
+def _every(
+    runs: tuple[tuple[IntegerLoss, int], ...], reverse: bool, bits: int
+) -> tuple[list[tuple[arb, arb]], arb]:
+    """(p, q) of every combination, for every y at this precision, and what is left out."""
+    found, left_out = [(arb(1), arb(1))], arb(0)
+    for part, k in runs:
+        known, rest = part.known(reverse, bits * math.log(2))
+        left_out += k * rest
+        own = counted([(p, q) for p, q, _ in known], k)
+        found = [(p * u, q * v) for p, q in found for u, v in own]
+    return found, left_out
 
 
 def apart(runs: Runs) -> tuple[Finite, tuple[tuple[Part, int], ...]]:
@@ -89,16 +120,6 @@ def given(runs: Finite, rest: Value, reverse: bool, y: arb) -> arb:
     with ctx.workprec(2 * ctx.prec):
         places = [(p, y - loss) for p, loss in _weighed(runs, reverse, ctx.prec)]
     return chance_lost(runs, reverse) + sum((p * rest(at) for p, at in places), arb(0))
-
-
-def _refuse_lattices(runs: Runs) -> None:
-    """AssumptionError for noise on whole numbers among parts none of which decays."""
-    if all(isinstance(part, IntegerLoss) for part, _ in runs):
-        raise AssumptionError(
-            "conversion='exact': found several runs of noise on whole numbers, needed one run, "
-            "discrete Gaussian noise alone and not sampled, discrete Laplace noise alone, or a "
-            "run of continuous noise beside them; use conversion='improved'"
-        )
 
 
 def _some_laplace(runs: Runs) -> tuple[tuple[LaplaceLoss, int], ...]:

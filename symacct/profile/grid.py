@@ -17,13 +17,14 @@ from flint import arb, ctx, fmpz_poly
 
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
-from symacct.profile.cells import cells, reach
+from symacct.profile.cells import Cell, cells, reach
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy, decided, log_of
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.spread import Spread, floor, of_cells, of_profile
+from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _SPARE_BITS = 32
@@ -294,6 +295,12 @@ class Grids:
 
     def _grid(self, steps: int, need: int) -> Grid:
         """So many steps of the widest law, all but e^{−need} of each."""
+        if self.count > (most := _MOST_IN_ALL // _FIRST):
+            raise PrecisionError(
+                f"the profile of {self.count:,} runs: found laws whose moments do not fall, needed "
+                f"at most {most} runs for a grid of losses, noise of a density beside them, or "
+                "conversion='improved'"
+            )
         if (steps, need) not in self._made:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
             work = bits + 2 * _MOST.bit_length()
@@ -332,6 +339,9 @@ def _spread(part: Part, reverse: bool, ends: Ends, step: arb, need: float) -> Sp
     if isinstance(part, DensityLoss):
         found, left_out = cells(part, reverse, float(step), need)
         return of_cells(found, step, left_out)
+    if isinstance(part, IntegerLoss):
+        known, left_out = part.known(reverse, need)
+        return of_cells([Cell(p, q, x.lower(), x.upper()) for p, q, x in known], step, left_out)
     return of_profile(part, reverse, ends, step)
 
 
@@ -340,6 +350,9 @@ def _reach(part: Part, reverse: bool, need: float) -> Ends:
     if isinstance(part, DensityLoss):
         low, high = reach(part, reverse, need)
         return arb(low), arb(high)
+    if isinstance(part, IntegerLoss):
+        losses = [one.loss for one in part.known(reverse, need)[0]]
+        return min(losses, key=float), max(losses, key=float)
     return -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
 
 

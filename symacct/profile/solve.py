@@ -19,7 +19,6 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
-from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
@@ -27,6 +26,7 @@ from symacct.profile.plan import plan
 from symacct.profile.roots import Value, bracket, convex_root, enclosed
 from symacct.profile.shape import Moments, shift
 from symacct.profile.starting import about_root, nearer_root, valued_root
+from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _ATTEMPTS = 8
@@ -66,8 +66,10 @@ class Direction:
         finite, others = apart(self.runs)
         if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
             return closed_form(self.runs, self.reverse)
-        rest = Others(*(Direction(others, way) for way in (self.reverse, not self.reverse)))
-        return partial(given, finite, rest, self.reverse)
+        own, exchanged = (Direction(others, way) for way in (self.reverse, not self.reverse))
+        if own.is_for_grids_alone:
+            return None
+        return partial(given, finite, Others(own, exchanged), self.reverse)
 
     def _without_contour(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, or where it has a closed form."""
@@ -167,6 +169,8 @@ class Direction:
 
         Raises PrecisionError or LimitError where both do: that of the first.
         """
+        if self.is_for_grids_alone:
+            return on_grid()
         if not self._densities or self.closed is not None:
             return by_contour()
         count = self.grids.count
@@ -189,6 +193,13 @@ class Direction:
     def _is_for_a_grid(self) -> bool:
         """Would each question of a finite law need a contour of few runs of densities?"""
         return self._densities > 1 and self.grids.count < _HARDLY_FALL and self.lost == 0
+
+    @cached_property
+    def is_for_grids_alone(self) -> bool:
+        """Are the losses all atoms, and too many for a finite sum? No moment of them falls."""
+        return self.closed is None and all(
+            isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs
+        )
 
     def is_beyond(self, y: Fraction) -> bool:
         """Is y known to be at least the largest loss, as no balls decide where they are equal?"""

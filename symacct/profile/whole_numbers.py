@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
@@ -18,12 +19,20 @@ from symacct.profile.summed import Sample, Summed
 _STEERING_NATS = 40.0
 
 
+class Known(NamedTuple):
+    """The masses of an outcome, and log(p/q)."""
+
+    p: arb
+    q: arb
+    loss: arb
+
+
 @dataclass(frozen=True)
 class IntegerLoss(Summed):
     """The noise, and the sampling rate `gamma` in (0, 1].
 
     F does not decay, as that of finitely many outcomes: of several runs another part must, or
-    their losses add up on one lattice.
+    they are few, or on a grid.
     """
 
     noise: LatticeNoise
@@ -68,6 +77,15 @@ class IntegerLoss(Summed):
 
     def far(self, a: float, moment: arb) -> list[tuple[arb, arb]]:
         return [(moment, arb(0))]
+
+    def known(self, reverse: bool, need: float) -> tuple[list[Known], arb]:
+        """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""
+        kept, found = self.noise.outcomes(0.0, 1.0, need), []
+        for q, log_ratio in self.noise.weighed(kept):
+            loss = self.loss(log_ratio)
+            p = q * loss.exp()
+            found.append(Known(q, p, -loss) if reverse else Known(p, q, loss))
+        return found, self.noise.left_out(1.0, kept).upper()
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""
