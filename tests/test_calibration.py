@@ -19,11 +19,14 @@ from symacct import (
     calibrate,
 )
 from symacct.cli import main
+from symacct.explore import calibration
+from symacct.explore.steered import steered_epsilon
 from symacct.expr import Node
 
 SIGMA = sympy.Symbol("sigma", positive=True)
 GAMMA = sympy.Symbol("gamma", positive=True)
 A, S = "alpha", "Symbol('sigma', positive=True)"
+FIXED_SIZE = 3516 * SubsampleWithoutReplacement(Gaussian(SIGMA, 2), "256/60000")
 UPPER = {"kind": "upper", "adjacency": "add_remove"}
 
 
@@ -108,7 +111,7 @@ def test_a_number_of_runs_is_a_whole_number():
 @pytest.mark.parametrize(
     ("node", "digits", "most"),
     [
-        (3516 * SubsampleWithoutReplacement(Gaussian(SIGMA, 2), "256/60000"), 6, 9),
+        (FIXED_SIZE, 6, 2),  # the two that are answered: float64 has seen where they are
         (Gaussian(SIGMA), 25, 15),  # halving takes 86
         (Laplace(SIGMA), 12, 14),
     ],
@@ -167,3 +170,25 @@ def test_the_guarantee_shown_meets_the_target_whatever_more_digits_find(monkeypa
     monkeypatch.setattr(Node, "epsilon", looser)
     found = calibrate(Gaussian(SIGMA), 1, "1e-5", digits=5)
     assert found.guarantee.epsilon.upper <= 1
+
+
+@pytest.mark.parametrize("off", [0.9, 1.001])
+def test_where_float64_is_wrong_the_answer_is_the_same(monkeypatch, off):
+    """It only says where to ask first: wrong by any factor, it costs time."""
+    node = SubsampleWithoutReplacement(Gaussian(SIGMA), "1/2")
+    found = calibrate(node, 2, "1e-5", digits=2)
+    about = calibration.steered_epsilon
+    monkeypatch.setattr(calibration, "steered_epsilon", lambda *a, **how: off * about(*a, **how))
+    assert calibrate(node, 2, "1e-5", digits=2) == found
+
+
+def test_what_orders_are_compared_by_is_about_the_answer():
+    node = FIXED_SIZE.subs({SIGMA: 2})
+    answer = node.epsilon("1e-5", 10).epsilon
+    about = steered_epsilon(node, "1e-5", "improved", None, None)
+    assert abs(about / float(answer) - 1) < 1e-9
+    for conversion, orders in (("improved", [4, 8]), ("exact", None), ("total-variation", None)):
+        with pytest.raises(DomainError, match="nothing that is cheaper"):
+            steered_epsilon(node, "1e-5", conversion, orders, None)
+    with pytest.raises(DomainError, match="nothing that is cheaper"):
+        steered_epsilon(Gaussian(2), "1e-5", "improved", None, None)

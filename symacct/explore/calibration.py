@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import mpmath
+
 from symacct import doors, exact
 from symacct.domains import rational
-from symacct.enclosure import Enclosure, Guarantee, shortened
-from symacct.errors import DomainError, PrecisionError, echo
+from symacct.enclosure import Guarantee, shortened
+from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
+from symacct.explore.steered import steered_epsilon
 from symacct.export.cards import card, guarantee_card
 from symacct.expr import Node, as_node
 from symacct.later import sympy
@@ -90,28 +93,11 @@ def calibrate(
     """
     digits = doors.digits(digits)
     how = {"conversion": conversion, "orders": doors.orders(orders), "by": by}
-    target = _Target(as_node(m, "calibrate"), epsilon, delta, digits, how)
-    low, high = _bracket(target)
-    unit = (
-        Fraction(1)
-        if target.symbol.is_integer
-        else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
-    )
-    below, above = math.floor(low / unit), math.ceil(high / unit)
-    first = target.met(below * unit)
-    if target.met(above * unit) is first:
-        raise DomainError(
-            f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
-            "monotone there; plot it against the symbol"
-        )
-    while above - below > 1:
-        between = min(max(target.guess(below * unit, above * unit) // unit, below + 1), above - 1)
-        if target.met(between * unit) is first:
-            below = between
-        else:
-            above = between
-    meets, fails = (below, above) if first else (above, below)
-    return Calibration(target.symbol.name, meets * unit, fails * unit, *target.asked[meets * unit])
+    asked = as_node(m, "calibrate"), epsilon, delta, digits, how
+    target = _Target(*asked)
+    low, high = _steered_neighbours(_Steered(*asked), target, digits) or _neighbours(target, digits)
+    meets, fails = (low, high) if target.met(low) else (high, low)
+    return Calibration(target.symbol.name, meets, fails, *target.asked[meets])
 
 
 def number(value: Fraction) -> str:
@@ -153,7 +139,7 @@ class _Target:
         guarantee = node.epsilon(self.delta, digits, **self.how)
         self.asked[value] = node, guarantee
         found = guarantee.epsilon
-        self._remember(value, found)
+        self.remember(value, found.upper)
         if found.upper < INFINITY and exact.exact(found.upper) <= self.epsilon:
             return True
         if found.lower == INFINITY or exact.exact(found.lower) > self.epsilon:
@@ -170,9 +156,10 @@ class _Target:
             f"{echo(self.epsilon)}; move the target by a little"
         )
 
-    def _remember(self, value: Fraction, found: Enclosure) -> None:
-        if 0 < found.upper < INFINITY and value > 0 and self.epsilon:
-            self.points[value] = _log_near_1(Fraction(exact.exact(found.upper)) / self.epsilon)
+    def remember(self, value: Fraction, found: mpmath.mpf | float) -> None:
+        """That ε is about this: the next guess goes through it."""
+        if 0 < found < INFINITY and value > 0 and self.epsilon:
+            self.points[value] = _log_near_1(Fraction(exact.exact(found)) / self.epsilon)
 
     def ways(self) -> tuple[int, int]:
         """Up and down from 1, first that way which moves ε towards the target."""
@@ -196,6 +183,15 @@ class _Target:
         return (low + high) / 2
 
 
+class _Steered(_Target):
+    """The same by float64 where orders are compared by something cheaper than the curve."""
+
+    def _met(self, value: Fraction, digits: int) -> bool:
+        found = steered_epsilon(self.m.subs({self.symbol: value}), self.delta, **self.how)
+        self.remember(value, found)
+        return found <= self.epsilon
+
+
 def _log_near_1(x: Fraction) -> float:
     """log x, of all floats' digits where x is next to 1."""
     if 2 * abs(x - 1) < 1:
@@ -212,6 +208,41 @@ def _through(points: list[tuple[float, float]], x: float) -> float:
             for i in range(len(xs) - step)
         ]
     return ys[0]
+
+
+def _steered_neighbours(
+    steered: _Steered, target: _Target, digits: int
+) -> tuple[Fraction, Fraction] | None:
+    """Where float64 sees the threshold, if it is proved to be there."""
+    with contextlib.suppress(SymacctError):
+        low, high = _neighbours(steered, digits)
+        if target.met(low) is not target.met(high):
+            return low, high
+    return None
+
+
+def _neighbours(target: _Target, digits: int) -> tuple[Fraction, Fraction]:
+    """Two values next to each other of which one meets the target and the other does not."""
+    low, high = _bracket(target)
+    unit = (
+        Fraction(1)
+        if target.symbol.is_integer
+        else Fraction(10) ** (_decimal_exponent(low) - digits + 1)
+    )
+    below, above = math.floor(low / unit), math.ceil(high / unit)
+    first = target.met(below * unit)
+    if target.met(above * unit) is first:
+        raise DomainError(
+            f"{target.symbol}: found no single threshold between {low} and {high}: ε is not "
+            "monotone there; plot it against the symbol"
+        )
+    while above - below > 1:
+        between = min(max(target.guess(below * unit, above * unit) // unit, below + 1), above - 1)
+        if target.met(between * unit) is first:
+            below = between
+        else:
+            above = between
+    return below * unit, above * unit
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:

@@ -113,24 +113,26 @@ class Judge:
         self.hello = hello
         #: Relative distance from the truth up to which an answer is taken to be right.
         self.allowance = allowance
-        #: Answers below the truth by no more than the allowance: (how many, the largest share).
-        self.within_rounding = 0
+        # An answer that is looked at again, as beside its neighbours, is one.
+        #: Answers below the truth by no more than the allowance, and by what share at most.
+        self.within_rounding: set[tuple[Ask, object]] = set()
         self.worst_within = 0.0
         #: Answers other than "unsupported", and those of them that were held against a truth.
-        self.answered = 0
-        self.judged = 0
+        self.answered: set[tuple[Ask, object]] = set()
+        self.judged: set[tuple[Ask, object]] = set()
 
     def judge(self, ask: Ask, answer: Answer) -> Finding | None:
         """The finding on one answer, None where there is none."""
         if answer.unsupported is not None:
             return None
-        self.answered += 1
+        said = answer.error if answer.value is None else answer.value
+        self.answered.add((ask, said))
         if answer.late or answer.seconds > _SLOW_SECONDS:
             return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
         if answer.error is not None:
             return Finding("exception", ask, answer, note=answer.error)
         if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
-            self.judged += 1
+            self.judged.add((ask, said))
             return None
         value, truth = answer.value, self.oracle.truth(ask)
         assert value is not None  # noqa: S101  # what is no error is a value
@@ -138,7 +140,7 @@ class Judge:
             return self._without_truth(ask, answer, value)
         if isinstance(value, float):
             return self._not_finite(ask, answer, value, truth)
-        self.judged += 1
+        self.judged.add((ask, said))
         converted = ask.kind != "rdp" and self._has_method
         return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
 
@@ -192,7 +194,7 @@ class Judge:
             return Finding("negative", ask, answer, truth, below=True)
         # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
         if truth.upper >= Fraction(10) ** 308:
-            self.judged += 1
+            self.judged.add((ask, value))
             return None
         return Finding("inf", ask, answer, truth)
 
@@ -212,7 +214,7 @@ class Judge:
         if value >= lower or (value >= 0 and lower < _TINY):
             return None  # the second is what float64 has no number for
         if value > 0 and lower - value <= self.allowance * lower:
-            self.within_rounding += 1
+            self.within_rounding.add((case.ask, value))
             self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
             return None
         verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"

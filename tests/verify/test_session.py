@@ -243,11 +243,12 @@ def test_what_a_theorem_or_a_conversion_proves_takes_no_truth():
     for one, value in ((ask, bound), (ends, best)):
         answer = Answer(value=value, claims="WBK19-T9" if one is ask else None)
         assert judge.judge(one, answer) is None
+        assert judge.judge(one, answer) is None  # looked at again, it is no other answer
         assert oracle.known(one) is None
         less = replace(answer, value=value * Fraction(999, 1000))
         assert judge.judge(one, less).verdict == "wrong-formula"
         assert oracle.known(one) is not None
-    assert judge.judged == judge.answered == 4
+    assert len(judge.judged) == len(judge.answered) == 4
 
 
 def test_a_bound_of_another_relation_or_from_below_proves_nothing():

@@ -1,0 +1,55 @@
+"""About what an ε is, by what orders are compared by: where to begin, and nothing rests on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from flint import arb
+
+from symacct import search
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.claims import Kind
+from symacct.conversion import proved
+from symacct.conversion.conversion import Conversion, OrderOne
+from symacct.domains import given_delta
+from symacct.errors import DomainError, PrecisionError, echo
+from symacct.evaluation import Evaluation, meant
+from symacct.exact import Numeric, Order
+from symacct.expr import Node
+from symacct.guessing import whole_valley
+from symacct.options import By
+from symacct.question import EpsilonDelta
+from symacct.steering import Steering, is_steered, last_order
+
+_BITS = 80
+_ORDER = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level
+
+
+def steered_epsilon(
+    m: Node, delta: Numeric, conversion: str, orders: str | Iterable[Numeric] | None, by: By
+) -> float:
+    """About ε(δ), in most of float64's digits.
+
+    DomainError where orders are compared by the curve itself, which costs what the answer does,
+    PrecisionError where float64 has no number.
+    """
+    m, made = meant(m, by), proved(conversion)
+    per_order = isinstance(made, Conversion) and not isinstance(made, OrderOne)
+    if orders is not None or not per_order or not is_steered(m, by):
+        raise DomainError(f"{echo(m)}: found nothing that is cheaper than its curve")
+    question = EpsilonDelta(m=m, by=by, conversion=made, given="delta", value=given_delta(delta))
+    with precision(_BITS):
+        curve, converted = Steering(Evaluation(BALL, Kind.UPPER, by)).curve(m), question.objective()
+
+        def f(alpha: Order) -> arb:
+            return converted(curve.among(alpha), alpha)
+
+        places = search.places(f, whole_valley(question, curve, f, 2, last_order(m)))
+        best = search.real_valley(f, places, (places[1] - 1) * _ORDER, perspective=True)
+        found = float(question.answer(f(best)))
+    if not math.isfinite(found):
+        raise PrecisionError(f"{echo(m)}: found {found} by float64, needed a number")
+    return found
