@@ -19,6 +19,7 @@ from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
 from symacct.profile.contour import Contour, log_chernoff
+from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
