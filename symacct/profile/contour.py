@@ -44,16 +44,13 @@ class Contour:
     at: float
 
     def delta(self, y: arb) -> arb:
-        """D(y), less what is lost at L = ∞, for any real y."""
-        plan = self.plan
-        with ctx.workprec(plan.bits):
-            value = self._sum(y)
+        """D(y), less what is lost at L = ∞, for any real y; asked at the plan's precision."""
+        value = self._sum(y)
         with ctx.workprec(_BOUND_BITS):
-            left_out = self._left_out(y)
-            right = self._right_alias(y)
-            below, above = self._left_alias + right + left_out, left_out
-        with ctx.workprec(plan.bits):
-            return (value - below.upper()).union(value + above.upper())
+            above = self._left_out(y)
+            below = self._left_alias + self._right_alias(y) + above
+            above, below = above.upper(), below.upper()
+        return (value - below).union(value + above)
 
     def _sum(self, y: arb) -> arb:
         """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
