@@ -41,7 +41,8 @@ class EpsilonDelta:
     @property
     def key(self) -> tuple[object, ...]:
         """All that the answer depends on, beside the node, the orders and the digits."""
-        return self.by, self.conversion, self.given, self.value
+        # A fraction works its hash out anew each time, which takes as long as a sum.
+        return self.by, self.conversion, self.given, *self.value.as_integer_ratio()
 
     def exact_key(self, digits: int) -> tuple[Hashable, ...]:
         """What the exact profile's answer depends on, as the first of an evaluation's key."""

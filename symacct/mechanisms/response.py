@@ -66,6 +66,10 @@ class ResponsePair(Mechanism):
         return (2 * self.truth_probability(ctx) - 1) * self.log_odds(ctx)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
+        return self.odds_apart(ctx)
+
+    def odds_apart(self, ctx: Arithmetic) -> Number:
+        """|log(p/(1−p))|, of log-odds of either sign."""
         t = self.log_odds(ctx)
         return ctx.maximum(t, -t)
 
@@ -120,6 +124,10 @@ class PureResponse(ResponsePair):
     def log_odds(self, ctx: Arithmetic) -> Number:
         """ε"""
         return ctx.number(self.pure)
+
+    def odds_apart(self, ctx: Arithmetic) -> Number:
+        """ε, which is never below 0"""
+        return self.log_odds(ctx)
 
 
 class PureDP(PureResponse):

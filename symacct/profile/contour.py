@@ -44,18 +44,19 @@ class Contour:
     at: float
 
     def delta(self, y: arb) -> arb:
-        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle."""
-        plan, at = self.plan, y.mid()
-        with ctx.workprec(plan.bits):
-            value = self._sum(at)
+        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle.
+
+        Asked at the plan's precision.
+        """
+        at = y.mid()
+        value = self._sum(at)
         with ctx.workprec(_BOUND_BITS):
-            left_out = self._left_out(at)
-            right = self._right_alias(at)
-            below, above = self._left_alias + right + left_out, left_out
+            above = self._left_out(at)
+            below = self._left_alias + self._right_alias(at) + above
             if not y.is_exact():
                 below, above = below + (moved := self._moved(y)), above + moved
-        with ctx.workprec(plan.bits):
-            return (value - below.upper()).union(value + above.upper())
+            above, below = above.upper(), below.upper()
+        return (value - below).union(value + above)
 
     def _moved(self, y: arb) -> arb:
         """How far D is from its value in the middle: −D′(y) <= P(L > y) <= 1 and <= M(c)e^{−cy}.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
-from flint import acb, arb, ctx, fmpq
+from flint import acb, arb, ctx
 
 from symacct.errors import PrecisionError, SymacctError
 
@@ -45,7 +45,7 @@ def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
 
 def ball(x: Fraction) -> arb:
     """The rational x as a ball at the current precision."""
-    return arb(fmpq(x.numerator, x.denominator))
+    return arb(x.numerator) / x.denominator
 
 
 _HALF, _MILLS = arb(0.5), arb(0.3989422804014327)  # at least 1/√(2π)

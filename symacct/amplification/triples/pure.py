@@ -87,12 +87,12 @@ class FixedSize:
     """The largest of the moment of two answers and that of three."""
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
-        """max{ u^α − 1 + e(v^α − 1), (e+1)/(e+2) (u^α − 1)(1 − u^{1−α}) }/(e+1)"""
-        e, log_u, log_v = numbers(ctx, eps, gamma)
+        """max{ u^α − 1 + e(v^α − 1), (e+1)/(e+2) (u^α − 1)(u^α − u)/u^α }/(e+1)"""
+        e, step, log_u, log_v = numbers(ctx, eps, gamma)
         order = ctx.number(alpha)
         rise = ctx.expm1(order * log_u)
         two = (rise + e * ctx.expm1(order * log_v)) / (e + 1)
-        three = -(rise * ctx.expm1((1 - order) * log_u)) / (e + 2)
+        three = rise * (rise - step) / ((rise + 1) * (e + 2))
         return ctx.maximum(two, three)
 
     def moment(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
@@ -107,13 +107,13 @@ class FixedSize:
         self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
     ) -> Number:
         """max{ (u log u + e v log v)/(e+1), (u−1) log u/(e+2) }"""
-        e, log_u, log_v = numbers(ctx, eps, gamma)
+        e, step, log_u, log_v = numbers(ctx, eps, gamma)
         two = (ctx.exp(log_u) * log_u + e * ctx.exp(log_v) * log_v) / (e + 1)
-        return ctx.maximum(two, ctx.expm1(log_u) * log_u / (e + 2))
+        return ctx.maximum(two, step * log_u / (e + 2))
 
     def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
         """log u"""
-        return numbers(ctx, eps, gamma)[1]
+        return numbers(ctx, eps, gamma)[2]
 
 
 class Poisson:
@@ -121,7 +121,7 @@ class Poisson:
 
     def excess(self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
         """v (1 − t^{1−α})(t^α − 1)/(e+1), t = u/v"""
-        e, log_u, log_v = numbers(ctx, eps, gamma)
+        e, _, log_u, log_v = numbers(ctx, eps, gamma)
         order, log_t = ctx.number(alpha), log_u - log_v
         rise = -(ctx.expm1((1 - order) * log_t) * ctx.expm1(order * log_t))
         return ctx.exp(log_v) * rise / (e + 1)
@@ -137,26 +137,29 @@ class Poisson:
         self, ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number
     ) -> Number:
         """(u − v) log(u/v)/(e+1)"""
-        e, log_u, log_v = numbers(ctx, eps, gamma)
+        e, _, log_u, log_v = numbers(ctx, eps, gamma)
         log_t = log_u - log_v
         return ctx.exp(log_v) * ctx.expm1(log_t) * log_t / (e + 1)
 
     def largest_ratio(self, ctx: Arithmetic, eps: RDPCurve, gamma: Number) -> Number:
         """log(u/v)"""
-        _, log_u, log_v = numbers(ctx, eps, gamma)
+        _, _, log_u, log_v = numbers(ctx, eps, gamma)
         return log_u - log_v
 
 
 _FIXED_SIZE, _POISSON = FixedSize(), Poisson()
 
 
-def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:
-    """e, log u and log v, without cancellation for small γ or ε₀."""
-    pure, rate = eps(INFINITY), ctx.number(gamma)
+def numbers(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any, Any]:
+    """e, u − 1, log u and log v, without cancellation for small γ or ε₀."""
+    if isinstance(ctx, SymbolicArithmetic):
+        e, u, v = printed(ctx, eps, gamma)
+        return e, u - 1, ctx.log(u), ctx.log(v)
+    pure = eps(INFINITY)
     rise = ctx.expm1(pure)
+    e, step = rise + 1, ctx.number(gamma) * rise
     # Where γ = 1 the other is −ε₀, which 1 + (e^{−ε₀} − 1) would lose.
-    log_v = -pure if gamma == 1 else ctx.log1p(rate * ctx.expm1(-pure))
-    return rise + 1, ctx.log1p(rate * rise), log_v
+    return e, step, ctx.log1p(step), -pure if gamma == 1 else ctx.log1p(-step / e)
 
 
 def printed(ctx: Arithmetic, eps: RDPCurve, gamma: Exact) -> tuple[Any, Any, Any]:

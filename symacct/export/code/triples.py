@@ -34,10 +34,10 @@ def pure_fixed_size(
     if ctx.is_zero(gamma) or ctx.is_infinite(eps(INFINITY)) or isinstance(alpha, float):
         return Traced.of(theorem.bound(ctx, eps, alpha, gamma=gamma))
     pure, rate = eps(INFINITY), ctx.number(gamma)
-    e, log_u, _ = numbers(ctx, cast(RDPCurve, eps), gamma)
+    e, step, log_u, _ = numbers(ctx, cast(RDPCurve, eps), gamma)
     if isinstance(alpha, int):
         gaps = ctx.entropy_gap(rate, pure) + e * ctx.entropy_gap(rate, -pure)
-        return ctx.maximum(gaps / (e + 1), ctx.expm1(log_u) * log_u / (e + 2))
+        return ctx.maximum(gaps / (e + 1), step * log_u / (e + 2))
     gaps = ctx.power_gap(rate, pure, alpha - 1) + e * ctx.power_gap(rate, -pure, alpha - 1)
     three = -(ctx.expm1(alpha * log_u) * ctx.expm1((1 - alpha) * log_u)) / (e + 2)
     return ctx.log1p(ctx.maximum(gaps / (e + 1), three)) / (alpha - 1)
