@@ -10,10 +10,9 @@ from typing import NamedTuple
 from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz_poly
 
 from symacct.profile import chebyshev
-from symacct.profile.densities import DensityLoss, Panel, pieces
+from symacct.profile.densities import RHO, DensityLoss, Panel, pieces
 from symacct.sums.refine import within
 
-_RATIO = 2.5  # of a panel's ellipse
 _PLACES = 8  # of a panel
 _FINE = 4  # cells to a step of the grid, at least
 _TOGETHER = 32  # cells for which one bound of the slope of the loss is worked out
@@ -79,7 +78,7 @@ def _integrals(part: DensityLoss, reverse: bool, need: float, bits: int) -> list
 
 def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    count = _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(_RATIO) / _ROUND))
+    count = _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(RHO) / _ROUND))
     bits += math.ceil(_LOST * count)
     with ctx.workprec(bits):
         low, high = panel.ends
@@ -90,7 +89,7 @@ def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
             log_q, loss = logs.q.value.real, logs.loss.value.real
             values.append([half * (log_q + loss).exp(), half * log_q.exp()])
         columns = (_powers(count, bits) * arb_mat(values)).transpose().tolist()
-        off = half * chebyshev.off(panel.most(size), arb(_RATIO), count)
+        off = half * chebyshev.off(panel.most(size), arb(RHO), count)
         both = [arb_poly(column).integral() for column in columns]
         return Integrals(panel, middle, half, both, off, bits)
 
