@@ -194,6 +194,13 @@ def test_beyond_the_largest_loss_nothing_is_laid_out(monkeypatch):
         assert at_the_end.upper < 1e-18
 
 
+@pytest.mark.parametrize("count", [2, 100])
+def test_no_sum_is_known_to_be_0(count):
+    """Of a direction that has no largest loss, where the other one has, and 0 for its δ."""
+    assert Direction(((NORMALS, count),), False).is_within(lambda: arb(3), arb) is None
+    assert Direction(((TENTS, count),), False).is_within(lambda: arb(count + 1), arb) is True
+
+
 def test_ends_up_to_where_balls_tell():
     """Between 1.3 and 1.4 they don't: the bracket comes near both, not only next to one place."""
 
