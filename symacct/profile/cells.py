@@ -73,13 +73,24 @@ class Integrals(NamedTuple):
 def _integrals(part: DensityLoss, reverse: bool, need: float, bits: int) -> list[Integrals]:
     """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
     panels, _, size = pieces(part, reverse, need)
-    return [_integral(panel, need + _SPARE, size, bits) for panel in panels]
+    counts = [_points(panel, need + _SPARE) for panel in panels]
+    with ctx.workprec(_enough(bits, max(counts))):
+        part.pair.shifts()  # once for all panels
+    return [_integral(*each, size, bits) for each in zip(panels, counts, strict=True)]
 
 
-def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
+def _points(panel: Panel, need: float) -> int:
+    """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    count = _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(RHO) / _ROUND))
-    bits += math.ceil(_LOST * count)
+    return _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(RHO) / _ROUND))
+
+
+def _enough(bits: int, count: int) -> int:
+    return bits + math.ceil(_LOST * count)
+
+
+def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
+    bits = _enough(bits, count)
     with ctx.workprec(bits):
         low, high = panel.ends
         middle, half = (low + high) / 2, (high - low) / 2

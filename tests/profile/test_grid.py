@@ -21,7 +21,7 @@ from symacct import (
 from symacct.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile import grid
-from symacct.profile.cells import Cell, cells
+from symacct.profile.cells import Cell, _integrals, cells
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy
@@ -301,3 +301,21 @@ def test_what_is_under_way_is_said(monkeypatch):
     monkeypatch.setattr(grid, "progress", progress)
     on_grid([(TENTS, 2)], False, "1/4", digits=1)
     assert said[0] == "a grid of 512 losses"
+
+
+def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypatch):
+    """At few bits for where to look, and at the most of any panel, of which each has its own."""
+    part = DensityLoss(
+        Pair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Normal(0, 1)), Fraction(1))
+    )
+    asked, plain = [], Overlap.log_totals
+
+    def noted(self, arithmetic):
+        asked.append(ctx.prec)
+        return plain(self, arithmetic)
+
+    monkeypatch.setattr(Overlap, "log_totals", noted)
+    with ctx.workprec(128):
+        cells(part, False, 0.5, 20.0)
+    assert len({one.bits for one in _integrals(part, False, 20.0, 128)}) > 1
+    assert len(asked) == 2
