@@ -10,10 +10,9 @@ from typing import NamedTuple
 from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz_poly
 
 from symacct.profile import chebyshev
-from symacct.profile.densities import DensityLoss, Panel, pieces
+from symacct.profile.densities import RHO, DensityLoss, Panel, pieces
 from symacct.sums.refine import within
 
-_RATIO = 2.5  # of a panel's ellipse
 _PLACES = 8  # of a panel
 _FINE = 4  # cells to a step of the grid, at least
 _TOGETHER = 32  # cells for which one bound of the slope of the loss is worked out
@@ -74,13 +73,24 @@ class Integrals(NamedTuple):
 def _integrals(part: DensityLoss, reverse: bool, need: float, bits: int) -> list[Integrals]:
     """Of the polynomials that agree with the densities at Chebyshev's points, on every panel."""
     panels, _, size = pieces(part, reverse, need)
-    return [_integral(panel, need + _SPARE, size, bits) for panel in panels]
+    counts = [_points(panel, need + _SPARE) for panel in panels]
+    with ctx.workprec(_enough(bits, max(counts))):
+        part.pair.shifts()  # once for all panels
+    return [_integral(*each, size, bits) for each in zip(panels, counts, strict=True)]
 
 
-def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
+def _points(panel: Panel, need: float) -> int:
+    """At which a panel's densities are asked for errors of e^{−need} of its masses, about."""
     need += max(abs(float(_loss(panel, place).mid())) for place in _some_places(panel))
-    count = _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(_RATIO) / _ROUND))
-    bits += math.ceil(_LOST * count)
+    return _ROUND * max(1, math.ceil((panel.log_most + need) / math.log(RHO) / _ROUND))
+
+
+def _enough(bits: int, count: int) -> int:
+    return bits + math.ceil(_LOST * count)
+
+
+def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
+    bits = _enough(bits, count)
     with ctx.workprec(bits):
         low, high = panel.ends
         middle, half = (low + high) / 2, (high - low) / 2
@@ -90,7 +100,7 @@ def _integral(panel: Panel, need: float, size: float, bits: int) -> Integrals:
             log_q, loss = logs.q.value.real, logs.loss.value.real
             values.append([half * (log_q + loss).exp(), half * log_q.exp()])
         columns = (_powers(count, bits) * arb_mat(values)).transpose().tolist()
-        off = half * chebyshev.off(panel.most(size), arb(_RATIO), count)
+        off = half * chebyshev.off(panel.most(size), arb(RHO), count)
         both = [arb_poly(column).integral() for column in columns]
         return Integrals(panel, middle, half, both, off, bits)
 

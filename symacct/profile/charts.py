@@ -124,11 +124,16 @@ class Pair:
         return self.overlap.sides
 
     def shifts(self) -> tuple[arb, arb]:
-        """The logarithms of the integrals of both kernels, at flint's current precision."""
+        """The logarithms of the integrals of both kernels, to flint's current precision at least.
+
+        Those known to more bits serve: an integral costs seconds where it has hundreds.
+        """
         known = self._shifts
-        if ctx.prec not in known:
+        enough = [bits for bits in known if bits >= ctx.prec]
+        if not enough:
             known[ctx.prec] = self.overlap.log_totals(BALL)
-        return known[ctx.prec]
+            return known[ctx.prec]
+        return known[min(enough)]
 
     @cached_property
     def _shifts(self) -> dict[int, tuple[arb, arb]]:

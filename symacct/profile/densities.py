@@ -28,7 +28,7 @@ from symacct.profile.part import Floats, Line
 from symacct.profile.summed import Sample, Summed
 
 _BOUND_BITS = 64
-_RHO = 2.5  # half-axes' sum of a panel's ellipse
+RHO = 2.5  # half-axes' sum of a panel's ellipse
 _ARCS = 8  # of half of it
 _GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
 _MOST_PANELS = 1500
@@ -51,8 +51,8 @@ class Panel:
     def nodes(self, need: float) -> int:
         """How many Gauss's rule takes for an error of e^{−need} of the integral, about."""
         half = float(((self.high - self.low) / 2).mid())
-        drop = self.log_most + math.log(5 * half / (1 - _RHO**-2)) + need
-        return max(2, math.ceil(drop / (2 * math.log(_RHO))))
+        drop = self.log_most + math.log(5 * half / (1 - RHO**-2)) + need
+        return max(2, math.ceil(drop / (2 * math.log(RHO))))
 
     @property
     def ends(self) -> tuple[arb, arb]:
@@ -66,7 +66,7 @@ class Panel:
 
     def off(self, count: int, size: float) -> arb:
         """What it is off by with so many nodes, as in `laplace.Sample`."""
-        rho, most = arb(_RHO), self.most(size)
+        rho, most = arb(RHO), self.most(size)
         half = (self.high - self.low) / 2
         return arb(64) / 15 * half * most * rho ** (-2 * count) / (1 - rho**-2)
 
@@ -224,7 +224,7 @@ def _log_most(
     the lower half is the conjugate of the upper one.
     """
     middle, half = (low + high) / 2, (high - low) / 2
-    flat, steep = (_RHO + 1 / _RHO) / 2, (_RHO - 1 / _RHO) / 2
+    flat, steep = (RHO + 1 / RHO) / 2, (RHO - 1 / RHO) / 2
     whole = acb(middle + half * arb(0, flat), half * arb(0, steep))
     if not all(part.is_finite() for part in chart.sharp(whole)):
         return math.inf

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from flint import arb, ctx, fmpz_poly
@@ -25,6 +26,7 @@ from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.spread import Spread, floor, of_cells, of_profile
 from symacct.profile.whole_numbers import IntegerLoss
+from symacct.progress import progress
 from symacct.sums.refine import ball
 
 _SPARE_BITS = 32
@@ -43,6 +45,7 @@ _FARTHEST = 2.0**9
 Runs = Sequence[tuple[Part, int]]
 Ends = tuple[arb, arb]
 Spreads = tuple[tuple[Spread, int], ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,7 @@ class Grid:
             found = arb(float(masses[inside] @ highest[at[inside]]))
             unlikely = self._far + len(masses) * arb(_TINY)
             total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
+            total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
         return total.upper()
 
     @property
@@ -221,9 +225,7 @@ class Grids:
 
         log_delta = _LOG_GUESS
         for _ in range(_GUESSES):
-            for grid in self._some(log_delta):
-                with ctx.workprec(grid.work):
-                    found = at(grid)
+            for found in self._roughly(at, log_delta):
                 if found == 0:  # beyond all nodes, and none left out
                     return found
                 most = log_of(found.upper)
@@ -247,9 +249,11 @@ class Grids:
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where two grids can't decide it."""
-        for grid in self._some(log_of(bound)):
-            with ctx.workprec(grid.work):
-                told = decided(grid.delta(y()), bound())
+
+        def at(grid: Grid) -> bool | None:
+            return decided(grid.delta(y()), bound())
+
+        for told in self._roughly(at, log_of(bound)):
             if told is not None:
                 return told
         return None
@@ -259,26 +263,31 @@ class Grids:
         need = self._need(log_delta, digits)
         steps = _FIRST
         while True:
-            grid = self._grid(steps, need)
-            with ctx.workprec(grid.work):
-                found = ask(grid)
+            found = self._asked(ask, steps, need)
             known = max(0.0, accuracy(found))
             if known >= digits:
                 return found
             left = math.log2(min(_MOST, _MOST_IN_ALL // self.count) / steps)
             if left < 1 or (steps >= _SETTLED and known + left < digits):
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
+                fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found laws whose moments do not fall, and "
-                    f"so a grid of losses, on which about {had} digits can be had; needed fewer "
-                    f"than the {digits:.0f} worked with, or conversion='improved'"
+                    f"so a grid of losses, on which about {had} digits can be had; needed {fewer}, "
+                    "or conversion='improved'"
                 )
             steps *= 2 ** math.ceil(min(left, _LEAP, max((digits - known) / _MEAN_RATE, 1.0)))
 
-    def _some(self, log_delta: float) -> Iterator[Grid]:
-        """Two that mostly tell whether D(y) is below e^{log_delta}."""
+    def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
+        """What two grids give that mostly tell whether D(y) is below e^{log_delta}."""
         need, most = self._need(log_delta, 3.0), _MOST_IN_ALL // self.count
-        return (self._grid(min(steps, most), need) for steps in _TELLING)
+        return (self._asked(ask, min(steps, most), need) for steps in _TELLING)
+
+    def _asked(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
+        with progress(f"a grid of {steps:,} losses"):
+            grid = self._grid(steps, need)
+            with ctx.workprec(grid.work):
+                return ask(grid)
 
     def _need(self, log_delta: float, digits: float) -> int:
         return math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))

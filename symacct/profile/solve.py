@@ -319,6 +319,8 @@ class Direction:
             beyond = self._at_an_end(y())
             if beyond is not None and beyond <= bound():
                 return True
+            if not bound() > 0 and self.closed is None:
+                return None  # no sum is known to be 0
         return self._either(
             lambda: self._is_within_by_contour(y, bound), lambda: self.grids.is_within(y, bound)
         )

@@ -1,6 +1,6 @@
 """Few runs of any pairs on a grid of losses, against what has a closed form or a contour."""
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 
 import pytest
@@ -20,7 +20,8 @@ from symacct import (
 )
 from symacct.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile.cells import Cell, cells
+from symacct.profile import grid
+from symacct.profile.cells import Cell, _integrals, cells
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy
@@ -106,15 +107,23 @@ def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("gamma", ["1", "1/10"])
 def test_the_masses_of_cells(gamma, reverse):
-    """In all 1; of each what mpmath's quadrature gives; the losses where they are said to be."""
+    """In all 1 but for what is left out; in each the loss is on the mean what it is said to be.
+
+    Taken as outcomes they are a pair after post-processing, whose profile is hardly the smaller.
+    """
     part = DensityLoss(Pair(Overlap(laws.Beta(2, 3), laws.Beta(3, "5/2")), Fraction(gamma)))
     with ctx.workprec(128):
         found, left_out = cells(part, reverse, 0.25, 12.0)
-        for i in (0, 1):
-            assert (sum((cell[i] for cell in found), arb(0)) + arb(0).union(left_out)) > 0.9999
+        assert (sum((cell.p for cell in found), arb(0)) + arb(0).union(left_out)).overlaps(arb(1))
+        assert abs(sum((cell.q for cell in found), arb(0)) - 1) < 1e-4
         assert left_out < arb(-12).exp()
         assert all(cell.low <= (cell.p / cell.q).log().upper() for cell in found if cell.q > 0)
         assert all((cell.p / cell.q).log().lower() <= cell.high for cell in found if cell.q > 0)
+        for a in (arb("0.75"), arb(1), arb("1.25")):
+            whole = part.hockey_stick(a.log(), reverse)
+            apart = sum(((cell.p - a * cell.q).max(arb(0)) for cell in found), arb(0))
+            assert (whole - apart).upper() >= 0
+            assert whole - apart < 1e-3 + left_out
 
 
 @pytest.mark.parametrize(("low", "high"), [("0.625", "0.75"), ("0.5", "0.75"), ("0.5", "0.5")])
@@ -133,6 +142,12 @@ def test_digits_that_a_grid_has_not():
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
     with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
         Accountant(30).epsilon(2 * pair, "1/100", "exact")
+
+
+def test_digits_that_no_grid_has():
+    """Where none is known fewer would be no remedy."""
+    with pytest.raises(PrecisionError, match="about 0 digits can be had; needed a larger δ"):
+        Grids(((TENTS, 2),), False).refined(lambda _: arb(0).union(arb(1)), -20.0, 2)
 
 
 def test_rates_of_two_kinds_and_both_directions():
@@ -177,6 +192,13 @@ def test_beyond_the_largest_loss_nothing_is_laid_out(monkeypatch):
         at_the_end = m.delta(k, digits=5, conversion="exact").delta
         assert at_the_end.lower == 0
         assert at_the_end.upper < 1e-18
+
+
+@pytest.mark.parametrize("count", [2, 100])
+def test_no_sum_is_known_to_be_0(count):
+    """Of a direction that has no largest loss, where the other one has, and 0 for its δ."""
+    assert Direction(((NORMALS, count),), False).is_within(lambda: arb(3), arb) is None
+    assert Direction(((TENTS, count),), False).is_within(lambda: arb(count + 1), arb) is True
 
 
 def test_ends_up_to_where_balls_tell():
@@ -265,3 +287,35 @@ def test_by_a_contour_or_on_a_grid(count, digits, fail, asked):
     with error if fail == asked else nullcontext():
         assert direction._either(way("contour"), way("grid"), digits) == asked[-1]
     assert seen == asked
+
+
+def test_what_is_under_way_is_said(monkeypatch):
+    """How fine the grid is that is worked on, where a question takes long."""
+    said = []
+
+    @contextmanager
+    def progress(what):
+        said.append(what)
+        yield
+
+    monkeypatch.setattr(grid, "progress", progress)
+    on_grid([(TENTS, 2)], False, "1/4", digits=1)
+    assert said[0] == "a grid of 512 losses"
+
+
+def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypatch):
+    """At few bits for where to look, and at the most of any panel, of which each has its own."""
+    part = DensityLoss(
+        Pair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Normal(0, 1)), Fraction(1))
+    )
+    asked, plain = [], Overlap.log_totals
+
+    def noted(self, arithmetic):
+        asked.append(ctx.prec)
+        return plain(self, arithmetic)
+
+    monkeypatch.setattr(Overlap, "log_totals", noted)
+    with ctx.workprec(128):
+        cells(part, False, 0.5, 20.0)
+    assert len({one.bits for one in _integrals(part, False, 20.0, 128)}) > 1
+    assert len(asked) == 2

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 
 from symacct import (
     Accountant,
@@ -23,6 +24,9 @@ from symacct import (
 )
 from symacct.enclosure import to_fraction
 from symacct.errors import LimitError, PrecisionError
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
 from symacct.sizes import limits
@@ -206,3 +210,80 @@ def test_brackets_of_samples_of_fixed_size(block, record_property):
     for _ in range(CASES):
         counts[check_bracket(drawn_of_fixed_size(chance), chance, accountant)] += 1
     record(counts, record_property, "brackets")
+
+
+def logistic(shift):
+    """The law about `shift`, and the logarithm of its density."""
+    x = f"(x-{shift})"
+    law = laws.Density(f"exp(-Abs{x})/(1+exp(-Abs{x}))**2")
+
+    def log_density(x):
+        away = np.abs(x - float(shift))
+        return -away - 2 * np.log1p(np.exp(-away))
+
+    return law, log_density
+
+
+def cut_off(rate):
+    """The exponential law up to 4."""
+    law = laws.Density(f"exp(-({rate})*x)", (0, 4), mass="any")
+    return law, lambda x: -float(rate) * x + math.log(rate / -math.expm1(-4 * rate))
+
+
+def drawn_monotone(chance):
+    """Two laws whose loss is monotone, their log-densities, and where they nearly end."""
+    shift = Fraction(chance.randint(1, 30), 10)
+    if chance.random() < 0.5:
+        return *logistic(shift), *logistic(Fraction(0)), (-38.0, 38.0 + float(shift))
+    return *cut_off(Fraction(1)), *cut_off(1 + shift), (0.0, 4.0)
+
+
+def laid_out(masses, losses, count):
+    """A function y ↦ between what D(y) of so many runs is: losses rounded down and up, by FFT."""
+    low, high = np.minimum(losses[:-1], losses[1:]), np.maximum(losses[:-1], losses[1:])
+    step = (high.max() - low.min()) / 2**13
+    places = np.floor((low - low.min()) / step), np.ceil((high - low.min()) / step)
+    size = 2 ** math.ceil(math.log2(count * (2**13 + 2)))
+    laid = [np.bincount(place.astype(int), masses, minlength=size) for place in places]
+    powers = [np.fft.irfft(np.fft.rfft(one) ** count, size) for one in laid]
+    totals = count * low.min() + step * np.arange(size)
+
+    def between(y):
+        share = -np.expm1(np.minimum(y - totals, 0))
+        return tuple(float(power @ share) for power in powers)
+
+    return between
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_few_runs_of_densities_by_convolution(block, record_property):
+    """Bounded losses, both ways, from δ = 1/2 to next to the largest loss and beyond it."""
+    chance, counts = random.Random(f"laid out {block}"), Counter()
+    P, first, Q, second, ends = drawn_monotone(chance)
+    gamma, reverse = Fraction(1, chance.choice([1, 1, 2, 10])), chance.random() < 0.5
+    count = chance.randint(2, 6)
+    edges, rate = np.linspace(*ends, 2**17), float(gamma)
+    middles, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    losses = np.log1p(rate * np.expm1(first(edges) - second(edges)))
+    q = width * np.exp(second(middles))
+    m = q * (1 + rate * np.expm1(first(middles) - second(middles)))
+    part = DensityLoss(Pair(Overlap(P, Q), gamma))
+    between = laid_out(q if reverse else m, -losses if reverse else losses, count)
+    direction, y = Direction(((part, count),), reverse), 0.0
+    largest = float(direction.largest.mid())
+    goal = chance.choice([0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8])
+    low, high = -1.0, largest
+    for _ in range(40):
+        y = (low + high) / 2
+        low, high = (y, high) if between(y)[0] > goal else (low, y)
+    assert direction.delta(lambda: arb(largest) + arb(10) ** -9, 3) == 0
+    try:
+        with np.errstate(all="ignore"):
+            found = direction.delta(lambda: arb(y), 2)
+        counts["held"] += 1
+        least, most = between(y)
+        assert float(found.upper()) >= least * (1 - 1e-3) - 1e-12
+        assert float(found.lower()) <= most * (1 + 1e-3) + 1e-12
+    except (PrecisionError, LimitError):
+        counts["vacuous"] += 1
+    record(counts, record_property, "laid out")
