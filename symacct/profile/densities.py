@@ -25,6 +25,7 @@ from symacct.profile.charts import Chart, Pair
 from symacct.profile.crossings import hockey_stick
 from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line
+from symacct.profile.rising import rising
 from symacct.profile.summed import Sample, Summed
 
 _BOUND_BITS = 64
@@ -119,10 +120,12 @@ class DensityLoss(Summed):
         return [_far(self, a)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
-        return hockey_stick(self.pair, y, reverse)
+        known = rising(self.pair)
+        return known.hockey_stick(y, reverse) if known else hockey_stick(self.pair, y, reverse)
 
     def largest(self, reverse: bool) -> arb:
-        return _largest(self, reverse, ctx.prec)
+        known = rising(self.pair)
+        return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)
