@@ -103,7 +103,10 @@ class DensityLoss(Summed):
     # --- float64: where to look
 
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        return _floats(self, tuple(map(_coarse, (least, most))))
+        known = rising(self.pair)
+        return (
+            known.floats(least, most) if known else _floats(self, (_coarse(least), _coarse(most)))
+        )
 
     # --- balls: what is proved
 

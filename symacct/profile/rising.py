@@ -6,14 +6,19 @@ above a loss is a half-line, and D a difference of normal tails (docs/proofs.md,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 from flint import arb, ctx
 
+from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.profile.charts import Pair
+from symacct.profile.part import Floats
 
 _NEWTON_STEPS, _WIDENINGS = 100, 12
+_STEP, _REACH = 1 / 16, 12.0  # of a grid for steering, in deviations
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,17 @@ class Rising:
         q = _tail(sign * at)
         found: arb = q - y.exp() * mixed if reverse else mixed - y.exp() * q
         return found.max(arb(0))
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        """log of Q's masses, and the losses, on an even grid for orders between; float64."""
+        tails = [(self.own, arb(0)), *self.others] if self.own > 0 else self.others
+        logs = np.array([float(w.log()) for w, _ in tails])[:, None]
+        apart = np.array([float(d) for _, d in tails])[:, None]
+        first, last = apart.max() * min(least, 0.0) - _REACH, apart.max() * max(most, 0.0) + _REACH
+        sizes.check("order", math.ceil((last - first) / _STEP), "nodes of a mixture")
+        x = np.arange(first, last, _STEP)
+        losses = np.logaddexp.reduce(logs + apart * (x - apart / 2))
+        return math.log(_STEP / math.sqrt(2 * math.pi)) - x**2 / 2, losses
 
     def largest(self, reverse: bool) -> arb:
         """∞, and on the other side −log w of Q itself, far to the left."""
