@@ -21,11 +21,13 @@ from symacct import (
     from_json,
     laws,
     parse,
+    sample_with_replacement,
 )
 from symacct.arithmetic.ball import precision
 from symacct.integrals import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
 from symacct.mechanisms.mixtures import Overlap
+from symacct.profile import densities
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
 from tests import independent
@@ -282,6 +284,15 @@ def test_the_exact_profile_of_one_run(seed):
                 known = arb(MP.nstr(difference(*laws_of, grown), 30))
                 assert abs(found - known) < arb(10) ** -26
                 assert found.rad() < arb(10) ** -30
+
+
+def test_one_run_takes_no_density_apart(monkeypatch):
+    """A batch of ten drawn with replacement: eleven normal laws, known by their tails."""
+    monkeypatch.setattr(densities, "_panels", lambda *_: pytest.fail("asked"))
+    m = sample_with_replacement(Gaussian(2), 1000, 10)
+    epsilon = m.epsilon("1e-5", digits=20, conversion="exact").epsilon
+    delta = m.delta(Fraction(str(epsilon)), digits=20, conversion="exact").delta
+    assert abs(Fraction(str(delta)) * 10**5 - 1) < Fraction(1, 10**15)
 
 
 def test_which_mixtures_mirror_each_other():
