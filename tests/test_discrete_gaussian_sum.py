@@ -6,20 +6,24 @@ from fractions import Fraction
 import pytest
 
 from symacct import (
+    AssumptionError,
     DiscreteGaussian,
     DiscreteGaussianSum,
     DomainError,
     Gaussian,
     Kind,
+    LimitError,
     PoissonSubsample,
     from_json,
     parse,
 )
 from symacct.arithmetic import MpmathArithmetic
 from tests import independent
-from tests.support import holds
+from tests.support import holds, overlap
+from tests.thinning import covering, some
 
 MP = independent.context(60)
+ONE = (DiscreteGaussian(1), DiscreteGaussianSum(1, 1))
 
 
 def summed(sigma, parties, reach):
@@ -67,6 +71,43 @@ def test_the_bound_as_printed(seed):
     m = DiscreteGaussianSum(sigma, rng.randint(1, 200), moved, rng.choice([1, 3, 10**6]))
     for alpha in (1, 2, Fraction(rng.randint(11, 400), 10), independent.INFINITY):
         assert holds(m.rdp(alpha, digits=30), independent.rdp(MP, m, alpha), 30, trusted=50)
+
+
+def hockey_stick(law, moved, grown, rate=1):
+    """The larger of both directions of Σ (m − ag)₊, m the noise moved, at this rate."""
+    kept = [((1 - rate) * law[k] + rate * law[k - moved], law[k]) for k in law if k - moved in law]
+    straight = MP.fsum(max(p - grown * q, 0) for p, q in kept)
+    return max(straight, MP.fsum(max(q - grown * p, 0) for p, q in kept))
+
+
+@covering()
+@pytest.mark.parametrize("part", range(3))
+def test_the_exact_profile_is_that_of_the_laws_convolved(part):
+    rng = random.Random(part)
+    for _ in range(some(2, 5)):
+        sigma, parties = Fraction(rng.randint(2, 10), 10), rng.randint(1, 5)
+        moved, epsilon = rng.randint(1, 3), Fraction(rng.randint(0, 20), 10)
+        law = summed(independent.number(MP, sigma), parties, 45)
+        m = DiscreteGaussianSum(sigma, parties, moved + Fraction(rng.randint(0, 9), 10))
+        for node, rate in ((m, Fraction(1)), (PoissonSubsample(m, "1/7"), Fraction(1, 7))):
+            grown, share = (independent.number(MP, x) for x in (epsilon / rate.denominator, rate))
+            found = node.delta(epsilon / rate.denominator, digits=20, conversion="exact")
+            assert found.kind is Kind.EXACT
+            known = hockey_stick(law, moved, MP.exp(grown), share)
+            assert holds(found.delta, known, 20, trusted=25)
+
+
+def test_the_exact_profile_is_below_what_is_said_of_the_curve():
+    for sigma, parties, moved in (("1/2", 100, 3), (1, 100, 1), ("1/10", 10, 1)):
+        m = DiscreteGaussianSum(sigma, parties, moved)
+        assert m.epsilon("1e-5", conversion="exact").epsilon.upper < m.epsilon("1e-5").epsilon.upper
+    one = [m.delta(1, digits=20, conversion="exact").delta for m in ONE]
+    assert overlap(*one)
+    assert DiscreteGaussianSum(1, 9, "1/2").delta(0, conversion="exact").delta.upper == 0
+    with pytest.raises(AssumptionError, match="needed dimension=1"):
+        DiscreteGaussianSum(1, 9, 1, 2).delta(1, conversion="exact")
+    with pytest.raises(LimitError, match="far from one number"):
+        DiscreteGaussianSum("1/50", 100).delta(1, conversion="exact")
 
 
 def test_one_party_and_a_billion():

@@ -21,9 +21,15 @@ from symacct import (
     from_json,
     laws,
     parse,
+    sample_with_replacement,
 )
+from symacct.arithmetic.ball import precision
 from symacct.integrals import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile import densities
+from symacct.profile.charts import Pair
+from symacct.profile.densities import DensityLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 from tests.thinning import covering
@@ -224,6 +230,69 @@ def test_text_json_latex_words_and_the_exact_profile():
     exact, other = (n.delta(1, conversion="exact", digits=6) for n in (m, same))
     assert overlap(exact.delta, other.delta)
     assert overlap(m.rdp(5), same.rdp(5))
+
+
+def difference(first, second, grown):
+    """Σ over where a first density is more than e^ε times the second, by signs and normal tails.
+
+    The first minus e^ε times the second, of sampled or plain mixtures, changes its sign once.
+    """
+
+    def tail(parts, x):
+        return MP.fsum(w * MP.ncdf(-(x - m)) for w, m in parts)
+
+    def more(x):
+        return MP.fsum(w * MP.npdf(x - m) for w, m in first) - grown * MP.fsum(
+            w * MP.npdf(x - m) for w, m in second
+        )
+
+    low, high = MP.mpf(-40), MP.mpf(40)
+    above = more(high) > 0
+    if (more(low) > 0) == above:
+        return max(1 - grown, 0)
+    for _ in range(130):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (more(middle) > 0) == above else (middle, high)
+    beyond = tail(first, low) - grown * tail(second, low)
+    return beyond if above else 1 - grown - beyond
+
+
+@covering(lambda seed: {seed % 3})
+@pytest.mark.parametrize("seed", range(12))
+def test_the_exact_profile_of_one_run(seed):
+    """In units of the deviation, both directions, sampled and not."""
+    draw = random.Random(seed)
+    count = draw.randint(1, 4)
+    means = [Fraction(x, 6) for x in draw.sample(range(13), count)] + [Fraction(7, 3)]
+    weights = [Fraction(x) for x in draw.choices(range(1, 9), k=count + 1)]
+    weights = [w / sum(weights) for w in weights]
+    variance, rate = Fraction(draw.randint(2, 5)) ** 2 / 4, Fraction(draw.randint(1, 3), 3)
+    P, Q = laws.NormalMixture(means, weights, variance), laws.Normal(0, variance)
+    part = DensityLoss(Pair(Overlap(P, Q), rate))
+    deviation = MP.sqrt(independent.number(MP, variance))
+    mixed = [
+        (independent.number(MP, rate * w), independent.number(MP, m) / deviation)
+        for w, m in zip(weights, means, strict=True)
+    ]
+    mixed.append((1 - independent.number(MP, rate), MP.mpf(0)))
+    own = [(MP.mpf(1), MP.mpf(0))]
+    for y in (Fraction(-1, 5), Fraction(0), Fraction(draw.randint(1, 12), 8)):
+        grown = MP.exp(independent.number(MP, y))
+        for reverse, laws_of in ((False, (mixed, own)), (True, (own, mixed))):
+            with precision(150):
+                found = part.hockey_stick(arb(y.numerator) / y.denominator, reverse)
+                known = arb(MP.nstr(difference(*laws_of, grown), 30))
+                assert abs(found - known) < arb(10) ** -26
+                assert found.rad() < arb(10) ** -30
+
+
+def test_one_run_takes_no_density_apart(monkeypatch):
+    """A batch of ten drawn with replacement: eleven normal laws, known by their tails."""
+    monkeypatch.setattr(densities, "_panels", lambda *_: pytest.fail("asked"))
+    m = sample_with_replacement(Gaussian(2), 1000, 10)
+    epsilon = m.epsilon("1e-5", digits=20, conversion="exact").epsilon
+    delta = m.delta(Fraction(str(epsilon)), digits=20, conversion="exact").delta
+    assert abs(Fraction(str(delta)) * 10**5 - 1) < Fraction(1, 10**15)
 
 
 def test_which_mixtures_mirror_each_other():

@@ -40,17 +40,25 @@ class IntegerNoise(Mechanism):
     @property
     def first_above_one(self) -> int:
         """The least k with P > Q."""
-        return self.sensitivity // 2 + 1
+        return first_above_one(self.sensitivity)
 
 
-class LatticeNoise(IntegerNoise):
-    """Noise whose every outcome has a loss of its own, for sums over them in balls."""
+def first_above_one(size: int) -> int:
+    """The least k that is more likely where symmetric log-concave noise is moved by `size`."""
+    return size // 2 + 1
+
+
+class Lattice:
+    """Sums in balls over whole numbers of which every one has a loss of its own."""
+
+    sensitivity: int
 
     def in_balls(self, value: Callable[[arb], arb], power: Order, above_one: bool) -> arb:
         """`expected` in balls: over the outcomes that count, and a bound of what is left out."""
         most = float_above(power)
         every = self.outcomes(0.0, most, ctx.prec * math.log(2))
-        kept = every[max(0, self.first_above_one - every[0]) :] if above_one else every
+        first = first_above_one(self.sensitivity)
+        kept = every[max(0, first - every[0]) :] if above_one else every
         total = sum((q * value(x) for q, x in self.weighed(kept)), arb(0))
         return total + within((1 + arb(most)) * self.left_out(most, every))
 
@@ -69,6 +77,10 @@ class LatticeNoise(IntegerNoise):
     def left_out(self, a: float, kept: range) -> arb:
         """A bound of Σ Q(1 + (P/Q)^a) over the other outcomes."""
         raise NotImplementedError
+
+
+class LatticeNoise(Lattice, IntegerNoise):
+    """Noise of a mechanism's own."""
 
 
 def check_terms(kept: range) -> None:

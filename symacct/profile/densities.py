@@ -25,6 +25,7 @@ from symacct.profile.charts import Chart, Pair
 from symacct.profile.crossings import hockey_stick
 from symacct.profile.laplace import legendre
 from symacct.profile.part import Floats, Line
+from symacct.profile.rising import rising
 from symacct.profile.summed import Sample, Summed
 
 _BOUND_BITS = 64
@@ -102,7 +103,10 @@ class DensityLoss(Summed):
     # --- float64: where to look
 
     def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
-        return _floats(self, tuple(map(_coarse, (least, most))))
+        known = rising(self.pair)
+        return (
+            known.floats(least, most) if known else _floats(self, (_coarse(least), _coarse(most)))
+        )
 
     # --- balls: what is proved
 
@@ -119,13 +123,16 @@ class DensityLoss(Summed):
         return [_far(self, a)]
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        if known := rising(self.pair):
+            return known.hockey_stick(y, reverse)
         left = self.largest(reverse) - y
         if left > 0:
             return hockey_stick(self.pair, y, reverse)
         return arb(0).union(left.upper().max(arb(0)))  # for −D′ <= 1
 
     def largest(self, reverse: bool) -> arb:
-        return _largest(self, reverse, ctx.prec)
+        known = rising(self.pair)
+        return known.largest(reverse) if known else _largest(self, reverse, ctx.prec)
 
     def lost(self, reverse: bool) -> Exact:
         return Fraction(0)

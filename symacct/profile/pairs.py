@@ -17,6 +17,7 @@ from symacct.exact import Exact, exact, expression
 from symacct.expr import Node
 from symacct.later import sympy
 from symacct.mechanisms import (
+    DiscreteGaussianSum,
     DiscreteLaplace,
     DistributionPair,
     ExponentialMechanism,
@@ -47,6 +48,7 @@ from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.mixed import Mixed
 from symacct.profile.part import Part
+from symacct.profile.summed_noise import SummedNoise
 from symacct.profile.whole_numbers import IntegerLoss
 
 
@@ -93,6 +95,19 @@ def _(node: VectorLaplace) -> list[Product]:
 @products.register
 def _(node: LatticeNoise) -> list[Product]:
     return _one(IntegerLoss(node))
+
+
+@products.register
+def _(node: DiscreteGaussianSum) -> list[Product]:
+    """One whole number, moved by as many as the sensitivity has."""
+    if node.dimension > 1:
+        raise AssumptionError(
+            f"conversion='exact': found {echo(node)}, needed dimension=1, for which the worst two "
+            "laws are known; use conversion='improved'"
+        )
+    if (size := math.floor(node.sensitivity)) == 0:
+        return [Product((), Kind.EXACT)]
+    return _one(IntegerLoss(SummedNoise(node.sigma, node.parties, size)))
 
 
 @products.register

@@ -12,7 +12,7 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
-from symacct.mechanisms.integer_noise import LatticeNoise
+from symacct.mechanisms.integer_noise import Lattice
 from symacct.profile.part import Floats, Part
 from symacct.profile.summed import Sample, Summed
 
@@ -35,7 +35,7 @@ class IntegerLoss(Summed):
     they are few, or on a grid.
     """
 
-    noise: LatticeNoise
+    noise: Lattice
     gamma: Exact = Fraction(1)
 
     @property
@@ -96,7 +96,7 @@ class IntegerLoss(Summed):
             found: arb = (1 - grown * m if reverse else m - grown).max(zero)
             return found
 
-        total: arb = self.noise.expected(BALL, surplus, 1)
+        total: arb = self.noise.in_balls(surplus, 1, False)
         return total
 
     def largest(self, reverse: bool) -> arb:
