@@ -19,15 +19,20 @@ from symacct import (
     Curve,
     DistributionPair,
     Gaussian,
+    GaussianSparseVector,
     Kind,
     Laplace,
     OrderError,
     OrderGridWarning,
     PoissonSubsample,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
+    RepeatAndSelect,
     SubsampleWithoutReplacement,
+    TreeAggregation,
     guessing,
+    laws,
     search,
 )
 from symacct.arithmetic.ball import precision
@@ -258,6 +263,33 @@ def test_the_optimum_of_an_upper_bound_with_kinks_is_not_called_proved():
     assert (
         guarantee.epsilon.lower <= node.epsilon("1e-6", digits=15, orders="integer").epsilon.upper
     )
+
+
+@pytest.mark.parametrize(
+    ("m", "delta", "orders"),
+    [
+        # One theorem ends at order 256, and what goes on has a valley of its own.
+        (RandomAllocation(TreeAggregation(8, 1), 2), "1e-300", range(200, 320)),
+        (
+            RepeatAndSelect(
+                PoissonSubsample(TreeAggregation(7, 4), "1/2"),
+                laws.TruncatedNegativeBinomial(1, "11/14"),
+            ),
+            "1e-3",
+            range(2, 60),
+        ),
+    ],
+)
+def test_of_several_valleys_the_lowest_is_found(m, delta, orders):
+    """By asking every order."""
+    found = m.epsilon(delta, digits=6, orders="integer")
+    assert found.alpha == m.epsilon(delta, digits=6, orders=orders).alpha
+
+
+def test_of_several_valleys_the_lowest_is_found_for_an_epsilon_too():
+    m = 1000 * SubsampleWithoutReplacement(GaussianSparseVector("52/5", "33/5", 15), "7/10")
+    found = m.delta(1000, digits=6, orders="integer")
+    assert found.alpha == m.delta(1000, digits=6, orders=range(2, 60)).alpha
 
 
 def test_optimal_means_that_no_order_on_a_fine_grid_does_better():
