@@ -17,6 +17,7 @@ from symacct import (
     ZCDP,
     Accountant,
     Curve,
+    DiscreteGaussian,
     DistributionPair,
     Gaussian,
     GaussianSparseVector,
@@ -420,3 +421,11 @@ def test_orders_at_which_the_curve_is_infinite_give_no_guarantee():
     with pytest.warns(OrderGridWarning):
         assert TCDP("1/50", 12).epsilon("1/100", orders=[6, 20]).alpha == 6
     assert TCDP("1/50", 12).delta("1/100", orders=[20, 30]).delta.upper == 1
+
+
+def test_an_order_whose_value_wants_more_bits_is_asked_with_more():
+    """At 6 digits' bits nothing is known of this ε(17), and all of it at twice as many."""
+    m = SubsampleWithoutReplacement(DiscreteGaussian(3, sensitivity=2), "1/1000000")
+    few, many = (m.epsilon("1e-3", d, "classic", orders=[17]).epsilon for d in (6, 12))
+    assert few.lower <= many.upper
+    assert many.lower <= few.upper
