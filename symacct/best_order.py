@@ -32,7 +32,7 @@ from symacct.errors import (
 from symacct.evaluation import Evaluation, exact_pure
 from symacct.exact import INFINITY, Numeric, Order, order
 from symacct.forking import cached_property
-from symacct.guessing import whole_valley
+from symacct.guessing import lowest_whole_valley
 from symacct.node_curve import NodeCurve
 from symacct.operations.subsample import Sampling
 from symacct.question import EpsilonDelta, smaller
@@ -281,7 +281,7 @@ class BestOrder:
             return search.whole_valley_near(f, first, last, min(max(first, int(self._start)), last))
         few = standing_for_all(self.question.m)
         if few is None:
-            return whole_valley(self.question, self._steering_curve(), f, first, last)
+            return lowest_whole_valley(self.question, self._steering_curve(), f, first, last)
         some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
         near = some._whole_valley(some.steering(), first, last)
         return search.whole_valley_near(f, first, last, near)
@@ -414,7 +414,7 @@ class BestOrder:
         def value() -> tuple[arb, Claim]:
             if alpha != INFINITY:
                 ball = question.answer(self.objective()(alpha))
-                if self._skipped is not None and not ball.is_finite():
+                if self._skipped is not None and ball == arb("inf"):  # NaN may be for want of bits
                     raise self._skipped
             elif question.asks_epsilon:
                 ball = self.curve()(alpha)

@@ -12,6 +12,8 @@ from symacct.node_curve import NodeCurve
 from symacct.question import EpsilonDelta
 
 _FAR = 2**17  # an order from which a search takes growing steps to what lies beyond
+_SCALE = 8  # times further down, other valleys are looked for
+_CHEAP = 64  # and as far up as a sum to the order costs little
 _STEPS = 4  # of Newton's method, which is to be right to an order
 _UNKNOWN = (ArithmeticError, ValueError, OrderError, PrecisionError, LimitError)
 
@@ -28,6 +30,22 @@ def whole_valley(
     if 2 * found > near:
         return search.whole_valley_near(f, first, last, min(max(first, found), last))
     return search.whole_valley(f, first, last, near)
+
+
+def lowest_whole_valley(
+    question: EpsilonDelta, curve: NodeCurve, f: search.Objective, first: int, last: int
+) -> int:
+    """The same; the lowest that is next to some places where a curve may give several valleys,
+
+    as where one theorem ends and another goes on.
+    """
+    found = whole_valley(question, curve, f, first, last)
+    if curve.shape is not None:
+        return found
+    least, most = max(first, found // _SCALE), min(last, max(found, _CHEAP))
+    places = (lead << twice for twice in range(most.bit_length()) for lead in (2, 3))
+    start = search.lowest(f, (found, *(place for place in places if least <= place <= most)))
+    return found if start == found else search.whole_valley_near(f, first, last, start)
 
 
 def _if_quadratic(question: EpsilonDelta, curve: NodeCurve) -> int:

@@ -17,17 +17,23 @@ from symacct import (
     ZCDP,
     Accountant,
     Curve,
+    DiscreteGaussian,
     DistributionPair,
     Gaussian,
+    GaussianSparseVector,
     Kind,
     Laplace,
     OrderError,
     OrderGridWarning,
     PoissonSubsample,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
+    RepeatAndSelect,
     SubsampleWithoutReplacement,
+    TreeAggregation,
     guessing,
+    laws,
     search,
 )
 from symacct.arithmetic.ball import precision
@@ -260,6 +266,33 @@ def test_the_optimum_of_an_upper_bound_with_kinks_is_not_called_proved():
     )
 
 
+@pytest.mark.parametrize(
+    ("m", "delta", "orders"),
+    [
+        # One theorem ends at order 256, and what goes on has a valley of its own.
+        (RandomAllocation(TreeAggregation(8, 1), 2), "1e-300", range(200, 320)),
+        (
+            RepeatAndSelect(
+                PoissonSubsample(TreeAggregation(7, 4), "1/2"),
+                laws.TruncatedNegativeBinomial(1, "11/14"),
+            ),
+            "1e-3",
+            range(2, 60),
+        ),
+    ],
+)
+def test_of_several_valleys_the_lowest_is_found(m, delta, orders):
+    """By asking every order."""
+    found = m.epsilon(delta, digits=6, orders="integer")
+    assert found.alpha == m.epsilon(delta, digits=6, orders=orders).alpha
+
+
+def test_of_several_valleys_the_lowest_is_found_for_an_epsilon_too():
+    m = 1000 * SubsampleWithoutReplacement(GaussianSparseVector("52/5", "33/5", 15), "7/10")
+    found = m.delta(1000, digits=6, orders="integer")
+    assert found.alpha == m.delta(1000, digits=6, orders=range(2, 60)).alpha
+
+
 def test_optimal_means_that_no_order_on_a_fine_grid_does_better():
     node = 200 * PoissonSubsample(RandomizedResponse("3/4"), "1/50")
     guarantee = node.epsilon("1e-6", digits=15)
@@ -388,3 +421,11 @@ def test_orders_at_which_the_curve_is_infinite_give_no_guarantee():
     with pytest.warns(OrderGridWarning):
         assert TCDP("1/50", 12).epsilon("1/100", orders=[6, 20]).alpha == 6
     assert TCDP("1/50", 12).delta("1/100", orders=[20, 30]).delta.upper == 1
+
+
+def test_an_order_whose_value_wants_more_bits_is_asked_with_more():
+    """At 6 digits' bits nothing is known of this ε(17), and all of it at twice as many."""
+    m = SubsampleWithoutReplacement(DiscreteGaussian(3, sensitivity=2), "1/1000000")
+    few, many = (m.epsilon("1e-3", d, "classic", orders=[17]).epsilon for d in (6, 12))
+    assert few.lower <= many.upper
+    assert many.lower <= few.upper
