@@ -1,5 +1,6 @@
 """Calibration: a certified bracket around the parameter that just meets a target."""
 
+import math
 from fractions import Fraction
 
 import mpmath
@@ -14,11 +15,13 @@ from symacct import (
     Gaussian,
     Laplace,
     PoissonSubsample,
+    RandomizedResponse,
     Scale,
     SubsampleWithoutReplacement,
     calibrate,
 )
 from symacct.cli import main
+from symacct.enclosure import to_fraction
 from symacct.explore import calibration
 from symacct.explore.steered import steered_epsilon
 from symacct.expr import Node
@@ -65,8 +68,39 @@ def test_both_ends_are_what_they_say(node, falls):
 
 
 def test_a_rate_ends_at_one():
-    with pytest.raises(DomainError, match="every power of two tried meets the target"):
+    with pytest.raises(DomainError, match="every value tried meets the target"):
         calibrate(PoissonSubsample(Gaussian(2), GAMMA), 100, "1e-5")
+
+
+def test_a_target_out_of_reach_is_given_up_soon(monkeypatch):
+    """No rate has so large an ε: what leads away from it is not followed far."""
+    asked = []
+    met = calibration._Target._met
+    monkeypatch.setattr(
+        calibration._Target, "_met", lambda *args: asked.append(args[1]) or met(*args)
+    )
+    with pytest.raises(DomainError, match="every value tried meets the target"):
+        calibrate(PoissonSubsample(Gaussian(4), GAMMA), 5, "1e-5", digits=3)
+    assert len({value for value in asked if value <= 1}) < 20
+
+
+@pytest.mark.parametrize(("target", "truth"), [("0.3", 0.3), ("1", 1), ("6", 6)])
+def test_a_probability_is_found_though_there_is_none_at_one(target, truth):
+    """Randomized response at δ → 0 by its closed form, ε = log(p/(1−p))."""
+    p = sympy.Symbol("p")
+    found = calibrate(RandomizedResponse(p), target, "1e-12", digits=5)
+    known = 1 / (1 + math.exp(-truth))
+    assert float(found.meets) == pytest.approx(known, rel=1e-4)
+    assert found.meets < found.fails
+
+
+def test_a_rate_next_to_one_is_found():
+    """γ has no values beyond 1, where a power of two would be."""
+    node = PoissonSubsample(Gaussian(2), GAMMA)
+    whole = node.subs({GAMMA: "99/100"}).epsilon("1e-5", digits=10).epsilon.upper
+    found = calibrate(node, to_fraction(whole), "1e-5", digits=4)
+    assert found.meets <= Fraction(99, 100) <= found.fails + Fraction(1, 10**4)
+    assert found.fails - found.meets <= Fraction(1, 10**4)
 
 
 @pytest.mark.parametrize(

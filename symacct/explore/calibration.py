@@ -25,7 +25,8 @@ from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import exact_decimal
 
-_REACH = 64  # powers of two tried on either side of 1
+_REACH = 64  # steps that are tried towards the target, each twice or half the one before
+_REACH_BACK = 12  # and the other way, should ε not be monotone
 _DIGITS = 30  # of an ε that fewer do not tell from the target
 _MORE = 4  # digits of ε beyond those of the parameter, by which most values are decided
 _POINTS = 4  # values of ε that the next guess goes through
@@ -161,15 +162,26 @@ class _Target:
         if 0 < found < INFINITY and value > 0 and self.epsilon:
             self.points[value] = _log_near_1(Fraction(exact.exact(found)) / self.epsilon)
 
-    def ways(self) -> tuple[int, int]:
-        """Up and down from 1, first that way which moves ε towards the target."""
-        one, two = Fraction(1), Fraction(2)
-        meets = self.met(one)
+    def start(self) -> Fraction:
+        """1, or where m does not exist there the middle of all probabilities."""
+        if not self.symbol.is_integer:
+            for value in (Fraction(1), Fraction(1, 2)):
+                with contextlib.suppress(DomainError):
+                    self.met(value)
+                    return value
+        return Fraction(1)
+
+    def ways(self, start: Fraction) -> tuple[int, int]:
+        """Up and down from there, first that way which moves ε towards the target."""
+        meets, other = self.met(start), start * 2
         try:
-            self.met(two)
+            self.met(other)
         except DomainError:
-            return -1, 1
-        rises = self.points.get(two, math.inf) > self.points.get(one, math.inf)
+            other = start / 2
+            with contextlib.suppress(DomainError):
+                self.met(other)
+        is_more = self.points.get(other, math.inf) > self.points.get(start, math.inf)
+        rises = is_more is (other > start)
         return (1, -1) if rises is meets else (-1, 1)
 
     def guess(self, low: Fraction, high: Fraction) -> Fraction:
@@ -246,22 +258,27 @@ def _neighbours(target: _Target, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def _bracket(target: _Target) -> tuple[Fraction, Fraction]:
-    """Neighbouring powers of two of which one meets the target and the other does not."""
-    first = target.met(Fraction(1))
-    for sign in (1,) if target.symbol.is_integer else target.ways():
-        before = Fraction(1)
-        for power in range(1, _REACH + 1):
-            value = Fraction(2) ** (sign * power)
+    """Two values of which one meets the target: powers of two, or such as near a domain's end."""
+    start = target.start()
+    first = target.met(start)
+    ways = (1,) if target.symbol.is_integer else target.ways(start)
+    for sign, reach in zip(ways, (_REACH, _REACH_BACK), strict=False):
+        before, out = start, None
+        for _ in range(reach):
+            value = before * Fraction(2) ** sign if out is None else (before + out) / 2
             try:
                 met = target.met(value)
             except DomainError:
-                break
+                if target.symbol.is_integer:
+                    break
+                out = value
+                continue
             if met is not first:
                 return min(before, value), max(before, value)
             before = value
     said = "meets" if first else "does not meet"
     raise DomainError(
-        f"{target.symbol}: found that every power of two tried {said} the target "
+        f"{target.symbol}: found that every value tried {said} the target "
         f"ε = {echo(target.epsilon)}, needed one on each side; choose another target"
     )
 
