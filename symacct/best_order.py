@@ -40,6 +40,7 @@ from symacct.remembering import Key
 from symacct.steering import Steering, below_near, is_steered, last_order, standing_for_all
 
 _SEARCH_BITS = 80
+_MOST_BITS = 4096  # at which an order is looked at that fewer bits do not tell
 _FEW_BITS = 256  # up to which a sum costs little more than at the search precision
 _PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
 _STEERED = 24  # bits of an order that is found by what steers
@@ -151,14 +152,14 @@ class BestOrder:
             if self._patience == 0:
                 raise self._skipped from None
             return arb("inf")  # any other order is as sound, if not proved the best
+        steady = search.is_steady(value) or BALL.bits >= _MOST_BITS
+        if not steady and curve is self._curves.get(BALL.bits):
+            with precision(2 * BALL.bits):  # what is left may have cancelled
+                return self.objective()(alpha)
         if not (value.is_finite() or value > 0 or value < 0):
             self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
         self._patience = -1  # it has an answer, and gives up no more
         return value
-
-    def without_curve(self, alpha: int) -> arb:
-        """f(α) if the curve were 0: no curve gives less."""
-        return self.question.objective()(arb(0), alpha)
 
     def at_infinity(self) -> arb | None:
         """ε(∞) where it is finite."""
@@ -253,22 +254,20 @@ class BestOrder:
 
     def _refuse_delta_zero(self) -> None:
         if self.question.asks_epsilon and not self.question.value:
-            raise InfiniteError(
-                "delta: found 0, needed delta > 0 (only a finite ε(∞) answers delta = 0)"
-            )
+            raise InfiniteError("delta: found 0, needed delta > 0 (only a finite ε(∞) answers 0)")
 
     def _whole_minimum(self, pure: arb | None) -> int | None:
         """The best whole order; None if none beats a finite ε(∞)."""
         self._refuse_delta_zero()
         first, last = 2, last_order(self.question.m)
-        f = self.steering()
+        f, converted = self.steering(), self.question.objective()
         if pure is not None and self.question.asks_epsilon:
-            # Below some order the conversion alone costs more than ε(∞).
-            if pure == 0 or not search.below(self.without_curve(last), pure):
+            # Below some order the conversion alone, of a curve that is 0, costs more than ε(∞).
+            if pure == 0 or not search.below(converted(arb(0), last), pure):
                 return None
-            while not search.below(self.without_curve(first), pure):
+            while not search.below(converted(arb(0), first), pure):
                 first = 2 * first - 1
-            first = (first + 1) // 2 if first > 2 else first
+            first = max(2, (first + 1) // 2)
         best = self._whole_valley(f, first, last)
         if pure is not None and self.question.asks_epsilon and pure <= f(best):
             return None

@@ -26,6 +26,7 @@ UNPROVED = 30  # bits of an order that is not proved to be the best
 _LEAST_LAMBDA = Fraction(1, 2**400)  # no search over orders goes nearer to 1
 _CLOSE = Fraction(1, 2**20)  # where a curve is infinite from here on, so it is taken to be at 1
 _MOST_SECANTS = 20
+_LEAST_BITS = 10  # of a value that steers
 _NEARLY = 6  # bits of how far a root may be, to what the first secant goes through
 _WIDELY = 16  # the part of λ by which a valley may have moved
 _SHARE = fmpq(127, 256)  # less than the half, up to which one polynomial serves all orders
@@ -40,6 +41,13 @@ _GOLDEN = Fraction(381966, 1_000_000)  # (3 − √5)/2, to the accuracy that st
 def whole_valley(f: Objective, first: int, last: int, guess: int) -> int:
     """The whole order at the bottom of f's valley, asked at neighbours `whole_step` away too."""
     return _narrowed(f, *_bracket(f, first, last, min(max(guess, first), last)))
+
+
+def is_steady(value: arb) -> bool:
+    """Can orders be compared by it: is it known to some bits, or to be infinite?"""
+    if value.is_finite():
+        return bool(value.rel_accuracy_bits() >= _LEAST_BITS)
+    return bool(value > 0 or value < 0)
 
 
 def whole_valley_near(f: Objective, first: int, last: int, guess: int) -> int:

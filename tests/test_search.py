@@ -30,6 +30,7 @@ from symacct import (
     RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
+    Skellam,
     SubsampleWithoutReplacement,
     TreeAggregation,
     guessing,
@@ -429,3 +430,15 @@ def test_an_order_whose_value_wants_more_bits_is_asked_with_more():
     few, many = (m.epsilon("1e-3", d, "classic", orders=[17]).epsilon for d in (6, 12))
     assert few.lower <= many.upper
     assert many.lower <= few.upper
+
+
+@pytest.mark.parametrize("digits", [3, 6, 20, 60])
+def test_the_best_order_does_not_hang_on_the_digits_asked(digits):
+    """Where nearly all of a sum cancels, few bits tell nothing of it: they pointed at order 21."""
+    m = 100_000 * SubsampleWithoutReplacement(Skellam(1), "1/1000")
+    found = Accountant(digits).epsilon(m, "1e-300", "classic", orders="integer")
+    values = {a: m.rdp(a, digits=6).upper + 300 * mpmath.log(10) / (a - 1) for a in (60, 95)}
+    here = m.rdp(80, digits=6).upper + 300 * mpmath.log(10) / 79
+    assert here < min(values.values())
+    assert 70 < found.alpha < 90
+    assert found.epsilon.upper <= here * (1 + mpmath.mpf(10) ** (1 - digits))
