@@ -426,3 +426,8 @@ def test_every_error_is_one_of_ours():
             assert issubclass(thing, SymacctError) or issubclass(thing, Warning)
     assert issubclass(DomainError, ValueError)
     assert issubclass(PrecisionError, ArithmeticError)
+
+
+def test_a_sum_of_more_digits_than_python_writes_is_refused_in_one_line():
+    with pytest.raises(DomainError, match="probabilities that sum to"):
+        DistributionPair(["1/1e9999", "1/2"], ["1/4", "3/4"])

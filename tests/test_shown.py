@@ -94,6 +94,13 @@ def test_cards_show_what_was_answered():
     assert "ZW19-T8" not in silent
 
 
+def test_a_card_says_who_is_protected_and_from_what():
+    m = 10 * PoissonSubsample(Gaussian(4, "3/2"), "1/10")
+    texts = " ".join(Balanced(card(m.epsilon("1e-5"))).text)
+    assert "sensitivity 1.5" in texts
+    assert "adding or removing one record" in texts
+
+
 def test_a_name_is_text_and_no_markup():
     hostile = sympy.Symbol("<b>&", positive=True)
     swept = sweep(Gaussian(hostile), {hostile: 2, "delta": "1e-5"})

@@ -7,7 +7,7 @@ from html import escape
 
 from symacct import rounding
 from symacct.enclosure import Enclosure, Guarantee, shortened, shown
-from symacct.export.description import float_note
+from symacct.export.description import describe, float_note, neighbours
 
 _DIGITS = 6
 
@@ -25,9 +25,11 @@ def guarantee_card(guarantee: Guarantee) -> str:
         ("it is", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
         ("at order", rounding.order_text(guarantee.alpha)),
         ("of a curve that is", str(guarantee.claim)),
+        ("neighbours", neighbours(guarantee.claim.adjacency)),
     ]
     if guarantee.mechanism is not None:
         rows.append(("of", shortened(repr(guarantee.mechanism))))
+        rows.append(("which is", shortened(describe(guarantee.mechanism))))
         note = float_note(guarantee.mechanism)
         rows += [("note", note)] if note else []
     return card(rows)

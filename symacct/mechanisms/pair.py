@@ -232,7 +232,7 @@ def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     total = sum(numbers)
     if total != 1:
         raise DomainError(
-            f"{what}: found probabilities that sum to {total}, needed exactly 1; "
+            f"{what}: found probabilities that sum to {echo(total)}, needed exactly 1; "
             "write them as fractions or decimal text, a float is its binary value"
         )
     return numbers

@@ -31,11 +31,11 @@ def outcomes(m):
     noise, rate = (m.mechanism, independent.number(MP, m.gamma)) if sampled else (m, MP.mpf(1))
     if isinstance(noise, Skellam):
         mu = independent.number(MP, noise.mu)
-        reach = 40 + 3 * int(noise.mu)
+        reach = 75 + 3 * int(noise.mu)  # for a δ of 10⁻⁸² too
         weights = [MP.besseli(k, mu) for k in range(reach + noise.sensitivity + 1)]
     else:
         sigma = independent.number(MP, noise.sigma)
-        reach = 14 * int(noise.sigma + 1)
+        reach = 25 * int(noise.sigma + 1)
         weights = [
             MP.exp(-(MP.mpf(k) ** 2) / (2 * sigma**2)) for k in range(reach + noise.sensitivity + 1)
         ]
