@@ -18,7 +18,7 @@ from symacct import sizes
 from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.expression import evaluate
 from symacct.errors import DomainError, PrecisionError, echo
-from symacct.exact import Exact, exact, expression
+from symacct.exact import Exact, exact, expression, ratio
 from symacct.later import sympy
 
 _PRECISIONS = (64, 256, 1024, 4096)  # bits at which the size of a constant is looked for
@@ -45,7 +45,10 @@ def multiplied(left: Exact, right: Exact) -> Exact:
 
 def divided(left: Exact, right: Exact) -> Exact:
     """left / right; DomainError for a division by 0."""
-    return multiplied(left, raised(right, Fraction(-1)))
+    quotient = multiplied(left, raised(right, Fraction(-1)))
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return ratio(left, right)
+    return quotient
 
 
 def raised(base: Exact, exponent: Exact) -> Exact:

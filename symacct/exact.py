@@ -30,6 +30,25 @@ OrderArray: TypeAlias = np.ndarray | list[Any] | tuple[Any, ...] | range
 INFINITY = math.inf
 _Rational = TypeVar("_Rational", int, Fraction)
 
+
+class Spelled(Fraction):
+    """A fraction that is printed as it was given, 256/60000: a reader knows it so, not as 8/1875.
+
+    It equals, and counts with, every other of its value; what is worked out with it is a Fraction.
+    """
+
+    __slots__ = ("given",)
+    given: tuple[int, int]
+
+    def __new__(cls, top: int, bottom: int) -> Spelled:
+        self = super().__new__(cls, top, bottom)
+        self.given = (top, bottom)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spelled, self.given
+
+
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
 _RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
@@ -141,6 +160,22 @@ def text(value: Exact) -> str:
     return str(printer()().doprint(value))
 
 
+def spelled(value: Fraction) -> str:
+    """`value` as it was given, where that was a fraction of whole numbers; else its text."""
+    if not isinstance(value, Spelled):
+        return text(value)
+    return "/".join(text(Fraction(end)) for end in value.given)
+
+
+def ratio(top: Fraction, bottom: Fraction) -> Fraction:
+    """top/bottom, as it was given where that is a fraction of whole numbers not in lowest terms."""
+    value = top / bottom
+    lowest = value.denominator in (1, abs(bottom))
+    if lowest or top.denominator != 1 or bottom.denominator != 1 or bottom < 0:
+        return value
+    return Spelled(int(top), int(bottom))
+
+
 def expression(value: Exact | int) -> sympy.Expr:
     """The same number for SymPy."""
     if isinstance(value, sympy.Expr):
@@ -165,7 +200,7 @@ def _from_text(value: str, name: str) -> Fraction:
         bottom = _decimal(divisor, divisor_exponent, name)
         if bottom == 0:
             raise DomainError(f"{name}: found {echo(value)}, needed a denominator other than 0")
-        result /= bottom
+        result = ratio(result, bottom)
     return _bounded(-result if sign == "-" else result, name)
 
 

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 import symacct
 from symacct import parse
 from symacct.cli import main
-from symacct.cli.spelling import as_given
 from tests.independent import fraction
 
 EXPR = "600000 * PoissonSubsample(Gaussian(5), 1/1000)"
@@ -248,18 +247,3 @@ def test_where_it_is_not_known_there_is_a_bracket():
     assert rows[-1]["conversion"] == "lower bound"
     values = [float(row["epsilon"]["value"]) for row in rows if "value" in row["epsilon"]]
     assert values == sorted(values, reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "given", "spelled"),
-    [
-        ("'8/1875' and 8/1875.", "256/60000", "'256/60000' and 256/60000."),
-        ("1/2", "2/4 and 1/2", "1/2"),  # given in two ways
-        ("1/2", "2/4 and 3/6", "1/2"),
-        ("18/1875, 8/18750, a/8/1875", "256/60000", "18/1875, 8/18750, a/8/1875"),
-        ("0.8/1875, 8/1875.5, 8/1875/2", "256/60000", "0.8/1875, 8/1875.5, 8/1875/2"),
-        ("1/3", "1/0 and 2/6", "2/6"),
-    ],
-)
-def test_a_fraction_is_spelled_as_it_was_given(text, given, spelled):
-    assert as_given(text, given) == spelled

@@ -14,7 +14,6 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
     dp_sgd,
-    parse,
 )
 from symacct.cli import main
 
@@ -93,9 +92,7 @@ def test_the_command_answers_as_the_function_does():
     words = shown.split()
     assert run.epsilon("1e-5", 6).epsilon.rounded() in words
     assert run.epsilon("1e-5", 6, "exact").epsilon.rounded() in shown
-    as_given = repr(run).replace("8/1875", "256/60000")
-    assert as_given in shown
-    assert parse(as_given) is run
+    assert repr(run) in shown
     for said in ("adding or removing one record", "3,516 runs", "MTZ19-EXACT", "clipped"):
         assert said in shown
     document = json.loads(card("--noise-multiplier", "1.1", "--epochs", "15", "--json").output)

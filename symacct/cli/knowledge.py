@@ -20,7 +20,6 @@ from symacct.cli.frame import (
     print_relation,
     print_text,
 )
-from symacct.cli.spelling import as_given
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
 from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ratio
@@ -98,7 +97,7 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
     if as_json:
         print_json(explanation.as_dict())
     else:
-        console().print(_tree(explanation, expr))
+        console().print(_tree(explanation))
 
 
 @main.command("theorems")
@@ -141,11 +140,11 @@ def _times(ratio: Enclosure | None) -> str:
     return "–" if ratio is None else format_shared(ratio.lower, ratio.upper, 5)
 
 
-def _tree(explanation: Explanation, given: str) -> Tree:
+def _tree(explanation: Explanation) -> Tree:
     times = f"{explanation.count} × " if explanation.count > 1 else ""
-    tree = Tree(Text(as_given(times + explanation.title, given), style="bold"))
+    tree = Tree(Text(times + explanation.title, style="bold"))
     for label, text in explanation.lines():
-        tree.add(Text.assemble((f"{label}: ", "dim"), as_given(text, given)))
+        tree.add(Text.assemble((f"{label}: ", "dim"), text))
     for part in explanation.parts:
-        tree.add(_tree(part, given))
+        tree.add(_tree(part))
     return tree

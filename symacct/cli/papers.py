@@ -21,7 +21,6 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.cli.spelling import as_given
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
@@ -69,7 +68,7 @@ def statement_command(
 
     It is meant for a paper or a model card.
     """
-    text = as_given(in_numbers(expr).statement(delta, epsilon, form, digits), expr)
+    text = in_numbers(expr).statement(delta, epsilon, form, digits)
     print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
 

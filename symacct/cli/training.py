@@ -15,7 +15,6 @@ from symacct.cli.frame import (
     main,
     print_facts,
 )
-from symacct.cli.spelling import as_given
 from symacct.enclosure import Guarantee
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.export.description import describe, neighbours
@@ -74,7 +73,6 @@ def dpsgd_command(
         calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
         m, guarantee = calibrated.node, calibrated.guarantee
         document, found = calibrated.as_dict(), _noise(calibrated)
-    rate = f"{run['batch_size']}/{run['n']}"
     truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     facts = [
         *found,
@@ -83,8 +81,8 @@ def dpsgd_command(
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
         ("neighbours", str(neighbours(guarantee.claim.adjacency))),
-        *(("assumed", as_given(one, rate)) for one in _assumed(m, guarantee)),
-        ("expression", as_given(repr(m), rate)),
+        *(("assumed", one) for one in _assumed(m, guarantee)),
+        ("expression", repr(m)),
     ]
     print_facts(as_json, document, *facts)
 

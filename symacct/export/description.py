@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from symacct import symbols
 from symacct.claims import Adjacency, Relation
-from symacct.exact import text
+from symacct.exact import Spelled, spelled, text
 from symacct.expr import Node
 from symacct.formulas import value_text
 from symacct.later import sympy
@@ -113,6 +113,8 @@ def value(number: object) -> str:
     """A parameter as a reader writes it: a short decimal where it is one, else a fraction."""
     if not isinstance(number, Fraction):
         return str(number)
+    if isinstance(number, Spelled):
+        return spelled(number)
     decimal = exact_decimal(number)
     return decimal if decimal is not None and len(decimal) <= 12 else text(number)
 

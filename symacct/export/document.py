@@ -13,7 +13,7 @@ from symacct import doors
 from symacct.claims import Claim, Kind, Relation, Source
 from symacct.enclosure import Guarantee
 from symacct.errors import DomainError
-from symacct.exact import INFINITY, Numeric, exact, expression
+from symacct.exact import INFINITY, Numeric, Spelled, exact, expression
 from symacct.export.citation import STATED, each_work, sources_of
 from symacct.export.latex import Display
 from symacct.export.latex_names import SymbolNames
@@ -148,8 +148,10 @@ def _value(value: object, printer: Printer) -> str | None:
     """A parameter in mathematics; None for what is no number."""
     if isinstance(value, float):
         return r"\infty"
-    number = isinstance(value, int | Fraction | sympy.Expr)
-    return str(printer.doprint(expression(value))) if number else None
+    if not isinstance(value, int | Fraction | sympy.Expr):
+        return None
+    given = r"\frac{{{}}}{{{}}} = ".format(*value.given) if isinstance(value, Spelled) else ""
+    return given + str(printer.doprint(expression(value)))
 
 
 def _formula(display: Display, claim: Claim) -> Iterator[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from symacct.claims import Adjacency
 from symacct.domains import positive, whole
 from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
+from symacct.exact import Numeric, ratio
 from symacct.expr import Node
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
@@ -40,7 +40,7 @@ def dp_sgd(
 
     >>> step = dp_sgd(n=60000, batch_size=256, noise_multiplier="1.1", epochs=15)
     >>> step
-    3516*PoissonSubsample(Gaussian('11/10'), '8/1875')
+    3516*PoissonSubsample(Gaussian('11/10'), '256/60000')
     """
     records, batch = whole(n, "n", 1), whole(batch_size, "batch_size", 1)
     if batch > records:
@@ -62,7 +62,7 @@ def dp_sgd(
     kind, sensitivity = _SAMPLINGS[sampling]
     relation = () if adjacency is None else (adjacency,)
     noise = Gaussian(positive(noise_multiplier, "noise_multiplier"), sensitivity)
-    return count * kind(noise, Fraction(batch, records), *relation)
+    return count * kind(noise, ratio(Fraction(batch), Fraction(records)), *relation)
 
 
 def _steps(records: int, batch: int, epochs: Numeric) -> int:
