@@ -127,16 +127,18 @@ class SampledGaussian:
         # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
         hump = max(0.0, a * (self.log_gamma + (a - 1) / (2 * variance))) if a > 0 else 0.0
         right = max(a, 0.5) + sigma * math.sqrt(2 * max(drop + hump, 1.0))
+        first, last = math.floor(-left / step), math.ceil(right / step)
         if a > _LONG_WAY * sigma:
             x = np.linspace(0.5, right, _WAY)
             log_ratio = self._log_ratio(x)
             large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
-            nearer = x[min(int(large[-1]) + 1 if large.size else 1, _WAY - 1)]
-            chords = np.linspace(nearer, max(a, 0.5) + left + 2 * step, CHORDS + 1)
+            nearer = math.ceil(x[min(int(large[-1]) + 1 if large.size else 1, _WAY - 1)] / step)
+            # The chords that what lies beyond is to be proved by: a node later they may rise.
+            chords = np.linspace(nearer * step, a - (first - 1) * step, CHORDS + 1)
             slopes = np.diff(self._log_ratio(chords)) / np.diff(chords)
             if (a * variance * slopes < chords[:-1]).all():
-                right = min(right, float(nearer))
-        return math.floor(-left / step), math.ceil(right / step)
+                last = min(last, nearer)
+        return first, last
 
     def log_values(self, line: Line) -> Floats:
         """log F on a line in complex128."""

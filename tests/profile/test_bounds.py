@@ -326,6 +326,7 @@ def test_a_coarse_sum_for_one_order_holds_the_moment(variance, gamma, a):
     st.one_of(st.floats(0.01, 60), st.floats(-12, -0.01)),
     st.floats(2, 120),
 )
+@example(Fraction(69, 58), Fraction(809, 17_000_000), 15.795, 14.095)  # chords of another end fell
 def test_one_order_and_a_line_agree(variance, gamma, a, need):
     part = SampledGaussian(variance, gamma)
     with ctx.workprec(BITS + 240):
