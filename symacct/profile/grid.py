@@ -1,26 +1,29 @@
-"""Few runs of any pairs on a grid of losses: D(y) between two bounds, to some digits.
+"""Runs of any pairs on a grid of losses: D(y) between two bounds, to some digits.
 
-All runs of what was spread over the nodes are one product of polynomials; the grid is made finer
-until the digits are there, or said to be out of reach (docs/proofs.md, section 16).
+All runs of what was spread over the nodes are one product of polynomials, of which both ends that
+hardly ever occur are left out; the grid is made finer until the digits are there, or said to be out
+of reach (docs/proofs.md, section 16).
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from functools import partial, reduce
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from flint import arb, ctx, fmpz_poly
 
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
-from symacct.profile.cells import Cell, cells, reach
+from symacct.profile.atoms import Atoms
+from symacct.profile.cells import cells, reach
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy, decided, log_of
+from symacct.profile.grouped import Group, grouped
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
@@ -34,7 +37,8 @@ _TINY = 1e-290  # for what is lost of floats below it
 _SPARE = 3.0  # e^{-this} of what is wanted is left out
 _TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
 _FIRST, _MOST = 2**9, 2**15  # steps of the widest law
-_MOST_IN_ALL = 2**18
+_MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
+_MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
 _TELLING = (2**9, 2**12)
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
@@ -42,10 +46,26 @@ _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
 _HALVINGS = 6
 _FARTHEST = 2.0**9
 
+_REFUSED = (
+    "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
+    "of losses, noise of a density beside them, or conversion='improved'"
+)
+
 Runs = Sequence[tuple[Part, int]]
 Ends = tuple[arb, arb]
 Spreads = tuple[tuple[Spread, int], ...]
 T = TypeVar("T")
+
+
+class Masses(NamedTuple):
+    """Of some runs the P-masses of the nodes from `first` on, rounded up, and at most that of all
+
+    others; times 2^bits.
+    """
+
+    first: int
+    rising: list[int]
+    cut: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +76,7 @@ class Grid:
     """
 
     spreads: Spreads
+    need: int
     bits: int
     work: int
 
@@ -65,48 +86,68 @@ class Grid:
 
     @cached_property
     def first(self) -> arb:
-        """The least total loss."""
-        return sum((k * spread.first for spread, k in self.spreads), arb(0))
+        """The least total loss of those kept."""
+        least = sum((k * spread.first for spread, k in self.spreads), arb(0))
+        return least + self.step * self._masses.first
 
     def delta(self, y: arb) -> arb:
         """D(y)."""
         whole, fallen = self._beyond
         at, most = (y - self.first) / self.step, len(whole) - 1
         places = range(_node(at, most), _node(at.upper(), most) + 1)
-        value = functools.reduce(arb.union, [whole[j] - y.exp() * fallen[j] for j in places])
-        left_out = sum((k * spread.left_out for spread, k in self.spreads), arb(0))
+        value = reduce(arb.union, [whole[j] - y.exp() * fallen[j] for j in places])
+        left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
         below = value - self._rounded_up - self._added(y)
         return below.max(arb(0)).union(value + left_out)
 
     @cached_property
-    def _masses(self) -> list[int]:
-        """Of all runs, times 2^bits and rounded up."""
+    def _masses(self) -> Masses:
+        """Of all runs."""
         return self._product(self._others[0], self._own[0])
 
-    @cached_property
-    def _own(self) -> list[list[int]]:
-        return [[max(0, _up(p, self.bits)) for p in one.masses] for one, _ in self.spreads]
+    @property
+    def width(self) -> int:
+        """The nodes of all runs."""
+        return len(self._masses.rising)
 
     @cached_property
-    def _others(self) -> list[list[int]]:
+    def _own(self) -> list[Masses]:
+        rows = ([max(0, _up(p, self.bits)) for p in one.masses] for one, _ in self.spreads)
+        return [Masses(0, row, 0) for row in rows]
+
+    @cached_property
+    def _others(self) -> list[Masses]:
         """Of all runs but one of each kind."""
         found = []
         for i in range(len(self.spreads)):
             counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
             powers = [self._power(own, k) for own, k in zip(self._own, counts, strict=True) if k]
-            found.append(functools.reduce(self._product, powers, [1 << self.bits]))
+            found.append(reduce(self._product, powers, Masses(0, [1 << self.bits], 0)))
         return found
 
-    def _power(self, masses: list[int], count: int) -> list[int]:
+    def _power(self, masses: Masses, count: int) -> Masses:
         if count == 1:
             return masses
         half = self._power(masses, count // 2)
         square = self._product(half, half)
         return self._product(square, masses) if count % 2 else square
 
-    def _product(self, one: list[int], other: list[int]) -> list[int]:
-        found = fmpz_poly(one) * fmpz_poly(other)
-        return [-(-int(x) >> self.bits) for x in found.coeffs()]
+    def _product(self, one: Masses, other: Masses) -> Masses:
+        """Both, less what at either end comes to e^{−need} at most."""
+        found = (fmpz_poly(one.rising) * fmpz_poly(other.rising)).coeffs()
+        rising = [-(-int(x) >> self.bits) for x in found]
+        most = _up(arb(-self.need).exp(), self.bits)
+        first, below = _run_of(rising, most)
+        last, above = _run_of(rising[:first:-1], most)
+        kept = rising[first : len(rising) - last]
+        if len(kept) > _MOST_IN_ALL:
+            raise PrecisionError(_REFUSED.format(sum(k for _, k in self.spreads), "fewer"))
+        cut = one.cut + other.cut + below + above  # of laws whose masses come to 1 at most
+        return Masses(one.first + other.first + first, kept, cut)
+
+    def _cut(self, masses: Masses) -> arb:
+        cut: arb = arb(masses.cut) / 2**self.bits
+        return cut
 
     @cached_property
     def _rounded_up(self) -> arb:
@@ -114,14 +155,14 @@ class Grid:
         true = arb(1)
         for spread, k in self.spreads:
             true *= sum(spread.masses, arb(0)).lower().max(arb(0)) ** k
-        more: arb = arb(sum(self._masses)) / 2**self.bits - true
+        more: arb = arb(sum(self._masses.rising) + self._masses.cut) / 2**self.bits - true
         return more.upper()
 
     @cached_property
     def _beyond(self) -> tuple[list[arb], list[arb]]:
         """Σ p and Σ pe^{−ℓ} over the nodes from each on."""
         whole, fallen = [arb(0)], [arb(0)]
-        for j, mass in reversed(list(enumerate(self._masses))):
+        for j, mass in reversed(list(enumerate(self._masses.rising))):
             p = arb(mass) / 2**self.bits
             whole.append(whole[-1] + p)
             fallen.append(fallen[-1] + p * (-self.first - self.step * j).exp())
@@ -134,29 +175,39 @@ class Grid:
         """
         if y.rad() > self.step.lower():
             return arb("inf")
-        total, start = arb(0), floor((y - self.first) / self.step) + 1
-        for (_, k), masses, highest in zip(self.spreads, self._floats, self._highest, strict=True):
-            at = np.maximum(start - np.arange(len(masses)) + self._moved, 0)
+        total, start = arb(0), floor((y - self.first) / self.step) + 1 + self._masses.first
+        rows = zip(self.spreads, self._others, self._floats, self._highest, strict=True)
+        for (_, k), others, masses, highest in rows:
+            at = start - others.first - np.arange(len(masses)) + self._moved
             inside = at < len(highest)
-            found = arb(float(masses[inside] @ highest[at[inside]]))
-            unlikely = self._far + len(masses) * arb(_TINY)
+            found = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
+            unlikely = self._far + self._cut(others) + len(masses) * arb(_TINY)
             total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
             total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
         return total.upper()
 
-    @property
+    @cached_property
     def _moved(self) -> int:
-        """By how many steps all losses together were moved at most; some more for balls."""
-        return 3 + sum(k * spread.moved for spread, k in self.spreads)
+        """By how many steps all losses together were moved but for `_far`; some more for balls.
+
+        By Hoeffding's inequality where that is less than all moves one way.
+        """
+        moves = sum(k * spread.moved for spread, k in self.spreads)
+        squares = sum(k * spread.moved**2 for spread, k in self.spreads)
+        widest = max(spread.moved for spread, _ in self.spreads) * self.step
+        drift = squares * self.step * widest.exp() / 2
+        likely = drift + (2 * squares * arb(self.need)).sqrt()
+        return 3 + min(moves, 1 + floor(likely.upper()))
 
     @property
     def _far(self) -> arb:
         """The P-mass that was moved by more."""
-        return sum((k * spread.far for spread, k in self.spreads), arb(0))
+        further = sum((k * spread.far for spread, k in self.spreads), arb(0))
+        return further + 2 * arb(-self.need).exp()
 
     @cached_property
     def _floats(self) -> list[Floats]:
-        return [_floats(row, self.bits) for row in self._others]
+        return [_floats(others.rising, self.bits) for others in self._others]
 
     @cached_property
     def _highest(self) -> list[Floats]:
@@ -168,7 +219,7 @@ class Grid:
 
     def order(self, y: float) -> float:
         """About the order at which a moment bounds D(y) best; float64."""
-        masses = _floats(self._masses, self.bits)
+        masses = _floats(self._masses.rising, self.bits)
         losses = float(self.first.mid()) - y + float(self.step.mid()) * np.arange(len(masses))
         logs = np.log(np.maximum(masses, _TINY))
 
@@ -184,6 +235,16 @@ def _up(x: arb, bits: int) -> int:
     found = (x.upper() * arb(2) ** bits).upper().ceil().unique_fmpz()
     assert found is not None  # noqa: S101  # a whole number, and exact
     return int(found)
+
+
+def _run_of(masses: list[int], most: int) -> tuple[int, int]:
+    """The first so many that come to `most` at most, but one of all, and what they come to."""
+    total = 0
+    for i, mass in enumerate(masses):
+        if total + mass > most or i == len(masses) - 1:
+            return i, total
+        total += mass
+    return 0, 0
 
 
 def _floats(masses: list[int], bits: int) -> Floats:
@@ -267,7 +328,7 @@ class Grids:
             known = max(0.0, accuracy(found))
             if known >= digits:
                 return found
-            left = math.log2(min(_MOST, _MOST_IN_ALL // self.count) / steps)
+            left = math.log2(self._finest / steps)
             if left < 1 or (steps >= _SETTLED and known + left < digits):
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
@@ -276,12 +337,13 @@ class Grids:
                     f"so a grid of losses, on which about {had} digits can be had; needed {fewer}, "
                     "or conversion='improved'"
                 )
-            steps *= 2 ** math.ceil(min(left, _LEAP, max((digits - known) / _MEAN_RATE, 1.0)))
+            wanted = max(1, math.ceil((digits - known) / _MEAN_RATE))
+            steps *= 2 ** min(math.floor(left), _LEAP, wanted)
 
     def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
         """What two grids give that mostly tell whether D(y) is below e^{log_delta}."""
-        need, most = self._need(log_delta, 3.0), _MOST_IN_ALL // self.count
-        return (self._asked(ask, min(steps, most), need) for steps in _TELLING)
+        need = self._need(log_delta, 3.0)
+        return (self._asked(ask, min(steps, self._finest), need) for steps in _TELLING)
 
     def _asked(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
         with progress(f"a grid of {steps:,} losses"):
@@ -291,6 +353,16 @@ class Grids:
 
     def _need(self, log_delta: float, digits: float) -> int:
         return math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+
+    @property
+    def _finest(self) -> int:
+        """The most steps, as far as the grid that was made last tells."""
+        if not self._made:
+            return _FIRST
+        (steps, _), made = next(iter(self._made.items()))
+        are_outcomes = all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
+        most = _MOST_OF_OUTCOMES if are_outcomes else _MOST
+        return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
 
     @property
     def last(self) -> Grid | None:
@@ -304,65 +376,71 @@ class Grids:
 
     def _grid(self, steps: int, need: int) -> Grid:
         """So many steps of the widest law, all but e^{−need} of each."""
-        if self.count > (most := _MOST_IN_ALL // _FIRST):
-            raise PrecisionError(
-                f"the profile of {self.count:,} runs: found laws whose moments do not fall, needed "
-                f"at most {most} runs for a grid of losses, noise of a density beside them, or "
-                "conversion='improved'"
-            )
+        if self.count > _MOST_RUNS:
+            raise PrecisionError(_REFUSED.format(self.count, f"{_MOST_RUNS:,}"))
         if (steps, need) not in self._made:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
-            work = bits + 2 * _MOST.bit_length()
-            reaches = [_reach(part, self.reverse, float(need)) for part, _ in self.runs]
-            farthest = max(float(abs(end).upper()) for ends in reaches for end in ends)
+            work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
+            with ctx.workprec(work):
+                laws = [one for part, k in self.runs for one in self._laws(part, k, float(need))]
+            farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
             if not farthest <= _FARTHEST:
                 raise PrecisionError(
                     f"the profile of {self.count} runs: found losses beyond {_FARTHEST:.0f} to lay "
                     "a grid over, needed smaller ones, or conversion='improved'"
                 )
             with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
-                spreads = self._spreads(reaches, steps, float(need))
-            self._made = {(steps, need): Grid(spreads, bits, work)}
+                step = _step(laws, steps)
+                spreads = tuple((law.laid(step), law.runs) for law in laws)
+            self._made = {(steps, need): Grid(spreads, need, bits, work)}
         return self._made[steps, need]
 
-    def _spreads(self, reaches: list[Ends], steps: int, need: float) -> Spreads:
-        step = _step(self.runs, reaches, steps)
-        return tuple(
-            (_spread(part, self.reverse, ends, step, need), k)
-            for (part, k), ends in zip(self.runs, reaches, strict=True)
-        )
+    def _laws(self, part: Part, count: int, need: float) -> Iterator[Law]:
+        """What is laid out of some runs of a part, all but a P-mass of e^{−need} of each."""
+        if isinstance(part, Atoms | IntegerLoss):
+            for group, times in grouped(part, count, self.reverse, need):
+                low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
+                yield Law(times, (low, high), partial(_of_group, group))
+        elif isinstance(part, DensityLoss):
+            least, most = reach(part, self.reverse, need)
+            yield Law(
+                count, (arb(least), arb(most)), partial(_of_density, part, self.reverse, need)
+            )
+        else:
+            ends = -_top(part, not self.reverse, need, 1), _top(part, self.reverse, need, 0)
+            laid = partial(of_profile, part, self.reverse, ends)
+            yield Law(count, ends, laid, isinstance(part, LaplaceLoss))
 
 
-def _step(runs: Runs, reaches: list[Ends], steps: int) -> arb:
+class Law(NamedTuple):
+    """How often it is run, between what its losses are, and how it is laid on nodes so far apart;
+
+    are both ends atoms?
+    """
+
+    runs: int
+    ends: Ends
+    laid: Callable[[arb], Spread]
+    has_atoms: bool = False
+
+
+def _of_group(group: Group, step: arb) -> Spread:
+    return of_cells(group.cells, step, group.left_out)
+
+
+def _of_density(part: DensityLoss, reverse: bool, need: float, step: arb) -> Spread:
+    found, left_out = cells(part, reverse, float(step), need)
+    return of_cells(found, step, left_out)
+
+
+def _step(laws: list[Law], steps: int) -> arb:
     """Of the grid: a whole number of them lies between the atoms of Laplace noise."""
-    widest = max(float((high - low).mid()) for low, high in reaches) / steps
-    for (part, _), (low, high) in sorted(
-        zip(runs, reaches, strict=True), key=lambda one: -one[0][1]
-    ):
-        if isinstance(part, LaplaceLoss):
-            return (high - low) / math.ceil(float((high - low).mid()) / widest)
+    widest = max(float((law.ends[1] - law.ends[0]).mid()) for law in laws) / steps
+    for law in sorted(laws, key=lambda law: -law.runs):
+        if law.has_atoms:
+            between = law.ends[1] - law.ends[0]
+            return between / math.ceil(float(between.mid()) / widest)
     return arb(widest)
-
-
-def _spread(part: Part, reverse: bool, ends: Ends, step: arb, need: float) -> Spread:
-    if isinstance(part, DensityLoss):
-        found, left_out = cells(part, reverse, float(step), need)
-        return of_cells(found, step, left_out)
-    if isinstance(part, IntegerLoss):
-        known, left_out = part.known(reverse, need)
-        return of_cells([Cell(p, q, x.lower(), x.upper()) for p, q, x in known], step, left_out)
-    return of_profile(part, reverse, ends, step)
-
-
-def _reach(part: Part, reverse: bool, need: float) -> Ends:
-    """Between what the loss is but for a P-mass of about e^{−need} at most."""
-    if isinstance(part, DensityLoss):
-        low, high = reach(part, reverse, need)
-        return arb(low), arb(high)
-    if isinstance(part, IntegerLoss):
-        losses = [one.loss for one in part.known(reverse, need)[0]]
-        return min(losses, key=float), max(losses, key=float)
-    return -_top(part, not reverse, need, 1), _top(part, reverse, need, 0)
 
 
 def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flint import arb, ctx
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
-_NEARER = 20  # halvings
+_NEARER, _AT_LAST = 20, 6  # halvings
 _BESIDE = 2.0**-20  # of y
 _BLURS = 16  # apart are values that balls tell apart
 
@@ -67,6 +67,7 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
             high = middle
         if not high - low < before * 3 / 4:
             break
+    low, high = _until_unknown(value, goal, low, ((low + high) / 2).mid(), high, _AT_LAST)
     return low.union(high)
 
 
@@ -86,14 +87,16 @@ def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:
         elif value(middle) < goal:
             high = middle
         else:
-            return _until_unknown(value, goal, low, middle, high)
+            return _until_unknown(value, goal, low, middle, high, _NEARER)
     return low, high
 
 
-def _until_unknown(value: Value, goal: arb, low: arb, middle: arb, high: arb) -> tuple[arb, arb]:
-    """Both ends as near as is known to a place at which balls don't tell."""
+def _until_unknown(
+    value: Value, goal: arb, low: arb, middle: arb, high: arb, halvings: int
+) -> tuple[arb, arb]:
+    """Both ends as near as is known to a place at which balls may not tell."""
     unknown = (middle, middle)
-    for _ in range(_NEARER):
+    for _ in range(halvings):
         below, above = ((low + unknown[0]) / 2).mid(), ((unknown[1] + high) / 2).mid()
         low, left = (below, unknown[0]) if value(below) > goal else (low, below)
         high, right = (above, unknown[1]) if value(above) < goal else (high, above)

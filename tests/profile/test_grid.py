@@ -1,8 +1,10 @@
 """Few runs of any pairs on a grid of losses, against what has a closed form or a contour."""
 
+import math
 from contextlib import contextmanager, nullcontext, suppress
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import (
     Accountant,
+    DiscreteGaussian,
     DistributionPair,
     Gaussian,
     Kind,
@@ -21,17 +24,21 @@ from symacct import (
 from symacct.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
 from symacct.profile import grid
+from symacct.profile.atoms import Atoms
 from symacct.profile.cells import Cell, _integrals, cells
 from symacct.profile.charts import Pair
+from symacct.profile.closed import closed_form
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.grid import Grids
+from symacct.profile.grouped import grouped
 from symacct.profile.laplace import LaplaceLoss, few_runs
 from symacct.profile.roots import bracket
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.solve import Direction
 from symacct.profile.spread import of_cells
+from symacct.profile.whole_numbers import IntegerLoss
 from tests.profile.laws import MP
 from tests.support import LEAVES, sample
 from tests.thinning import examples
@@ -68,6 +75,78 @@ def test_what_a_contour_gives(reverse):
         found = on_grid(runs, reverse, 1, 6)
     assert found.overlaps(known)
     assert accuracy(found) >= 6
+
+
+RESPONSE = Atoms(((Fraction(3, 5), Fraction(2, 5)), (Fraction(2, 5), Fraction(3, 5))))
+THREE = Atoms(
+    (
+        (Fraction(1, 2), Fraction(1, 4)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (Fraction(1, 6), Fraction(5, 12)),
+    ),
+    Fraction(1, 3),
+)
+ROUNDED = IntegerLoss(DiscreteGaussian(3))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("part", "count", "need"),
+    [
+        (RESPONSE, 400, 5),
+        (RESPONSE, 400, 25),
+        (THREE, 60, 8),
+        (ROUNDED, 300, 3),
+        (ROUNDED, 300, 22),
+    ],
+)
+def test_many_runs_of_outcomes(part, count, need, reverse):
+    """Whatever is cut off at the ends, and however the groups' runs were moved, by closed forms."""
+    known = closed_form(((part, count),), reverse)
+    with ctx.workprec(200):
+        for steps in (2**9, 2**11):
+            grid = Grids(((part, count),), reverse)._grid(steps, need)
+            for y in ("-1/4", "3/4", "5/2", "9"):
+                at = arb(Fraction(y).numerator) / Fraction(y).denominator
+                found = grid.delta(at)
+                assert found.overlaps(known(at))
+                assert found.rad() < 10 * count * arb(-need).exp() + known(at) / 4
+
+
+def test_all_runs_are_in_a_group():
+    """Of 1 to 60 runs of three losses, and of noise; what is left out is what is missing of 1."""
+    with ctx.workprec(120):
+        for part, count in [*((THREE, k) for k in range(1, 61, 7)), (ROUNDED, 7), (ROUNDED, 8)]:
+            groups = list(grouped(part, count, False, 12.0))
+            total, left_out = arb(1), arb(0)
+            for group, times in groups:
+                total *= sum((cell.p for cell in group.cells), arb(0)) ** times
+                left_out += times * group.left_out
+            assert total <= 1.0001
+            assert (1 - total).lower() <= left_out.upper() * 1.0001
+            assert left_out < 3 * count * arb(-12).exp()
+            assert part is not ROUNDED or sum(times for _, times in groups) > 1
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_by_how_much_all_runs_are_moved(count):
+    """The law of all moves at once, by convolution in float64, has so little beyond the bound."""
+    need = 9
+    with ctx.workprec(80):
+        p, q, loss = arb("0.3"), arb("0.25"), (arb("0.3") / arb("0.25")).log()
+        cell, step = Cell(p, q, loss.lower(), loss.upper()), loss / arb("14.5")
+        spread = of_cells([cell], step, arb(0))
+        one = np.array([float(mass / p) for mass in spread.masses])
+        bound = grid.Grid(((spread, count),), need, 64, 80)._moved
+    whole = np.ones(1)
+    for _ in range(count):
+        whole = np.convolve(whole, one)
+    place = float((loss - spread.first) / step)
+    moves = np.arange(len(whole)) - count * place
+    assert abs(one.sum() - 1) < 1e-12
+    assert whole[np.abs(moves) > bound].sum() <= 2 * math.exp(-need)
+    assert bound <= count + 3
+    assert count < 100 or bound < count
 
 
 def test_exponential_laws():
