@@ -7,11 +7,12 @@ of reach (docs/proofs.md, section 16).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,14 +21,11 @@ from flint import arb, ctx, fmpz_poly
 from symacct.errors import PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
-from symacct.profile.cells import cells, reach
-from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import accuracy, decided, log_of
-from symacct.profile.grouped import Group, grouped
-from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.laying import FARTHEST, laws_of, step_for
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
-from symacct.profile.spread import Spread, floor, of_cells, of_profile
+from symacct.profile.spread import Spread, floor
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.progress import progress
 from symacct.sums.refine import ball
@@ -43,8 +41,6 @@ _TELLING = (2**9, 2**12)
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
 _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
-_HALVINGS = 6
-_FARTHEST = 2.0**9
 
 _REFUSED = (
     "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
@@ -52,7 +48,6 @@ _REFUSED = (
 )
 
 Runs = Sequence[tuple[Part, int]]
-Ends = tuple[arb, arb]
 Spreads = tuple[tuple[Spread, int], ...]
 T = TypeVar("T")
 
@@ -382,80 +377,16 @@ class Grids:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
             work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
             with ctx.workprec(work):
-                laws = [one for part, k in self.runs for one in self._laws(part, k, float(need))]
+                every = [laws_of(part, k, self.reverse, float(need)) for part, k in self.runs]
+                laws = list(itertools.chain(*every))
             farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
-            if not farthest <= _FARTHEST:
+            if not farthest <= FARTHEST:
                 raise PrecisionError(
-                    f"the profile of {self.count} runs: found losses beyond {_FARTHEST:.0f} to lay "
+                    f"the profile of {self.count} runs: found losses beyond {FARTHEST:.0f} to lay "
                     "a grid over, needed smaller ones, or conversion='improved'"
                 )
             with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
-                step = _step(laws, steps)
+                step = step_for(laws, steps)
                 spreads = tuple((law.laid(step), law.runs) for law in laws)
             self._made = {(steps, need): Grid(spreads, need, bits, work)}
         return self._made[steps, need]
-
-    def _laws(self, part: Part, count: int, need: float) -> Iterator[Law]:
-        """What is laid out of some runs of a part, all but a P-mass of e^{−need} of each."""
-        if isinstance(part, Atoms | IntegerLoss):
-            for group, times in grouped(part, count, self.reverse, need):
-                low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
-                yield Law(times, (low, high), partial(_of_group, group))
-        elif isinstance(part, DensityLoss):
-            least, most = reach(part, self.reverse, need)
-            yield Law(
-                count, (arb(least), arb(most)), partial(_of_density, part, self.reverse, need)
-            )
-        else:
-            ends = -_top(part, not self.reverse, need, 1), _top(part, self.reverse, need, 0)
-            laid = partial(of_profile, part, self.reverse, ends)
-            yield Law(count, ends, laid, isinstance(part, LaplaceLoss))
-
-
-class Law(NamedTuple):
-    """How often it is run, between what its losses are, and how it is laid on nodes so far apart;
-
-    are both ends atoms?
-    """
-
-    runs: int
-    ends: Ends
-    laid: Callable[[arb], Spread]
-    has_atoms: bool = False
-
-
-def _of_group(group: Group, step: arb) -> Spread:
-    return of_cells(group.cells, step, group.left_out)
-
-
-def _of_density(part: DensityLoss, reverse: bool, need: float, step: arb) -> Spread:
-    found, left_out = cells(part, reverse, float(step), need)
-    return of_cells(found, step, left_out)
-
-
-def _step(laws: list[Law], steps: int) -> arb:
-    """Of the grid: a whole number of them lies between the atoms of Laplace noise."""
-    widest = max(float((law.ends[1] - law.ends[0]).mid()) for law in laws) / steps
-    for law in sorted(laws, key=lambda law: -law.runs):
-        if law.has_atoms:
-            between = law.ends[1] - law.ends[0]
-            return between / math.ceil(float(between.mid()) / widest)
-    return arb(widest)
-
-
-def _top(part: Part, reverse: bool, need: float, tilt: int) -> arb:
-    """The largest loss, or from where on D(y)e^{−tilt·y} is below e^{−need}."""
-    goal, largest = arb(-need).exp(), part.largest(reverse)
-
-    def is_beyond(y: float) -> bool:
-        return bool(part.hockey_stick(arb(y), reverse) * arb(-tilt * y).exp() < goal)
-
-    low, high = 0.0, 2.0**-6
-    while not is_beyond(high):
-        if high > _FARTHEST or arb(high) > largest:
-            return largest
-        low, high = high, 2 * high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_beyond(middle) else (middle, high)
-    return arb(high).min(largest)
