@@ -121,3 +121,32 @@ def test_bad_input(kind, arguments):
 def test_no_choice_at_random_is_no_choice():
     with pytest.raises(DomainError, match="ExponentialMechanism, epsilon: found 0"):
         ExponentialMechanism(0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_k_best_cost_as_k_selections(seed):
+    """Two of four candidates, in order, by one draw of Gumbel noise: never more than 2 selections.
+
+    Their probabilities by an integral over the second largest; all log-ratios of a neighbour whose
+    scores moved by Δ = 1 are below.
+    """
+    draw = random.Random(seed)
+    scale, alpha = Fraction(draw.randint(4, 12), 3), Fraction(draw.randint(11, 60), 10)
+    scores = [draw.randint(-2, 2) for _ in range(4)]
+    moves = (1, -1, draw.choice((-1, 1)), draw.choice((-1, 1)))
+    moved = [u + move for u, move in zip(scores, moves, strict=True)]
+
+    def chance(u, first, second):
+        rates = [MP.exp(MP.mpf(x) / independent.number(MP, scale)) for x in u]
+        left = sum(rates) - rates[first]
+        # T = e^{-(u+G)/s} is exponential: the first comes before t, the second at t, others later.
+        return MP.quad(
+            lambda t: (1 - MP.exp(-rates[first] * t)) * rates[second] * MP.exp(-left * t),
+            [0, 1, 4, 16, MP.inf],
+        )
+
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    laws = [[chance(u, *pair) for pair in pairs] for u in (scores, moved)]
+    assert all(abs(sum(law) - 1) < 1e-20 for law in laws)
+    cost = independent.divergence(MP, alpha, list(zip(*laws, strict=True)), MP.mpf)
+    assert 0 < cost <= (2 * ExponentialMechanism.of_noise(scale)).rdp(alpha).upper

@@ -48,6 +48,9 @@ class ExponentialMechanism(Mechanism):
     ) -> ExponentialMechanism:
         """Report-noisy-max with Gumbel noise of this scale: ε = 2Δ/scale.
 
+        The k best in their order, from one draw of the noise, cost as k of these (docs/proofs.md,
+        section 28).
+
         >>> ExponentialMechanism.of_noise(4)
         ExponentialMechanism('1/2')
         """
