@@ -3,6 +3,7 @@
 import mpmath
 import pytest
 
+from benchmarks.additions import counts
 from symacct import (
     Accountant,
     AssumptionError,
@@ -199,3 +200,22 @@ def quiet_c():
 def test_a_code_target_is_a_class(quiet_c):
     mine, known = (Gaussian(5).code(target, points=20) for target in (quiet_c, "c"))
     assert mine.splitlines()[-10:] == known.splitlines()[-10:]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("DiscreteGaussian", "DiscreteLaplace", "DiscreteGaussianSum", "Skellam"),
+        *("ExponentialMechanism", "PermuteAndFlip", "NoisyMax", "GaussianNoisyMax"),
+        *("SparseVector", "GaussianSparseVector", "MatrixMechanism", "TreeAggregation"),
+        *("NoisyDescent", "NoisyPass", "RandomAllocation", "RepeatAndSelect", "Either"),
+    ],
+)
+def test_what_an_addition_took(name):
+    """One class, its name in two lists, a phrase; some of a group, an event, an exact profile."""
+    (one,) = (count for count in counts() if count.name == name)
+    assert one.lines <= 110
+    assert one.tests >= 3
+    assert {"__init__.py", "export/description.py"} <= set(one.named)
+    assert len(one.named) <= 9
+    assert sum(one.named.values()) <= 18

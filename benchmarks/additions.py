@@ -1,0 +1,78 @@
+"""What each mechanism and operation takes: its class, where else it is named, and its tests.
+
+python -m benchmarks.additions
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+import symacct
+from symacct.expr import kinds
+
+_ROOT = Path(symacct.__file__).parent
+_TESTS = _ROOT.parent / "tests"
+
+
+class Count(NamedTuple):
+    """Of one kind of node: its file, the lines of its class, and the lines of code naming it."""
+
+    name: str
+    file: str
+    lines: int
+    named: dict[str, int]
+    tests: int
+
+
+def counts() -> list[Count]:
+    """All that come with the package, by file."""
+    names = {name: one for name, one in kinds().items() if one.__module__.startswith("symacct.")}
+    own = {name: Path(inspect.getfile(one)) for name, one in names.items()}
+    code = {path: _words_by_line(path) for path in _ROOT.rglob("*.py")}
+    tests = {path: _words_by_line(path) for path in _TESTS.rglob("test_*.py")}
+    found = [
+        Count(
+            name,
+            str(own[name].relative_to(_ROOT)),
+            len(inspect.getsource(one).splitlines()),
+            {
+                str(path.relative_to(_ROOT)): times
+                for path, lines in code.items()
+                if path != own[name] and (times := sum(name in words for words in lines))
+            },
+            sum(any(name in words for words in lines) for lines in tests.values()),
+        )
+        for name, one in names.items()
+    ]
+    return sorted(found, key=lambda count: (count.file, count.name))
+
+
+def _words_by_line(path: Path) -> list[set[str]]:
+    """The names on every line of code, not those in docstrings and comments."""
+    source = path.read_text(encoding="utf-8")
+    lines = [re.sub(r"#.*", "", line) for line in source.splitlines()]
+    for node in ast.walk(ast.parse(source)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text and isinstance(node.value.value, str):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return [set(re.findall(r"\w+", line)) for line in lines]
+
+
+def main() -> None:
+    """Print the table."""
+    table = Table("mechanism or operation", "its file", "lines", "named in", "test files")
+    for one in counts():
+        named = ", ".join(f"{path} {times}" for path, times in sorted(one.named.items()))
+        table.add_row(one.name, one.file, str(one.lines), named, str(one.tests))
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    main()
