@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,34 +36,34 @@ def counts() -> list[Count]:
     """All that come with the package, by file."""
     names = {name: one for name, one in kinds().items() if one.__module__.startswith("symacct.")}
     own = {name: Path(inspect.getfile(one)) for name, one in names.items()}
-    code = {path: _words_by_line(path) for path in _ROOT.rglob("*.py")}
-    tests = {path: _words_by_line(path) for path in _TESTS.rglob("test_*.py")}
-    found = [
+    code = {path: _names(path) for path in _ROOT.rglob("*.py")}
+    tests = [_names(path) for path in _TESTS.rglob("test_*.py")]
+    every = [
         Count(
             name,
             str(own[name].relative_to(_ROOT)),
             len(inspect.getsource(one).splitlines()),
             {
-                str(path.relative_to(_ROOT)): times
-                for path, lines in code.items()
-                if path != own[name] and (times := sum(name in words for words in lines))
+                str(path.relative_to(_ROOT)): found[name]
+                for path, found in code.items()
+                if path != own[name] and name in found
             },
-            sum(any(name in words for words in lines) for lines in tests.values()),
+            sum(name in found for found in tests),
         )
         for name, one in names.items()
     ]
-    return sorted(found, key=lambda count: (count.file, count.name))
+    return sorted(every, key=lambda count: (count.file, count.name))
 
 
-def _words_by_line(path: Path) -> list[set[str]]:
-    """The names on every line of code, not those in docstrings and comments."""
+def _names(path: Path) -> Counter[str]:
+    """On how many lines of code each name is, docstrings and comments left out."""
     source = path.read_text(encoding="utf-8")
     lines = [re.sub(r"#.*", "", line) for line in source.splitlines()]
     for node in ast.walk(ast.parse(source)):
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if is_text and isinstance(node.value.value, str):
             lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return [set(re.findall(r"\w+", line)) for line in lines]
+    return Counter(name for line in lines for name in set(re.findall(r"\w+", line)))
 
 
 def main() -> None:
