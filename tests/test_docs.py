@@ -47,3 +47,16 @@ def test_the_table_of_libraries_names_what_symacct_has():
         owner = symacct
         for part in name.split("."):
             owner = getattr(owner, part)
+
+
+def test_the_proofs_contents_are_their_sections():
+    """In order and all of them; what refers to a section refers to one that is there."""
+    page = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert re.findall(r"^- \[(\d+\. .*?)\]\(#.*\)$", page, re.MULTILINE) == sections
+    assert [int(title.split(".")[0]) for title in sections] == list(range(1, len(sections) + 1))
+    every = [*ROOT.glob("docs/*.md"), *ROOT.glob("symacct/**/*.py"), ROOT / "CHANGELOG.md"]
+    for path in every:
+        text = path.read_text(encoding="utf-8")
+        for named in re.findall(r"proofs(?:\.md)?, sections? (\d+(?:(?:, | and )\d+)*)", text):
+            assert all(int(n) <= len(sections) for n in re.findall(r"\d+", named)), (path, named)

@@ -12,6 +12,7 @@ _SCRIPT = re.compile(rf"(?<=[^\s_])([\^_])({_BRACED}|{_SIGN})")
 _AS_IT_IS = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 _SIGNS = {"<=": "≤", ">=": "≥"}
 _COLUMN, _PAGE = 24, 110  # characters of a column that wraps, and of all of them side by side
+_SMALL = 350  # of all that none wraps, up to which small print has room for them
 
 
 def scripted(text: str) -> list[nodes.Node]:
@@ -51,8 +52,9 @@ def label_cells(app: object, doctree: nodes.document) -> None:
         rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
         head = [cell.astext() for cell in rows[0]]
         columns = zip(*([cell.astext() for cell in row] for row in rows), strict=True)
-        if sum(min(_COLUMN, max(map(len, column))) for column in columns) > _PAGE:
-            table["classes"].append("wide")
+        widths = [max(map(len, column)) for column in columns]
+        if sum(min(_COLUMN, width) for width in widths) > _PAGE:
+            table["classes"].append("small" if sum(widths) < _SMALL else "wide")
         for row in rows[1:]:
             for cell, name in zip(row, head, strict=True):
                 cell.insert(0, nodes.paragraph("", name, classes=["label"]))
