@@ -12,6 +12,7 @@ from symacct.baselines.composition import (
 )
 from symacct.baselines.dp import chi_to_delta, subsampled_dp
 from symacct.baselines.dpsgd import route_one, route_three, route_two
+from symacct.baselines.exponential_runs import exponential_runs, exponential_runs_epsilon
 from symacct.baselines.gaussian import (
     bad_data,
     gaussian_delta,
@@ -41,6 +42,8 @@ __all__ = [
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
+    "exponential_runs",
+    "exponential_runs_epsilon",
     "fixed_size_taylor",
     "gaussian_delta",
     "gaussian_epsilon",
