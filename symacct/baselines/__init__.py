@@ -32,7 +32,11 @@ from symacct.baselines.shuffle import (
     shuffled_responses,
     shuffled_responses_epsilon,
 )
-from symacct.baselines.shuffled_renyi import shuffled_rdp, shuffled_responses_rdp
+from symacct.baselines.shuffled_renyi import (
+    shuffled_least_rdp,
+    shuffled_rdp,
+    shuffled_responses_rdp,
+)
 
 __all__ = [
     "Baseline",
@@ -62,6 +66,7 @@ __all__ = [
     "shuffled",
     "shuffled_closed",
     "shuffled_epsilon",
+    "shuffled_least_rdp",
     "shuffled_rdp",
     "shuffled_responses",
     "shuffled_responses_epsilon",
