@@ -10,6 +10,7 @@ from symacct.baselines.composition import (
     optimal,
     strong,
 )
+from symacct.baselines.discrete_sum import discrete_sum_rdp
 from symacct.baselines.dp import chi_to_delta, subsampled_dp
 from symacct.baselines.dpsgd import route_one, route_three, route_two
 from symacct.baselines.exponential_runs import exponential_runs, exponential_runs_epsilon
@@ -46,6 +47,7 @@ __all__ = [
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
+    "discrete_sum_rdp",
     "exponential_runs",
     "exponential_runs_epsilon",
     "fixed_size_taylor",
