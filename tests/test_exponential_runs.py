@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import DomainError, ExponentialMechanism, Kind
+from symacct.arithmetic.ball import rational
 from symacct.baselines import exponential_runs, exponential_runs_epsilon
+from symacct.baselines.exponential_runs import Runs
 from tests import independent
 from tests.support import holds
 
@@ -85,6 +87,27 @@ def test_the_counts_left_out_are_no_larger(runs, each, epsilon):
     values = [by_counts(epsilon, each, runs, t) for t in tried if t < each]
     assert max(values) <= found.upper
     assert max(values) > found.lower * MP.mpf("0.99")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_leaves_counts_out_is_a_bound_and_as_said(seed):
+    """(x−c)₊ is at most x^α c^{1−α} (α−1)^{α−1}/α^α, of x = P/Q, and as much where x = cα/(α−1)."""
+    rng = random.Random(seed)
+    runs, each, epsilon = drawn(rng, 30)
+    order = Fraction(rng.randrange(11, 90), 10)
+    a, c = number(order), MP.exp(number(epsilon))
+    share = c ** (1 - a) * (a - 1) ** (a - 1) / a**a
+    for count in range(runs):
+        t = (epsilon + (count + 1) * each) / (runs + 1)
+        if t >= each:
+            break
+        rare = (1 - MP.exp(-number(t))) / (1 - MP.exp(-number(each)))
+        one = (1 - rare) * MP.exp(a * number(t)) + rare * MP.exp(a * number(t - each))
+        found = Runs(each, runs).log_most(count, epsilon, order)
+        ends = [number(rational(end)) for end in (found.lower(), found.upper())]
+        value = MP.log(one**runs * share)
+        assert abs(ends[0] - value) < 1e-9 > abs(ends[1] - value)
+        assert by_counts(epsilon, each, runs, t) <= MP.exp(value)
 
 
 def test_one_run_and_runs_chosen_by_answers():

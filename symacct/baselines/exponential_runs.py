@@ -38,7 +38,7 @@ def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int
     eps = rational(epsilon, "epsilon")
     if eps < 0:
         raise DomainError(f"epsilon: found {echo(epsilon)}, needed epsilon >= 0")
-    worst = _Runs(*_setting(each, runs))
+    worst = Runs(*_setting(each, runs))
     return Baseline.of(_NAME, _PLACE, digits, Kind.EXACT, eps, lambda: worst.delta(eps, arb(0)))
 
 
@@ -51,7 +51,7 @@ def exponential_runs_epsilon(
     2.2461
     """
     d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
-    worst, low, high = _Runs(size, count), 0, _STEPS  # at kε it is 0
+    worst, low, high = Runs(size, count), 0, _STEPS  # at kε it is 0
     with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed = BALL.number(d)
         while high - low > 1:
@@ -71,7 +71,7 @@ def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
     return size, count
 
 
-class _Runs:
+class Runs:
     """δ of k mechanisms of bounded range, `size` each."""
 
     def __init__(self, size: Fraction, runs: int) -> None:
@@ -86,9 +86,9 @@ class _Runs:
         start = min(last, max(0, self._best_count(eps, order)))
         found = self._sum(start, eps)
         for counts in (range(start + 1, last + 1), range(start - 1, -1, -1)):
-            before = self._log_most(start, eps, order)
+            before = self.log_most(start, eps, order)
             for count in counts:
-                most = self._log_most(count, eps, order)
+                most = self.log_most(count, eps, order)
                 # It is concave in the count, so that it falls from here on.
                 if most < before and most.exp() < BALL.maximum(found, known):
                     break
@@ -117,7 +117,7 @@ class _Runs:
             mass, less = mass * quotient, less * shrink
         return total
 
-    def _log_most(self, count: int, eps: Fraction, order: Fraction) -> arb:
+    def log_most(self, count: int, eps: Fraction, order: Fraction) -> arb:
         """Of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, which E[(x−c)₊] is at most; c = e^ε′."""
         size, t, a = (BALL.number(x) for x in (self.size, self._loss(count, eps), order))
         both = -(t - size).expm1() + (-a * size).exp() * t.expm1()
