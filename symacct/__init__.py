@@ -70,6 +70,7 @@ from symacct.operations import (
     SubsampleWithoutReplacement,
     dp_sgd,
     sample_with_replacement,
+    sampled_descent,
     truncated_poisson,
 )
 from symacct.sizes import limits
@@ -185,6 +186,7 @@ __all__ = [
     "plot_runs",
     "plot_sweep",
     "sample_with_replacement",
+    "sampled_descent",
     "softmax_bounds",
     "sweep",
     "symbols",

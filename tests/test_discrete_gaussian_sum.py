@@ -13,11 +13,13 @@ from symacct import (
     Gaussian,
     Kind,
     LimitError,
+    OrderError,
     PoissonSubsample,
     from_json,
     parse,
 )
 from symacct.arithmetic import MpmathArithmetic
+from symacct.baselines import discrete_sum_rdp
 from tests import independent
 from tests.support import holds, overlap
 from tests.thinning import covering, some
@@ -147,3 +149,29 @@ def test_text_claims_and_what_samples_do():
 def test_bad_input_is_one_typed_error(arguments, said):
     with pytest.raises(DomainError, match=said):
         DiscreteGaussianSum(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "parties", "sensitivity"),
+    [("1/2", 2, 1), ("1/2", 5, "3/2"), ("2/3", 3, 2), (1, 4, 1), ("3/4", 1, 3)],
+)
+def test_the_curve_of_one_number_is_that_of_the_laws_convolved(sigma, parties, sensitivity):
+    law = summed(independent.number(MP, Fraction(sigma)), parties, 40)
+    for alpha in (Fraction(5, 4), 2, 5):
+        found = discrete_sum_rdp(alpha, sigma, parties, sensitivity, digits=20)
+        order = independent.number(MP, alpha)
+        assert holds(found, divergence(law, order, int(Fraction(sensitivity))), 20, 30)
+        assert found.claim.kind is Kind.EXACT
+        node = DiscreteGaussianSum(sigma, parties, sensitivity)
+        assert found.upper <= node.rdp(alpha, digits=20).upper * (1 + 1e-12)
+
+
+def test_the_curve_of_one_number_at_its_edges():
+    assert discrete_sum_rdp(3, 1, 4, "1/2").upper == 0
+    one = DiscreteGaussian(2).rdp(3, digits=15)
+    assert one.lower <= discrete_sum_rdp(3, 2, 1, digits=15).upper
+    for order in (1, "inf"):
+        with pytest.raises(OrderError, match="needed 1 < alpha"):
+            discrete_sum_rdp(order, 1, 4)
+    with pytest.raises(LimitError, match="outcomes that count"):
+        discrete_sum_rdp(2, 1, 10**9)

@@ -6,11 +6,13 @@ import random
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from symacct import (
     AdjacencyError,
     DomainError,
+    Either,
     Gaussian,
     GroupPrivacy,
     Kind,
@@ -24,7 +26,7 @@ from symacct import (
     sample_with_replacement,
 )
 from symacct.baselines import with_replacement
-from symacct.operations.replacement import chances
+from symacct.operations.replacement import chances, told_draws
 from tests import independent
 from tests.support import holds
 
@@ -116,6 +118,71 @@ def test_no_dataset_exceeds_it_and_equal_others_attain_it(others, draws):
             assert most >= bounds[relation].lower * (1 - COARSE.mpf(10) ** -12)
 
 
+def plane(first, second, sigma, alpha):
+    """D_α of two mixtures of normal laws on the plane, by the trapezoidal rule."""
+    x, y = np.meshgrid(np.linspace(-30, 30, 241), np.linspace(-30, 30, 241))
+
+    def density(law):
+        squares = ((w, (x - p.real) ** 2 + (y - p.imag) ** 2) for p, w in law.items())
+        return sum(float(w) * np.exp(-square / (2 * sigma**2)) for w, square in squares)
+
+    cell = (60 / 240) ** 2 / (2 * math.pi * sigma**2)
+    whole = np.sum(density(first) ** alpha * density(second) ** (1 - alpha)) * cell
+    return math.log(whole) / (alpha - 1)
+
+
+def replaced(others, draws, alpha):
+    """D_α of sums with a among the others, and with b, a, b and c two apart; noise of 3."""
+    at = {"a": 2 + 0j, "b": 1 + math.sqrt(3) * 1j, "c": 0j}
+    before, after = (sums([at[x] for x in (*others, last)], draws) for last in "ab")
+    return plane(before, after, 3, alpha)
+
+
+def test_equal_others_attain_one_draw():
+    for alpha in (2, 5):
+        bound = told_draws(Gaussian(3, 2), chances(3, 1, 1)[0], Fraction(1, 9)).rdp(
+            alpha, digits=12
+        )
+        truth = max(replaced(others, 1, alpha) for others in ("bb", "cc"))
+        assert float(bound.lower) == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 4])
+@pytest.mark.parametrize("others", [("c", "c"), ("a", "b"), ("b", "c"), ("a", "b", "c", "c")])
+def test_no_triangle_of_records_exceeds_the_draws_that_a_coin_tells(others, draws):
+    """A record replaced by another, all two apart."""
+    weights = chances(len(others) + 1, draws, draws)[0]
+    for alpha in (2, 5):
+        truth = replaced(others, draws, alpha)
+        for spare in (Fraction(1, 1000), Fraction(1, 20)):
+            bound = told_draws(Gaussian(3, 2), weights, spare).rdp(alpha, digits=12)
+            assert truth <= bound.upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_coin_that_tells_the_draws_leaves_their_chances(seed):
+    """Sums over the parts of λ and of λ(p/λ), and no rate above 1; the coins are few."""
+    rng = random.Random(seed)
+    n, draws = rng.randrange(2, 40), rng.randrange(1, 30)
+    most = min(draws, rng.randrange(1, 12))
+    weights = chances(n, draws, most)[0]
+    m = told_draws(Gaussian(1), weights, min(Fraction(1, 7), weights[0] / 2))
+    parts = [(Fraction(1), m)]
+    while any(isinstance(part, Either) for _, part in parts):
+        parts = [
+            pair
+            for share, part in parts
+            for pair in (
+                ((share * part.share, part.first), (share * (1 - part.share), part.second))
+                if isinstance(part, Either)
+                else ((share, part),)
+            )
+        ]
+    assert sum(share for share, _ in parts) == 1
+    assert tuple(share * part.gamma for share, part in parts) == weights[1:]
+    assert [part.mechanism.sensitivity for _, part in parts] == list(range(1, most + 1))
+
+
 @pytest.mark.parametrize(("n", "size", "draws"), [(3, 2, 3), (8, 2, 1), (5, 4, 2)])
 def test_a_group_is_bounded_from_the_size_that_its_last_step_starts_from(n, size, draws):
     """A record of more has a smaller rate; a group leaves by steps of ever larger ones."""
@@ -181,10 +248,15 @@ def test_steps_and_relations():
     fixed = 20_000 * SubsampleWithoutReplacement(Gaussian(4), Fraction(256, 60_000), "add_remove")
     bound = fixed.epsilon("1e-6", digits=6).epsilon
     assert bound.lower <= spent.lower <= spent.upper <= bound.upper * 1.01
-    replaced = with_replacement("1e-6", 4, 60_000, 256, 20_000, "replace_one").epsilon
-    assert spent.upper < replaced.lower < 3 * spent.lower
     all_draws = sample_with_replacement(Gaussian(2), 1000, 15).epsilon("1e-6", digits=4)
     assert with_replacement("1e-6", 2, 1000, 15).epsilon.upper < all_draws.epsilon.lower / 2
+
+
+def test_a_record_replaced_costs_as_much_as_of_samples_of_fixed_size():
+    spent = with_replacement("1e-6", 4, 60_000, 256, 20_000, "replace_one", digits=4).epsilon
+    fixed = 20_000 * SubsampleWithoutReplacement(Gaussian(4), Fraction(256, 60_000))
+    bound = fixed.epsilon("1e-6", digits=6).epsilon
+    assert bound.lower < spent.upper < 1.002 * bound.lower
 
 
 def test_text_json_and_claims():

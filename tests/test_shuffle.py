@@ -8,15 +8,19 @@ from itertools import pairwise
 import pytest
 
 from symacct import AssumptionError, DomainError, Kind, OrderError, PureDP
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
 from symacct.baselines import (
     shuffled,
     shuffled_closed,
     shuffled_epsilon,
+    shuffled_least_rdp,
     shuffled_rdp,
     shuffled_responses,
     shuffled_responses_epsilon,
     shuffled_responses_rdp,
 )
+from symacct.baselines.shuffled_renyi import Signs
 from tests import independent
 from tests.support import holds
 
@@ -204,8 +208,65 @@ def test_one_person_has_the_curve_of_the_randomizer_and_more_people_less():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [((1, 1, 9), OrderError), (("inf", 1, 9), OrderError), ((2, 0, 9), DomainError),
-     ((2, 1, 0), DomainError), ((2, 1, 10_001), DomainError)],
+     ((2, 1, 0), DomainError), ((2, 1, 10**7 + 1), DomainError), ((102, 1, 10_001), DomainError)],
 )  # fmt: skip
 def test_bad_input_at_an_order_is_one_typed_error(arguments, error):
     with pytest.raises(error):
         shuffled_rdp(*arguments)
+
+
+@pytest.mark.parametrize(("m", "alpha"), [(700, "5/2"), (900, 2), (1500, 7), (800, "101/100")])
+def test_a_power_series_of_many_signs_is_their_sum(m, alpha):
+    alpha, d = Fraction(alpha), Fraction(3, 5)
+    with precision(150):
+        signs = Signs(alpha)
+        found = signs.moment(m, BALL.number(d))
+        ends = [number(rational(end)) for end in (found.lower(), found.upper())]
+    assert signs.even[2:]  # asked, and not the outcomes one by one
+    z, order = [number(d) * (2 * k - m) / m for k in range(m + 1)], number(alpha)
+    value = MP.fsum(
+        MP.binomial(m, k) * (1 + x) ** order * (1 - x) ** (1 - order) for k, x in enumerate(z)
+    )
+    low, high = (end - value / MP.mpf(2) ** m for end in ends)
+    assert -1e-30 < low <= 0 <= high < 1e-30
+
+
+def test_ten_million_people():
+    """Some 1/n times what ten thousand cost."""
+    for curve in (shuffled_rdp, shuffled_responses_rdp):
+        few, many = (curve(3, 2, n, digits=6).upper for n in (10**4, 10**6))
+        assert 100 < few / many < 100.5
+
+
+def divergence(first, second, alpha):
+    return MP.log(MP.fsum(first[k] ** alpha * second[k] ** (1 - alpha) for k in first)) / (
+        alpha - 1
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("local", ["1/2", 2])
+def test_the_least_is_that_of_two_or_three_values(n, local):
+    """All of whose answers are enumerated; and no bound is below."""
+    p = MP.exp(number(Fraction(local)))
+    for alpha in (Fraction(3, 2), 4):
+        truths = []
+        for values in (2, 3):
+            rows = [[(p if y == o else 1) / (p + values - 1) for o in range(values)]
+                    for y in range(values)]  # fmt: skip
+            laws = [shuffled_law([rows[x], *[rows[-1]] * (n - 1)]) for x in (0, 1)]
+            truths += [divergence(*pair, number(alpha)) for pair in (laws, laws[::-1])]
+        found = shuffled_least_rdp(alpha, local, n, digits=20)
+        assert holds(found, max(truths), 20, 35)
+        assert found.claim.kind is Kind.LOWER
+        for bound in (shuffled_responses_rdp, shuffled_rdp):
+            most = bound(alpha, local, n, digits=20).upper
+            assert max(truths) < number(independent.fraction(most)) + MP.mpf(10) ** -30
+
+
+@pytest.mark.parametrize(("n", "local"), [(100, "1/10"), (1000, 2), (10_000, 4)])
+def test_the_bounds_are_within_a_factor_of_the_least(n, local):
+    for alpha in (2, "9/2"):
+        least = shuffled_least_rdp(alpha, local, n).lower
+        assert least < shuffled_responses_rdp(alpha, local, n).upper < 1.3 * least
+        assert least < shuffled_rdp(alpha, local, n).upper < 2.05 * least

@@ -259,6 +259,9 @@ def exploring_calls():
         "sample_with_replacement": (
             symacct.sample_with_replacement, {"mechanism": M, "n": 9, "batch": 2}
         ),
+        "sampled_descent": (
+            symacct.sampled_descent, {"step": SAMPLED, "steps": 9, "diameter": 1, "order": 3}
+        ),
         "softmax_bounds": (symacct.softmax_bounds, {"m": SAMPLED, "alpha": 2, "digits": 5}),
         "check_odd_chi": (symacct.check_odd_chi, {"m": M, "up_to": 5}),
         "chi_divergence": (symacct.chi_divergence, {"m": M, "l": 2, "digits": 5}),
@@ -324,7 +327,7 @@ def baseline_calls():
             "c1": 1, "c2": 2, "total_delta": "1e-5", "r": "1/2", "tail": "exact", "terms": 4,
             "mu": 3, "l1": 2, "l2": 1, "steps": 7, "epochs": 2,
             "batch": 2, "adjacency": "add_remove", "profile": baselines.gaussian_profile(5),
-            "epsilon_0": "1/9"}  # fmt: skip
+            "epsilon_0": "1/9", "each": "1/9", "runs": 3, "parties": 2}  # fmt: skip
     calls = {}
     for name in baselines.__all__:
         function = getattr(baselines, name)

@@ -10,8 +10,10 @@ from symacct.baselines.composition import (
     optimal,
     strong,
 )
+from symacct.baselines.discrete_sum import discrete_sum_rdp
 from symacct.baselines.dp import chi_to_delta, subsampled_dp
 from symacct.baselines.dpsgd import route_one, route_three, route_two
+from symacct.baselines.exponential_runs import exponential_runs, exponential_runs_epsilon
 from symacct.baselines.gaussian import (
     bad_data,
     gaussian_delta,
@@ -31,7 +33,11 @@ from symacct.baselines.shuffle import (
     shuffled_responses,
     shuffled_responses_epsilon,
 )
-from symacct.baselines.shuffled_renyi import shuffled_rdp, shuffled_responses_rdp
+from symacct.baselines.shuffled_renyi import (
+    shuffled_least_rdp,
+    shuffled_rdp,
+    shuffled_responses_rdp,
+)
 
 __all__ = [
     "Baseline",
@@ -41,6 +47,9 @@ __all__ = [
     "bad_data",
     "best_over_rounds",
     "chi_to_delta",
+    "discrete_sum_rdp",
+    "exponential_runs",
+    "exponential_runs_epsilon",
     "fixed_size_taylor",
     "gaussian_delta",
     "gaussian_epsilon",
@@ -59,6 +68,7 @@ __all__ = [
     "shuffled",
     "shuffled_closed",
     "shuffled_epsilon",
+    "shuffled_least_rdp",
     "shuffled_rdp",
     "shuffled_responses",
     "shuffled_responses_epsilon",

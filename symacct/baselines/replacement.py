@@ -1,7 +1,8 @@
 """Steps of Gaussian noise on samples drawn with replacement: (ε, δ), and no tail of draws in ε.
 
 That a record is drawn more than `most` times in a step is paid for in δ: what is left has few
-components, and a curve that is finite wherever it is asked (docs/proofs.md, section 33).
+components, and a curve that is finite wherever it is asked (docs/proofs.md, section 33). For a
+record replaced that is the least of several.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, noise_of, probability_or_zero
-from symacct.claims import Adjacency, Kind
+from symacct.claims import REPLACE_ONE, Adjacency, Kind
+from symacct.claims import adjacency as named_adjacency
 from symacct.domains import whole
 from symacct.errors import DomainError, echo
 from symacct.exact import Numeric
+from symacct.expr import Node
 from symacct.mechanisms import Gaussian
-from symacct.operations.replacement import chances, moved_by_draws
+from symacct.operations.replacement import chances, moved_by_draws, told_draws
 from symacct.sources import SYMACCT
 
 _MOST_DRAWS, _MOST_RECORDS = 60, 10**12
 _TRIED = 2  # numbers of draws from which on δ pays
+_SPARE = (Fraction(1, 1000), Fraction(1, 10))  # little costs less where many draws are no danger
 
 
 def with_replacement(
@@ -46,8 +50,9 @@ def with_replacement(
         raise DomainError(f"n, batch: found {echo(n)}, {echo(batch)}, needed <= {_MOST_RECORDS:,}")
     noise = Gaussian(noise_of(sigma))
     spent = [
-        (lost, (count * moved_by_draws(noise, kept, adjacency)).epsilon(d - count * lost, digits))
+        (lost, (count * step).epsilon(d - count * lost, digits))
         for kept, lost in _few(records, draws, d / count)
+        for step in _steps(noise, kept, named_adjacency(adjacency))
     ]
 
     def value() -> arb:
@@ -59,6 +64,15 @@ def with_replacement(
 
     source = SYMACCT.at("docs/proofs.md, section 33")
     return Baseline.of("drawn with replacement", source, digits, Kind.UPPER, value, d)
+
+
+def _steps(noise: Gaussian, weights: tuple[Fraction, ...], relation: Adjacency) -> list[Node]:
+    """What one step is no worse than, each."""
+    pair = moved_by_draws(noise, weights, relation)
+    if relation != REPLACE_ONE:
+        return [pair]
+    told = [told_draws(noise, weights, spare) for spare in _SPARE if 2 * spare <= weights[0]]
+    return [pair, *told]
 
 
 def _few(n: int, batch: int, allowed: Fraction) -> list[tuple[tuple[Fraction, ...], Fraction]]:

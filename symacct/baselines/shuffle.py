@@ -175,9 +175,13 @@ def _summed(n: int, local: Fraction, kept: arb, eps: Fraction) -> arb:
 
 
 def window(count: int, kept: arb) -> tuple[int, int]:
-    """The counts of Bin(count, kept) outside of which there is about 2^−bits, by Hoeffding."""
-    centre = count * float(kept.mid())
-    width = math.sqrt(count * (BALL.bits + 2) * math.log(2) / 2)
+    """The counts of Bin(count, kept) outside of which there is about 2^−bits, by Hoeffding or,
+
+    for small shares, by Bernstein."""
+    share, least = float(kept.mid()), (BALL.bits + 2) * math.log(2)
+    centre, variance = count * share, count * share * (1 - share)
+    bernstein = least / 3 + math.sqrt(least**2 / 9 + 2 * least * variance)
+    width = min(math.sqrt(count * least / 2), bernstein)
     return max(0, math.floor(centre - width)), min(count, math.ceil(centre + width))
 
 

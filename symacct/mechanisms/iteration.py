@@ -56,7 +56,7 @@ class NoisyDescent(ComputedGaussian):
         return cls._intern(
             sigma=positive(sigma, "NoisyDescent, sigma"),
             steps=_steps(steps, "NoisyDescent, steps"),
-            contraction=_contraction(contraction, "NoisyDescent, contraction"),
+            contraction=contraction_factor(contraction, "NoisyDescent, contraction"),
             diameter=_diameter(diameter),
         )
 
@@ -91,7 +91,7 @@ class NoisyPass(ComputedGaussian):
         return cls._intern(
             sigma=positive(sigma, "NoisyPass, sigma"),
             steps=_steps(steps, "NoisyPass, steps"),
-            contraction=_contraction(contraction, "NoisyPass, contraction"),
+            contraction=contraction_factor(contraction, "NoisyPass, contraction"),
         )
 
     @property
@@ -147,7 +147,7 @@ def _steps(steps: Numeric, name: str) -> int:
     return count
 
 
-def _contraction(c: Numeric, name: str) -> Fraction:
+def contraction_factor(c: Numeric, name: str) -> Fraction:
     number = positive(c, name)
     if not isinstance(number, Fraction) or (number > _LARGEST and number != 1):
         raise DomainError(f"{name}: found {echo(c)}, needed 1, or a rational one <= 1 - 10^-9")

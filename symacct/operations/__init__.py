@@ -3,6 +3,7 @@
 from symacct.operations.allocation import RandomAllocation
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
+from symacct.operations.descent import sampled_descent
 from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.postprocess import PostProcess
@@ -26,5 +27,6 @@ __all__ = [
     "SubsampleWithoutReplacement",
     "dp_sgd",
     "sample_with_replacement",
+    "sampled_descent",
     "truncated_poisson",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from symacct import sizes
@@ -15,10 +16,13 @@ from symacct.exact import Numeric, exact
 from symacct.expr import Node, as_node
 from symacct.laws import Normal, NormalMixture
 from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import SubsampleWithoutReplacement
 from symacct.operations.truncated import binomial_mass, tails
 
 _BITS, _DIGITS = 256, 20  # of the chances, and of the numbers that are written
+_TOLD_DIGITS = 9  # of the chances that a coin has
 _NAME = "sample_with_replacement"
 
 
@@ -32,7 +36,7 @@ def sample_with_replacement(
     and PoissonSubsample, which leaves the size open, is not for it.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
-    batches.
+    batches, and less for a record replaced.
 
     >>> from symacct import Gaussian
     >>> print(sample_with_replacement(Gaussian(4), 1000, 10).rdp(2, digits=6))
@@ -63,6 +67,32 @@ def moved_by_draws(noise: Node, weights: tuple[Fraction, ...], adjacency: str | 
         return DistributionPair(P, Normal(0, variance), ADD_REMOVE)
     other = NormalMixture([-x for x in moves], weights, variance)
     return PostProcess(DistributionPair(P, other, REPLACE_ONE))
+
+
+def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:
+    """The same for a record replaced, by a coin that tells j >= 1 with a chance λ_j: the record is
+
+    drawn j times with the chance p_j/λ_j then, else never. λ_j is P[J = j | J >= 1], and `spare`,
+    at most P[J = 0], goes to more draws than one.
+    """
+    unit, drawn = 10**_TOLD_DIGITS, 1 - weights[0]
+    told = [
+        Fraction(math.ceil(unit * ((1 - spare) * p / drawn + spare / 2**j)), unit)
+        for j, p in enumerate(weights[2:], 1)
+    ]
+    shares = (1 - sum(told, Fraction(0)), *told)
+    moved = (Gaussian(noise.sigma, j * noise.sensitivity) for j in range(1, len(weights)))
+    parts = zip(shares, weights[1:], moved, strict=True)
+    return _by_a_coin([(s, SubsampleWithoutReplacement(m, p / s)) for s, p, m in parts])
+
+
+def _by_a_coin(parts: Sequence[tuple[Fraction, Node]]) -> Node:
+    """One of them, with their chances, as few coins above each other as can be."""
+    if len(parts) == 1:
+        return parts[0][1]
+    middle = len(parts) // 2
+    first, every = (sum(share for share, _ in some) for some in (parts[:middle], parts))
+    return Either(_by_a_coin(parts[:middle]), _by_a_coin(parts[middle:]), first / every)
 
 
 def chances(n: int, draws: int, most: int) -> tuple[tuple[Fraction, ...], Fraction]:

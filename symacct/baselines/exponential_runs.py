@@ -1,0 +1,148 @@
+"""Exponential mechanisms that are all chosen beforehand: the exact (ε, δ) of k of them.
+
+Of all mechanisms of bounded range ε the worst have losses t and t − ε, all with the same t, and the
+best t is t_l = (ε′ + (l+1)ε)/(k+1) for one count l of the lower losses (docs/proofs.md,
+section 24). Chosen by the answers before, k of them may cost more: k * ExponentialMechanism(ε).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, expm1, log
+
+from flint import arb, fmpz
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.baselines.result import Baseline, probability_or_zero
+from symacct.claims import Kind
+from symacct.domains import positive, rational, whole
+from symacct.errors import DomainError, echo
+from symacct.exact import Numeric
+from symacct.sources import SYMACCT
+
+_NAME = "exponential mechanisms, chosen beforehand"
+_MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100
+_STEPS, _SEARCH_BITS = 2**30, 64
+_PLACE = SYMACCT.at("docs/proofs.md, section 24")
+
+
+def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int = 10) -> Baseline:
+    """δ(ε) of `runs` exponential mechanisms, each ε-DP by itself with ε = `each`; at most 1,000.
+
+    The largest over all scores, if no mechanism is chosen by the answers of those before.
+
+    >>> print(exponential_runs(2, "1/2", 10).delta.rounded_up(5))
+    0.0038846
+    """
+    eps = rational(epsilon, "epsilon")
+    if eps < 0:
+        raise DomainError(f"epsilon: found {echo(epsilon)}, needed epsilon >= 0")
+    worst = Runs(*_setting(each, runs))
+    return Baseline.of(_NAME, _PLACE, digits, Kind.EXACT, eps, lambda: worst.delta(eps, arb(0)))
+
+
+def exponential_runs_epsilon(
+    delta: Numeric, each: Numeric, runs: Numeric, digits: int = 10
+) -> Baseline:
+    """The least multiple of kε/2³⁰ at which that δ(ε) is certainly at most δ.
+
+    >>> print(exponential_runs_epsilon("1e-6", "1/10", 100).epsilon.rounded_up(5))
+    2.2461
+    """
+    d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
+    worst, low, high = Runs(size, count), 0, _STEPS  # at kε it is 0
+    with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
+        allowed = BALL.number(d)
+        while high - low > 1:
+            middle = (low + high) // 2
+            keeps = worst.delta(size * count * middle / _STEPS, allowed) <= allowed
+            low, high = (low, middle) if keeps else (middle, high)
+    return Baseline.of(_NAME, _PLACE, digits, Kind.UPPER, size * count * high / _STEPS, d)
+
+
+def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
+    size = rational(positive(each, "each"), "each")
+    if not _LEAST_RANGE <= size <= _MOST_RANGE:
+        raise DomainError(f"each: found {echo(each)}, needed 1e-9 <= each <= {_MOST_RANGE}")
+    count = whole(runs, "runs", least=1)
+    if count > _MOST_RUNS:
+        raise DomainError(f"runs: found {echo(runs)}, needed runs <= {_MOST_RUNS:,}")
+    return size, count
+
+
+class Runs:
+    """δ of k mechanisms of bounded range, `size` each."""
+
+    def __init__(self, size: Fraction, runs: int) -> None:
+        self.size, self.runs = size, runs
+
+    def delta(self, eps: Fraction, known: arb) -> arb:
+        """The largest G_l where that is above `known`; else anything up to there."""
+        last = ceil((self.runs * self.size - eps) / self.size) - 1
+        if last < 0:
+            return arb(0)
+        order = self._order(eps)
+        start = min(last, max(0, self._best_count(eps, order)))
+        found = self._sum(start, eps)
+        for counts in (range(start + 1, last + 1), range(start - 1, -1, -1)):
+            before = self.log_most(start, eps, order)
+            for count in counts:
+                most = self.log_most(count, eps, order)
+                # It is concave in the count, so that it falls from here on.
+                if most < before and most.exp() < BALL.maximum(found, known):
+                    break
+                found, before = BALL.maximum(found, self._sum(count, eps)), most
+                if known > 0 and found > known:
+                    return found
+        return found
+
+    def _loss(self, count: int, eps: Fraction) -> Fraction:
+        """t_l"""
+        return (eps + (count + 1) * self.size) / (self.runs + 1)
+
+    def _sum(self, count: int, eps: Fraction) -> arb:
+        """G_l(t_l) = Σ_{i <= l} C(k,i) a^i (1−a)^{k−i} (1 − e^{ε′ + iε − kt}), from i = l down."""
+        k, size, loss = self.runs, BALL.number(self.size), self._loss(count, eps)
+        low, high = BALL.number(loss).expm1(), -BALL.number(loss - self.size).expm1() * size.exp()
+        against, shrink = high / low, (-size).exp()
+        mass = arb(fmpz.bin_uiui(k, count)) * low**count * high ** (k - count) / size.expm1() ** k
+        less = BALL.number(eps + count * self.size - k * loss).exp()
+        total, least = arb(0), arb(2) ** (-2 * BALL.bits)
+        for i in range(count, -1, -1):
+            total += mass * (1 - less)
+            quotient = against * i / (k - i + 1)
+            if quotient < 1 and mass < total * least:
+                return total.union(total + mass * quotient / (1 - quotient))
+            mass, less = mass * quotient, less * shrink
+        return total
+
+    def log_most(self, count: int, eps: Fraction, order: Fraction) -> arb:
+        """Of E[x^α] c^{1−α} (α−1)^{α−1}/α^α at t_l, which E[(x−c)₊] is at most; c = e^ε′."""
+        size, t, a = (BALL.number(x) for x in (self.size, self._loss(count, eps), order))
+        both = -(t - size).expm1() + (-a * size).exp() * t.expm1()
+        of_one = (a - 1) * t + (both / -(-size).expm1()).log()
+        found: arb = self.runs * of_one + (a - 1) * ((a - 1) / a).log() - a.log()
+        return found - (a - 1) * BALL.number(eps)
+
+    def _order(self, eps: Fraction) -> Fraction:
+        """About where the largest of these over t is least; it only steers."""
+        size, most = float(self.size), float(eps)
+
+        def log_bound(order: float) -> float:
+            high, low = (x * _log_sinch(x * size / 2) for x in (order, order - 1))
+            share = (order - 1) * log((order - 1) / order) - log(order)
+            return self.runs * (high - low - _log_sinch(size / 2)) - (order - 1) * most + share
+
+        return Fraction(min((1 + 2 ** (i / 2) for i in range(-12, 30)), key=log_bound))
+
+    def _best_count(self, eps: Fraction, order: Fraction) -> int:
+        """The l whose t_l is about the t that is worst at this order; it only starts a search."""
+        size, a = float(self.size), float(order)
+        worst = size / 2 + _log_sinch(a * size / 2) - _log_sinch((a - 1) * size / 2)
+        return round(((self.runs + 1) * worst - float(eps)) / size) - 1
+
+
+def _log_sinch(x: float) -> float:
+    """log(sinh(x)/x)"""
+    return x + log(-expm1(-2 * x) / (2 * x)) if x > 1e-6 else x * x / 6

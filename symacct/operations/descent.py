@@ -1,0 +1,86 @@
+"""Noisy descent on samples of which the last iterate is told; proofs.md, section 31."""
+
+from __future__ import annotations
+
+import bisect
+from fractions import Fraction
+
+from symacct.domains import nonnegative, rational, whole
+from symacct.errors import DomainError, OrderError, echo
+from symacct.exact import INFINITY, Numeric
+from symacct.exact import order as named_order
+from symacct.expr import Node, as_node
+from symacct.mechanisms import Gaussian, NoisyPass
+from symacct.mechanisms.iteration import contraction_factor
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+
+_NAME = "sampled_descent"
+_MOST_STEPS = 10**9
+#: Shares of σ whose squares have the sum 1: of what hides the samples, and of what hides the start.
+_SPLITS = tuple(
+    (Fraction(a, c), Fraction(b, c)) for a, b, c in ((21, 20, 29), (4, 3, 5), (12, 5, 13))
+)
+
+
+def sampled_descent(
+    step: Node,
+    steps: Numeric,
+    diameter: Numeric,
+    contraction: Numeric = 1,
+    order: Numeric = 2,
+) -> Node:
+    """The last of T = `steps` iterates f(x) + N(0, σ²), f of a sample, in a set of this diameter:
+
+    some last steps with a part of the noise, and with the rest what hides where they start.
+
+    `step` is one of them, sampled Gaussian noise. For every sample f brings any two points nearer
+    to each other by the factor `contraction`, as steps along the gradients of convex losses do; all
+    iterates are brought into a convex set of this diameter, in the unit of σ; 1/(1 − contraction)
+    times what one sample can move them is as good. How many last steps, and which part of the
+    noise, are chosen at `order`, and hold at all of them.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> step = PoissonSubsample(Gaussian(5), "1/100")
+    >>> print(sampled_descent(step, 10**6, 1).rdp(2, digits=3), (10**6 * step).rdp(2, digits=3))
+    0.00163 4.08
+    """
+    one = as_node(step, f"{_NAME}, step")
+    if not isinstance(one, PoissonSubsample | SubsampleWithoutReplacement) or not (
+        isinstance(one.mechanism, Gaussian) and one.mechanism.is_one_query
+    ):
+        raise DomainError(f"{_NAME}, step: found {echo(step)}, needed samples of Gaussian noise")
+    count = whole(steps, f"{_NAME}, steps", least=1)
+    if count > _MOST_STEPS:
+        raise DomainError(f"{_NAME}, steps: found {echo(steps)}, needed steps <= {_MOST_STEPS:,}")
+    apart = rational(nonnegative(diameter, f"{_NAME}, diameter"), f"{_NAME}, diameter")
+    at = named_order(order)
+    if at in (1, INFINITY) or not isinstance(at, int | Fraction):
+        raise OrderError(f"{_NAME}, order: found {echo(order)}, needed 1 < order < ∞")
+    factor = contraction_factor(contraction, f"{_NAME}, contraction")
+    sigma = rational(one.mechanism.sigma, f"{_NAME}, sigma")
+    if apart == 0:
+        return PostProcess(one)
+    found: list[Node] = [count * one]
+    for kept, spent in _SPLITS:
+        noise = type(one.mechanism)(kept * sigma, one.mechanism.sensitivity)
+        part = type(one)(noise, one.gamma, one.adjacency)
+        start = spent * sigma / (factor * apart)
+        price = Fraction(float(part.rdp(at, digits=6)))
+        last = _best_end(price, start, factor, count, at)
+        found.append(last * part + NoisyPass(start, last, factor))
+    return PostProcess(min(found, key=lambda node: float(node.rdp(at, digits=6))))
+
+
+def _best_end(
+    price: Fraction, sigma: Fraction, factor: Fraction, steps: int, order: int | Fraction
+) -> int:
+    """About the m of the least m·price + αΔ²/(2σ²), Δ² as of m steps: it is convex in m."""
+
+    def square(m: int) -> Fraction:
+        return NoisyPass(sigma, m, factor).squared[0]
+
+    def rises(m: int) -> bool:
+        return price >= order / (2 * sigma**2) * (square(m) - square(m + 1))
+
+    return bisect.bisect_left(range(1, steps), True, key=rises) + 1
