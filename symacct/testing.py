@@ -75,9 +75,10 @@ def assert_sound(
     truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
     best proved bound. ε and δ are held to the exact profile where the laws are known; with
     `conversion` ("classic" or "improved") to the least value that this conversion gives over all
-    orders, where that is proved to be the least. UnsoundError says where, what and by how much. A value between a lower bound and
-    the best proved one is neither right nor wrong: UndecidedError, where these are more than a
-    factor of `width` apart; what is returned says how far apart they were.
+    orders, where that is proved to be the least. UnsoundError says where, what and by how much. A
+    value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
+    where these are more than a factor of `width` apart; what is returned says how far apart they
+    were.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11 values, each held to a truth known up to a factor of 1

@@ -56,7 +56,7 @@ def paper(
     by: By = None,
     digits: int = 6,
 ) -> str:
-    r"""A complete LaTeX document about `m`, for pdflatex with amsmath; with values, booktabs, siunitx.
+    r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
 
     The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
     `delta` if one is given, put in `values`, and are left out where a symbol stays open. Raises

@@ -14,7 +14,6 @@ from symacct.later import sympy
 from symacct.mechanisms.law import Law
 from symacct.operations.compose import Compose
 
-
 _RELATIONS = {relation.value for relation in Relation}
 
 
