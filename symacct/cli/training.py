@@ -82,7 +82,7 @@ def dpsgd_command(
         *truth,
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
-        ("neighbours", str(neighbours(guarantee.claim.adjacency))),
+        ("neighbours", neighbours(guarantee.claim.adjacency)),
         *(("assumed", as_given(one, rate)) for one in _assumed(m, guarantee)),
         ("expression", as_given(repr(m), rate)),
     ]
