@@ -178,7 +178,7 @@ def test_a_test_that_fails_ends_at_its_own_line():
 
 
 TEXT = (
-    "PoissonSubsample(Laplace(7), 1/9) + Gaussian(3, sensitivity=2) + 7*PureDP(1/10) + Laplace(9)"
+    "PoissonSubsample(Gaussian(7), 1/9) + Gaussian(3, sensitivity=2) + 7*PureDP(1/10) + Laplace(9)"
 )
 TWICE = parse(TEXT)
 

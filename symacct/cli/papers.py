@@ -25,6 +25,7 @@ from symacct.cli.spelling import as_given
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
+from symacct.export.description import about
 from symacct.notation import parse_open
 from symacct.options import By
 from symacct.progress import progress
@@ -104,7 +105,8 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
     Where there is none, an error says why.
     """
-    found = parse_open(expr).optimum(**given)
+    m = parse_open(expr)
+    found = m.optimum(**given)
     print_facts(
         as_json,
         found.as_dict(),
@@ -112,6 +114,7 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
         ("ε", found.epsilon),
         ("δ", found.delta),
         ("conversion", found.conversion),
+        ("relation", about(m)),
     )
 
 
