@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from symacct.conditions import OddChiReport, check_odd_chi
     from symacct.divergence import chi_divergence, ternary_bound
     from symacct.explore.calibration import Calibration, calibrate
-    from symacct.explore.comparison import compare
+    from symacct.explore.comparison import compare, compare_epsilon
     from symacct.explore.falsify import Attack, falsify
     from symacct.explore.plots import (
         phase_transition,
@@ -173,6 +173,7 @@ __all__ = [
     "check_odd_chi",
     "chi_divergence",
     "compare",
+    "compare_epsilon",
     "conversions",
     "dp_sgd",
     "falsify",
@@ -205,7 +206,7 @@ _ROOMS = {
     "conditions": ("OddChiReport", "check_odd_chi"),
     "divergence": ("chi_divergence", "ternary_bound"),
     "explore.calibration": ("Calibration", "calibrate"),
-    "explore.comparison": ("compare",),
+    "explore.comparison": ("compare", "compare_epsilon"),
     "explore.falsify": ("Attack", "falsify"),
     "explore.plots": (
         "phase_transition",

@@ -214,6 +214,17 @@ class Guarantee:
         return statement(self, form, digits)
 
     @property
+    def needs_no_order(self) -> bool:
+        """Is it the profile itself, which is no conversion of one order?"""
+        from symacct.conversion import WholeProfile, named
+
+        return isinstance(named(self.conversion), WholeProfile)
+
+    def _best(self) -> str:
+        best = "no order does better" if self.optimal else "another order may do better"
+        return str(self.kind) if self.needs_no_order else f"{self.kind}; {best}"
+
+    @property
     def asked(self) -> Bound:
         """The number that was asked for."""
         return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
@@ -232,20 +243,21 @@ class Guarantee:
         """What is guaranteed, the number asked printed so, and how."""
         given = shown(self.given)
         pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
-        order = rounding.order_text(self.alpha)
-        return f"({pair})-DP at order {order} by the {self.conversion} conversion"
+        relation = str(self.claim.adjacency).replace("either", "either relation")
+        order = "" if self.needs_no_order else f" at order {rounding.order_text(self.alpha)}"
+        return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion"
 
     def __format__(self, spec: str) -> str:
         """As `str`, the number asked as the format says, on its safe side."""
         return self._pair(format(self.asked, spec)) if spec else str(self)
 
     def __repr__(self) -> str:
-        best = "no order does better" if self.optimal else "another order may do better"
-        lines = [f"Guarantee: {self}", f"{self.kind}; {best}", f"of the curve: {self.claim}"]
+        lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
         if self.mechanism is not None:
-            from symacct.export.description import float_note
+            from symacct.export.description import float_note, sensitivity
 
-            lines += [f"of: {shortened(repr(self.mechanism))}", float_note(self.mechanism)]
+            what = (shortened(repr(self.mechanism)), sensitivity(self.mechanism))
+            lines += [f"of: {', '.join(filter(None, what))}", float_note(self.mechanism)]
         return "\n  ".join(filter(None, lines))
 
     def as_dict(self) -> dict[str, Any]:

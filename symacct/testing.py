@@ -74,10 +74,11 @@ def assert_sound(
     the arguments, each given as a float. A value must not be below a certified lower bound of the
     truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
     best proved bound. ε and δ are held to the exact profile where the laws are known; with
-    `conversion` ("classic" or "improved") also to the least value that this conversion gives over
-    all orders. UnsoundError says where, what and by how much. A value between a lower bound and
-    the best proved one is neither right nor wrong: UndecidedError, where these are more than a
-    factor of `width` apart; what is returned says how far apart they were.
+    `conversion` ("classic" or "improved") to the least value that this conversion gives over all
+    orders, where that is proved to be the least. UnsoundError says where, what and by how much. A
+    value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
+    where these are more than a factor of `width` apart; what is returned says how far apart they
+    were.
 
     >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
     11 values, each held to a truth known up to a factor of 1
@@ -92,12 +93,13 @@ def assert_sound(
     accountant = Accountant(_DIGITS)
     apart = rational(width, "width")
     asked = _DEFAULTS[what] if at is None else doors.listed(at, "at", "[2, 8]")
+    means = f" by the {conversion} conversion" if conversion is not None else ""
     widest = 1.0
     with progress("assert_sound", len(asked)) as advance:
         for argument in asked:
             x = float(exact(argument, "at"))
             truth = _truth(accountant, m, what, x, conversion)
-            found, where = function(x), f"{what}({echo(x)}) of {echo(m)}"
+            found, where = function(x), f"{what}({echo(x)}) of {echo(m)}{means}"
             fault = _fault(found, truth, where, share, times)
             if fault:
                 raise UnsoundError(fault)
@@ -121,13 +123,11 @@ def _truth(
     if what == "rdp":
         return _renyi(accountant, m, x)
     ask = accountant.epsilon if what == "epsilon" else accountant.delta
-    high = min(ends(ask(m, x).asked)[1], _most(ask, m, x))
-    low = _least(accountant, m, what, x)
     if conversion is not None:
         least = ask(m, x, conversion)
-        # Only where it is proved that no order does better.
-        low = max(low, ends(least.asked)[0]) if least.optimal else low
-    return low, high
+        if least.optimal:
+            return ends(least.asked)
+    return _least(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _most(ask, m, x))
 
 
 def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]:
@@ -204,5 +204,5 @@ def _fault(
         share = share_text(float(exactly / Fraction(low)))
         return f"{where}: found {echo(value)}, {share}; {between}"
     if loose is not None and exactly > high * loose:
-        return f"{where}: found {echo(value)}, more than {echo(loose)} times too much; {between}"
+        return f"{where}: found {echo(value)}, more than {float(loose):g} times too much; {between}"
     return None

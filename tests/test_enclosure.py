@@ -311,7 +311,9 @@ def test_a_guarantee_rounds_up_and_reads_as_one_line():
     assert guarantee.delta == Fraction(1, 10**5)
     shown = Fraction(str(guarantee).split(",")[0].strip("("))
     assert shown >= fraction(guarantee.epsilon.upper)
-    assert "-DP at order" in str(guarantee)
+    assert "-DP under either relation at order 99 by the improved conv" in str(guarantee)
+    exactly = str(Laplace(3).epsilon("1e-5", conversion="exact"))
+    assert exactly.endswith("-DP under either relation by the exact conversion")  # of no order
     document = guarantee.as_dict()
     assert document["delta"] == "1/100000"
     assert document["conversion"] == "improved"

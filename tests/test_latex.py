@@ -352,6 +352,7 @@ def test_a_paper_with_open_symbols_has_no_values():
     tex = STEP.paper()
     assert r"\section{Values}" not in tex
     assert r"\begin{table}" not in tex
+    assert re.findall(r"usepackage{(.*)}", tex) == ["amsmath"]  # a plain LaTeX has that
     with pytest.raises(DomainError, match="values leave the symbol gamma open"):
         STEP.paper(values={"sigma": 5})
 

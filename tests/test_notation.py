@@ -172,6 +172,17 @@ def test_an_unknown_name_is_answered_with_the_nearest(wrong, near):
         parse(wrong, symbols=["sigma"])
 
 
+@pytest.mark.parametrize("read", [parse, parse_open])
+def test_a_relation_without_quotes_is_told_to_take_them(read):
+    text = "PoissonSubsample(Gaussian(5), 1/100, replace_one)"
+    with pytest.raises(
+        ParseError, match=r"^column 38: found replace_one, .* quotes: 'replace_one'$"
+    ):
+        read(text)
+    quoted = text.replace("replace_one", "'replace_one'")
+    assert read(quoted) is PoissonSubsample(Gaussian(5), "1/100", "replace_one")
+
+
 @pytest.mark.parametrize("wrong", ["Xyzzy(5)", "Gaussian(q)", "Gaussian"])
 def test_where_nothing_is_near_it_is_said_what_was_needed_in_a_short_line(wrong):
     with pytest.raises(ParseError, match="needed") as caught:

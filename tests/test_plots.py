@@ -23,6 +23,8 @@ from symacct import (
     SubsampleWithoutReplacement,
     phase_transition,
     plot,
+    plot_profile,
+    plot_runs,
     plot_sweep,
     takeover,
 )
@@ -60,7 +62,8 @@ def test_kinds_are_drawn_apart_and_the_open_band_is_shaded():
     figure = plot({"exact": M, "bound": bounded}, range(2, 30), by=[])
     styles = {name: line.get_linewidth() for name, line in lines(figure).items()}
     # The two are about different neighbours, which the legend says.
-    assert styles["exact, add remove (exact)"] > styles["bound, replace one (upper bound)"]
+    drawn, shaded = "exact, add remove, sensitivity 1", "bound, replace one, sensitivity 1"
+    assert styles[f"{drawn} (exact)"] > styles[f"{shaded} (upper bound)"]
     assert len(figure.axes[0].collections) == 1
     assert len(plot(M, [2, 3]).axes[0].collections) == 0
 
@@ -69,6 +72,19 @@ def test_an_uncertified_curve_says_so():
     curve = Curve(lambda alpha: alpha / 50, kind="upper", adjacency="add_remove")
     [name] = lines(plot({"mine": curve}, [2, 3]))
     assert name == "mine (upper bound, not certified)"
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        lambda: plot([M, PoissonSubsample(Gaussian(4), "1/10")], [2, 3]),
+        lambda: plot_sweep(M, {"delta": ["1e-5", "1e-6"]}),
+        lambda: plot_profile(M, [0, 1]),
+        lambda: plot_runs(M, "1e-5", [1, 2]),
+    ],
+)
+def test_the_legend_says_what_the_numbers_are_about(figure):
+    assert figure().axes[0].get_legend().get_title().get_text() == "add remove, sensitivity 1"
 
 
 def test_landmarks():

@@ -1,11 +1,13 @@
 """What an object shows of itself: a repr of few lines, a card of well-formed HTML, safe digits."""
 
+import re
 import sys
 from fractions import Fraction
 from html.parser import HTMLParser
 
 import pytest
 import sympy
+from click.testing import CliRunner
 
 from symacct import (
     Gaussian,
@@ -15,9 +17,12 @@ from symacct import (
     calibrate,
     compare,
     falsify,
+    parse,
     sweep,
 )
+from symacct.cli import main
 from symacct.explore.comparison import compare_epsilon
+from symacct.export.tables import table
 from symacct.testing import UnsoundError, assert_sound
 from tests.independent import fraction
 
@@ -88,7 +93,7 @@ def test_cards_show_what_was_answered():
     assert {"MTZ19-EXACT", "ε(8)"} <= set(Balanced(card(OBJECTS["comparison"])).text)
     records = Balanced(card(SWEPT)).text
     assert all(record["value"] in records for record in SWEPT[:20])
-    assert "… and 10 more" in records
+    assert "… and 10 more; relation: either, sensitivity 1" in records
     silent = Balanced(card(OBJECTS["comparison"])).text[-1]
     assert "PAIR-EXACT" in silent
     assert "ZW19-T8" not in silent
@@ -122,8 +127,9 @@ def test_a_float_where_a_decimal_was_meant_is_said_in_a_line():
 
 def test_no_number_of_a_shortened_expression_is_cut():
     last = repr(OBJECTS["guarantee of a long expression"]).splitlines()[-1]
-    assert last.endswith(" …")
-    assert set(last.removesuffix(" …").removeprefix("  of: ").split()) <= set(repr(LONG).split())
+    shown, cut, _ = last.removeprefix("  of: ").partition(" …, sensitivity 1")
+    assert cut
+    assert set(shown.split()) <= set(repr(LONG).split())
 
 
 @pytest.mark.parametrize("spec", [".3f", ".2e", ".6g", ".1f"])
@@ -140,7 +146,7 @@ def test_a_guarantee_is_formatted_on_the_safe_side(name, spec):
 def test_a_comparison_is_still_its_rows():
     first, *_ = rows = OBJECTS["comparison"]
     assert first.name == "default"
-    assert len(str(rows).splitlines()) == 1 + len(rows)
+    assert len(str(rows).splitlines()) == 2 + len(rows)
     shown = repr(OBJECTS["comparison of ε"]).splitlines()[1:-1]
     answers = [row for row in OBJECTS["comparison of ε"] if row.applies]
     assert [line.split() for line in shown] == [" ".join(row.cells).split() for row in answers[:3]]
@@ -169,3 +175,44 @@ def test_a_test_that_fails_ends_at_its_own_line():
     own, hidden = caught.traceback
     assert own.path.name == "test_shown.py"
     assert hidden.ishidden(caught)
+
+
+TEXT = (
+    "PoissonSubsample(Gaussian(7), 1/9) + Gaussian(3, sensitivity=2) + 7*PureDP(1/10) + Laplace(9)"
+)
+TWICE = parse(TEXT)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda: repr(TWICE.epsilon("1e-5", 6)),
+        lambda: card(TWICE.epsilon("1e-5", 6)),
+        lambda: repr(compare(TWICE, [2])),
+        lambda: str(compare(TWICE, [2])),
+        lambda: card(compare(TWICE, [2])),
+        lambda: repr(sweep(TWICE, {"delta": ["1e-5"]}, digits=4)),
+        lambda: card(sweep(TWICE, {"delta": ["1e-5"]}, digits=4)),
+        lambda: repr(TWICE.explain()),
+        lambda: table(TWICE, [2]).caption(),
+        lambda: TWICE.epsilon("1e-5", 6).statement(),
+        *(
+            lambda asked=asked: CliRunner().invoke(main, [asked[0], TEXT, *asked[1:]]).output
+            for asked in (
+                ("rdp", "--alpha", "2"),
+                ("epsilon", "--delta", "1e-5"),
+                ("delta", "--epsilon", "3"),
+                ("compare", "--alpha", "2"),
+                ("explain",),
+                ("sweep", "--over", "delta=1e-5"),
+                ("statement", "--delta", "1e-5"),
+            )
+        ),
+    ],
+)
+def test_a_number_is_shown_with_its_relation_and_its_sensitivities(shown):
+    """The smaller one is the default, which the text of an expression leaves out."""
+    text = re.sub(r"\s+|│", " ", re.sub(r"</?t[^>]*>", " ", shown()))
+    assert re.search("add_remove|adding or removing one record", text)
+    both = "sensitivities 1 and 2" in text
+    assert both or all(re.search(f"sensitivity:? {one}\\b", text) for one in (1, 2)), text

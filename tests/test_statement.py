@@ -59,6 +59,14 @@ def test_all_that_a_reader_needs_is_said():
     assert "\n" not in text
 
 
+def test_a_hash_may_be_broken_between_the_lines_of_a_paper():
+    tex = RUN.epsilon("1e-8").statement("latex")
+    (digest,) = re.findall(r"\\texttt{(.*?)}", tex)
+    pieces = digest.split(r"\allowbreak ")
+    assert "".join(pieces) == fingerprint(RUN)
+    assert max(map(len, pieces)) == 8
+
+
 @pytest.mark.parametrize("delta", ["1e-3", "1e-5", "1/300000", "1e-11"])
 def test_the_number_asked_for_is_rounded_up_and_the_one_given_is_exact(delta):
     guarantee = RUN.epsilon(delta)

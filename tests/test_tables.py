@@ -97,6 +97,8 @@ def test_the_caption_says_how_numbers_are_rounded():
     assert table(STEP, [2], by=["ZW19-T6"]).caption().endswith("rounded down.")
     both = table(STEP, [2], by=["ZW19-T6", "ZW19-T5"]).caption()
     assert both.endswith("rounded up, that of lower bounds down.")
+    for words in ("(σ = 5, sensitivity 1)", "differ by adding or removing one record"):
+        assert words in both
     trusted = table(Curve(lambda alpha: alpha / 9, kind="upper", adjacency="either"), [2])
     assert "Not certified" in trusted.caption()
 

@@ -231,6 +231,7 @@ def exploring_calls():
 
                                           "conversion": "improved",
                                           "orders": [2, 4, 8, 16], "by": None}),
+        "compare_epsilon": (symacct.compare_epsilon, {"m": SAMPLED, "delta": "1e-5", "digits": 5}),
         "compare": (symacct.compare, {"m": SAMPLED, "orders": [2], "digits": 5,
                                       "accountant": None}),
         "sweep": (symacct.sweep, {"m": OPEN, "over": grid, "ask": "epsilon", **how,

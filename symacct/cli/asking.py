@@ -21,11 +21,9 @@ from symacct.cli.frame import (
     kind_label,
     print_facts,
     print_json,
-    print_relation,
     shown_order,
 )
-from symacct.conversion import WholeProfile
-from symacct.conversion import named as named_conversion
+from symacct.cli.relation import print_relation, protected
 from symacct.enclosure import Enclosure, Guarantee
 from symacct.errors import SymacctError
 from symacct.exact import order
@@ -131,7 +129,7 @@ def _beside(asked: Enclosure, truth: Enclosure) -> str:
 
 def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
     """The Rényi order and the theorems behind a guarantee; of the true profile there is none."""
-    if isinstance(named_conversion(g.conversion), WholeProfile):
+    if g.needs_no_order:
         return [("conversion", f"{g.conversion}, by the laws themselves: no Rényi order")]
     return [
         ("order α", shown_order(g.alpha, digits)),
@@ -154,6 +152,7 @@ def print_guarantee(
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
         *truth,
         ("given", f"{letters[1]} = {given(stated)}"),
+        *protected(g),
         *order_facts(g, g.asked.digits_asked),
         ("sources", "; ".join(map(str, g.claim.sources))),
         ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),

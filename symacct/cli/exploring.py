@@ -29,9 +29,9 @@ from symacct.cli.frame import (
     orders_option,
     print_facts,
     print_json,
-    print_relation,
     shown_order,
 )
+from symacct.cli.relation import print_relation, protected
 from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_runs, plot_sweep
@@ -221,7 +221,7 @@ def calibrate_command(expr: str, whole: bool, digits: int, as_json: bool, **targ
         ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
         ("δ", given(guarantee.given)),
         ("order α", shown_order(guarantee.alpha, digits)),
-        ("relation", guarantee.claim.adjacency),
+        *protected(guarantee),
         ("theorems", ", ".join(guarantee.claim.theorems) or OWN_CURVE),
     )
 

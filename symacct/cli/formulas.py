@@ -44,7 +44,8 @@ def latex_command(
 ) -> None:
     """The formula of EXPR's curve in LaTeX.
 
-    It is a display for amsmath, or with --document a document that compiles.
+    It is a display for amsmath, or with --document a document that compiles; its
+    tables of values need booktabs and siunitx (Debian: texlive-science).
     """
     if document and alpha is not None:
         raise InputError("found --alpha with --document, needed one: a document is for all orders")

@@ -220,11 +220,6 @@ def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> 
         print_pairs((name, str(value)) for name, value in facts)
 
 
-def print_relation(m: Node) -> None:
-    """Which neighbours the numbers above are about."""
-    click.echo(f"relation: {m.claim.adjacency}")
-
-
 def shown_order(alpha: Order, digits: int) -> str:
     """An order to so many digits, or as many as tell it from its neighbours."""
     return order_text(alpha, min(digits, _ORDER_DIGITS))

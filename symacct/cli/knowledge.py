@@ -17,9 +17,9 @@ from symacct.cli.frame import (
     kind_label,
     main,
     print_json,
-    print_relation,
     print_text,
 )
+from symacct.cli.relation import print_relation
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError
 from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ratio

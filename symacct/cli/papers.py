@@ -24,6 +24,7 @@ from symacct.cli.frame import (
 from symacct.errors import SymacctError
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
+from symacct.export.description import about
 from symacct.notation import parse_open
 from symacct.options import By
 from symacct.progress import progress
@@ -103,7 +104,8 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
 
     Where there is none, an error says why.
     """
-    found = parse_open(expr).optimum(**given)
+    m = parse_open(expr)
+    found = m.optimum(**given)
     print_facts(
         as_json,
         found.as_dict(),
@@ -111,6 +113,7 @@ def optimum_command(expr: str, digits: int, as_json: bool, **given: str) -> None
         ("ε", found.epsilon),
         ("δ", found.delta),
         ("conversion", found.conversion),
+        ("relation", about(m)),
     )
 
 

@@ -80,7 +80,7 @@ def dpsgd_command(
         *truth,
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
-        ("neighbours", str(neighbours(guarantee.claim.adjacency))),
+        ("neighbours", neighbours(guarantee.claim.adjacency)),
         *(("assumed", one) for one in _assumed(m, guarantee)),
         ("expression", repr(m)),
     ]

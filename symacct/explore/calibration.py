@@ -19,6 +19,7 @@ from symacct.evaluation import exact_pure
 from symacct.exact import INFINITY, Numeric
 from symacct.explore.steered import steered_epsilon
 from symacct.export.cards import card, guarantee_card
+from symacct.export.description import sensitivity
 from symacct.expr import Node, as_node
 from symacct.later import sympy
 from symacct.options import By
@@ -48,7 +49,8 @@ class Calibration:
         return f"{self.symbol} = {values}\n  {self.guarantee}"
 
     def __repr__(self) -> str:
-        return f"Calibration: {self}\n  of: {shortened(repr(self.node))}"
+        what = filter(None, (shortened(repr(self.node)), sensitivity(self.node)))
+        return f"Calibration: {self}\n  of: {', '.join(what)}"
 
     def _repr_html_(self) -> str:
         rows = [

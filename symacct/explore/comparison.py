@@ -17,6 +17,7 @@ from symacct.errors import DomainError, OrderError, SoundnessError, SymacctError
 from symacct.exact import Numeric, Order, order
 from symacct.explore.grids import several
 from symacct.export.cards import grid
+from symacct.export.description import about
 from symacct.expr import Node, as_node
 from symacct.later import sympy
 from symacct.options import By
@@ -115,7 +116,8 @@ def compare(
     rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
     below = [_reference(accountant, m, alpha, i, rows) for i, alpha in enumerate(alphas)]
     rated = (replace(row, ratios=tuple(map(ratio, row.values, below))) for row in rows)
-    return Comparison(("theorem", *(f"ε({order_text(alpha)})" for alpha in alphas)), rated)
+    headers = ("theorem", *(f"ε({order_text(alpha)})" for alpha in alphas))
+    return Comparison(headers, rated, about(m))
 
 
 _R = TypeVar("_R", bound="Row | Answer")
@@ -125,20 +127,23 @@ class Comparison(tuple[_R, ...]):
     """The rows of a comparison, in their order; shown as a table."""
 
     headers: tuple[str, ...]
+    #: The relation, and the sensitivity.
+    about: str
 
-    def __new__(cls, headers: tuple[str, ...], rows: Iterable[_R]) -> Comparison[_R]:
+    def __new__(cls, headers: tuple[str, ...], rows: Iterable[_R], of: str) -> Comparison[_R]:
         made = super().__new__(cls, rows)
-        made.headers = headers
+        made.headers, made.about = headers, of
         return made
 
     def __str__(self) -> str:
         columns = list(zip(self.headers, *(row.cells for row in self), strict=True))
         widths = [max(map(len, column)) for column in columns]
         lines = zip(*columns, strict=True)
-        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join([*shown, f"relation: {self.about}"])
 
     def __repr__(self) -> str:
-        lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}>"]
+        lines = [f"<Comparison of {len(self)} rows: {', '.join(self.headers)}; {self.about}>"]
         lines += [" ".join(row.cells) for row in self if row.applies][:_SHOWN]
         rest = len(self) - len(lines) + 1
         return "\n  ".join([*lines, f"… and {rest} more, which print shows"] if rest > 0 else lines)
@@ -146,7 +151,8 @@ class Comparison(tuple[_R, ...]):
     def _repr_html_(self) -> str:
         silent = ", ".join(row.cells[0] for row in self if not row.applies)
         rows = (row.cells for row in self if row.applies)
-        return grid(self.headers, rows, f"no answer: {silent}" if silent else "")
+        below = f"relation: {self.about}" + (f"; no answer: {silent}" if silent else "")
+        return grid(self.headers, rows, below)
 
 
 def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
@@ -206,7 +212,7 @@ def compare_epsilon(
         Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
     ]
     rows = [*sorted([*known, *pinned], key=_largest_first), *_least(ask, m, delta, known)]
-    return Comparison(("conversion", "theorem", "ε"), rows)
+    return Comparison(("conversion", "theorem", "ε"), rows, about(m))
 
 
 def _least(accountant: Accountant, m: Node, delta: Any, known: list[Answer]) -> list[Answer]:

@@ -7,7 +7,7 @@ from html import escape
 
 from symacct import rounding
 from symacct.enclosure import Enclosure, Guarantee, shortened, shown
-from symacct.export.description import describe, float_note, neighbours
+from symacct.export.description import float_note, in_few_words, neighbours
 
 _DIGITS = 6
 
@@ -21,15 +21,17 @@ def guarantee_card(guarantee: Guarantee) -> str:
     """ε and δ, which of them was asked, and the order, the conversion and the curve behind it."""
     rows = [("ε", shown(guarantee.epsilon, _DIGITS)), ("δ", shown(guarantee.delta, _DIGITS))]
     rows += _proof(guarantee.asked)
+    alpha = rounding.order_text(guarantee.alpha)
+    order = [] if guarantee.needs_no_order else [("at order", alpha)]
     rows += [
         ("it is", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
-        ("at order", rounding.order_text(guarantee.alpha)),
+        *order,
         ("of a curve that is", str(guarantee.claim)),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
     ]
     if guarantee.mechanism is not None:
         rows.append(("of", shortened(repr(guarantee.mechanism))))
-        rows.append(("which is", shortened(describe(guarantee.mechanism))))
+        rows.append(("which is", in_few_words(guarantee.mechanism)))
         note = float_note(guarantee.mechanism)
         rows += [("note", note)] if note else []
     return card(rows)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from symacct import symbols
 from symacct.claims import Adjacency, Relation
+from symacct.enclosure import shortened
 from symacct.exact import Spelled, spelled, text
 from symacct.expr import Node
 from symacct.formulas import value_text
@@ -14,6 +15,7 @@ from symacct.mechanisms.curve import Curve
 from symacct.operations import Compose
 from symacct.rounding import exact_decimal
 
+_SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one
 _PLACES = 40  # binary ones, which no decimal stated by hand has
 
@@ -131,6 +133,34 @@ def neighbours(adjacency: Adjacency) -> str:
         "the neighbouring relation, adding or removing a record or replacing one, is that for "
         f"which the mechanisms' parameters were stated{more}"
     )
+
+
+def about(m: Node) -> str:
+    """The relation of m's curve and the sensitivities of its noise, without which no ε says much.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> about(10 * PoissonSubsample(Gaussian(5), "1/100") + Gaussian(8, sensitivity=2))
+    'add_remove, sensitivities 1 and 2'
+    """
+    return ", ".join(filter(None, [str(m.claim.adjacency), sensitivity(m)]))
+
+
+def in_few_words(m: Node) -> str:
+    """What was done, with the sensitivities in any case where it takes long to say."""
+    words = describe(m)
+    short = shortened(words)
+    return words if short == words else ", ".join(filter(None, [short, sensitivity(m)]))
+
+
+def sensitivity(m: Node) -> str:
+    """What the noise in m is for, as "sensitivity 1"; nothing where no part has a sensitivity."""
+    given = (node.fields().get("sensitivity") for node in m.walk())
+    found = sorted({value(one) for one in given if one is not None})
+    if len(found) > _SENSITIVITIES:
+        return f"{len(found)} sensitivities"
+    plural = "sensitivities" if len(found) > 1 else "sensitivity"
+    listed = " and ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
+    return f"{plural} {listed}" if found else ""
 
 
 def float_note(m: Node) -> str:

@@ -29,8 +29,9 @@ from symacct.rounding import given, order_text
 from symacct.sources import WORKS
 from symacct.theory import Theorem
 
-#: What the document needs beyond LaTeX's own classes.
-PACKAGES = ("amsmath", "booktabs", "siunitx")
+#: What the document needs beyond LaTeX's own classes, and what its tables need as well.
+_PACKAGES = ("amsmath",)
+PACKAGES = (*_PACKAGES, "booktabs", "siunitx")
 
 _KINDS = {
     Kind.EXACT: "This is exact: a mechanism of this description attains it.",
@@ -55,7 +56,7 @@ def paper(
     by: By = None,
     digits: int = 6,
 ) -> str:
-    r"""A complete LaTeX document about `m`: it compiles with pdflatex, amsmath, booktabs, siunitx.
+    r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
 
     The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
     `delta` if one is given, put in `values`, and are left out where a symbol stays open. Raises
@@ -76,13 +77,14 @@ def paper(
     ]
     given = doors.mapping(values, "paper, values", "{'sigma': 5}")
     numbers = _with_values(m, given)
+    packages = _PACKAGES if numbers.free_symbols else PACKAGES
     if not numbers.free_symbols:
         parts.append(_section("Values", _values(numbers, alphas, by, digits, given)))
         if delta is not None:
             found = numbers.epsilon(delta, by=by)
             parts.append(_guarantee(found, digits))
             sources += sources_of(found)
-    return "\n".join([*_preamble(), *parts, *_bibliography(sources), r"\end{document}", ""])
+    return "\n".join([*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""])
 
 
 def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
@@ -94,9 +96,9 @@ def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
     return numbers
 
 
-def _preamble() -> Iterator[str]:
+def _preamble(packages: Iterable[str]) -> Iterator[str]:
     yield r"\documentclass{article}"
-    yield from (rf"\usepackage{{{package}}}" for package in PACKAGES)
+    yield from (rf"\usepackage{{{package}}}" for package in packages)
     yield r"\allowdisplaybreaks"
     yield r"\title{R\'enyi differential privacy of a mechanism $\mathcal{M}$}"
     yield r"\author{Formulas and values: symacct}"

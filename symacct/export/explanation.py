@@ -14,6 +14,7 @@ from symacct.claims import Claim, Kind
 from symacct.enclosure import claim_as_dict
 from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import Numeric, Order, order
+from symacct.export.description import value
 from symacct.expr import Node
 from symacct.node_curve import LeafCurve, NodeCurve
 from symacct.notation import heading
@@ -24,7 +25,7 @@ from symacct.sources import SYMACCT
 _BITS = 128
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """One node: what it is, the theorem that bounds it at the order, and its parts."""
 
@@ -38,6 +39,8 @@ class Explanation:
     #: The node of the same curve that the theorems are about, where it is another one.
     rewritten: str = ""
     rewrites: tuple[str, ...] = ()
+    #: Of a mechanism's noise, said where the text leaves it out as well.
+    sensitivity: str = ""
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is said of this node, as (label, text)."""
@@ -50,11 +53,15 @@ class Explanation:
             yield "assumes", self.assumes
         else:
             yield "curve", str(self.claim.sources[0])
+        if self.sensitivity:
+            yield "sensitivity", self.sensitivity
         trust = "" if self.claim.certified else ", not certified"
         yield "claim", f"{self.claim.kind}, {self.claim.adjacency}{trust}"
 
     def __str__(self) -> str:
         return "\n".join(_indented(self, 0))
+
+    __repr__ = __str__
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation for JSON."""
@@ -69,6 +76,7 @@ class Explanation:
             "theorem": self.theorem or None,
             "says": self.statement,
             "assumes": self.assumes or None,
+            "sensitivity": self.sensitivity or None,
             "claim": claim_as_dict(self.claim),
             "parts": [part.as_dict() for part in self.parts],
         }
@@ -90,7 +98,8 @@ def _explain(evaluation: Evaluation, curve: NodeCurve, alpha: Order, count: int)
     claim = curve.claim(alpha)
     if isinstance(curve, LeafCurve):
         statement = (type(node).__doc__ or "").split("\n\n")[0]
-        return Explanation(repr(node), count, "", statement, "", claim, ())
+        sensitivity = value(node.fields().get("sensitivity", ""))
+        return Explanation(repr(node), count, "", statement, "", claim, (), sensitivity=sensitivity)
     assert isinstance(curve, OperationCurve)  # noqa: S101  # there are only these two
     theorem = curve.best(alpha)
     read = 2 if theorem.orders.whole or theorem.reads == "itself" else alpha

@@ -48,6 +48,12 @@ def _markdown(words: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)
 
 
+def _tex_code(code: str) -> str:
+    """A hash is wider than what is left of a line, and TeX breaks no word by itself."""
+    pieces = (plain_tex(code[i : i + 8]) for i in range(0, len(code), 8))
+    return r"\texttt{" + r"\allowbreak ".join(pieces) + "}"
+
+
 def _tex_citation(key: str, place: str) -> str:
     where = f"[{{{plain_tex(place)}}}]" if place else ""
     return rf"\cite{where}{{{key}}}"
@@ -66,9 +72,7 @@ _FORMS = {
         lambda code: f"`{code}`",
         lambda key, place: _markdown(_named_citation(key, place)),
     ),
-    "latex": Form(
-        plain_tex, tex_number, lambda code: rf"\texttt{{{plain_tex(code)}}}", _tex_citation
-    ),
+    "latex": Form(plain_tex, tex_number, _tex_code, _tex_citation),
 }
 
 

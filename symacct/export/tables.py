@@ -16,6 +16,7 @@ from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SymacctError, echo
 from symacct.exact import INFINITY, Numeric, Order, order
+from symacct.export.description import describe, neighbours
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
 from symacct.expr import Node, as_node
@@ -52,6 +53,9 @@ class Table:
 
     orders: tuple[Order, ...]
     columns: tuple[Column, ...]
+    #: What the numbers are of, in words, and which neighbours they are about.
+    of: str
+    neighbours: str
 
     def csv(self) -> str:
         """A line for each order and bound, what each column holds in the first."""
@@ -92,7 +96,8 @@ class Table:
         """How to read the numbers."""
         values = [cell.value for column in self.columns for cell in column.cells if cell]
         lower = [value.claim.kind is Kind.LOWER for value in values]
-        text = "Rényi-DP bounds ε(α) in nats, the last digit rounded "
+        text = f"Rényi-DP bounds ε(α) in nats of {self.of}, where {self.neighbours}, "
+        text += "the last digit rounded "
         text += "down." if all(lower) else "up."
         if any(lower) and not all(lower):
             text = text.replace("up.", "up, that of lower bounds down.")
@@ -129,7 +134,7 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
         if not any(cells):
             accountant.rdp(m, orders[0], by=pinned)  # raises why there is nothing
         columns.append(Column(" + ".join(pinned) or "ε(α)", cells))
-    return Table(orders, tuple(columns))
+    return Table(orders, tuple(columns), describe(m), neighbours(m.claim.adjacency))
 
 
 def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> Cell | None:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symacct import doors
+from symacct.claims import Relation
 from symacct.errors import ParseError, echo
 from symacct.expr import Node, kinds
 from symacct.formulas.reading import CONSTANTS, HEADS, Reader, Token, is_number
 from symacct.later import sympy
 from symacct.mechanisms.law import Law
 from symacct.operations.compose import Compose
+
+_RELATIONS = {relation.value for relation in Relation}
 
 
 def parse(text: str, symbols: Iterable[str | sympy.Symbol] = ()) -> Node:
@@ -74,6 +77,12 @@ class _Reader(Reader):
     called = "a mechanism such as Gaussian(5)"
     needed = "a number, or the name among the symbols that are left open"
 
+    def bare(self, token: Token) -> Any:
+        if token.text in _RELATIONS and token.text not in self.names:
+            quoted = f"found {token.text}, needed it in quotes: '{token.text}'"
+            raise self.error(quoted, token.column)
+        return super().bare(token)
+
     def added(self, parts: list[Any]) -> Any:
         if len(parts) > 1 and all(isinstance(part, Node) for part in parts):
             return Compose(*parts)
@@ -94,7 +103,7 @@ class _OpenReader(_Reader):
     """A name that means nothing else is a parameter."""
 
     def bare(self, token: Token) -> Any:
-        if token.text in self.names or token.text in self.heads:
+        if token.text in {*self.names, *self.heads, *_RELATIONS}:
             return super().bare(token)
         return _open_symbol(token.text, self.heads)
 

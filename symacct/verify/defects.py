@@ -257,7 +257,10 @@ def _is_plain(found: Finding) -> bool:
 
 
 def _side(found: Finding) -> str:
-    return _SIDES[0] if found.below or found.short or found.verdict in _BELOW else _SIDES[1]
+    small = found.below or found.short or found.verdict in _BELOW
+    if found.verdict in SYMPTOMS and found.ratio is not None:
+        small = small or found.ratio < 1
+    return _SIDES[0] if small else _SIDES[1]
 
 
 def _whats(ask: Ask) -> list[Cause]:

@@ -122,10 +122,14 @@ def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
         yield "the next whole order", replace(ask, at=str(floor + 1)), 1
         if floor > 1:
             yield "the whole order below", replace(ask, at=str(floor)), 1
-    yield "the CGF, (α − 1) ε(α)", ask, alpha - 1
-    yield "ε(α) (α − 1)/α", ask, (alpha - 1) / alpha
-    yield "twice ε(α)", ask, 2
-    yield "half ε(α)", ask, Fraction(1, 2)
+    factors = {
+        "the CGF, (α − 1) ε(α)": alpha - 1,
+        "ε(α) (α − 1)/α": (alpha - 1) / alpha,
+        "twice ε(α)": Fraction(2),
+        "half ε(α)": Fraction(1, 2),
+    }
+    for factor in dict.fromkeys(factors.values()):  # at α = 2 and α = 3 two of them are one number
+        yield " or ".join(what for what, own in factors.items() if own == factor), ask, factor
 
 
 def _each(parts: tuple[Part, ...], **changes: Any) -> tuple[Part, ...]:

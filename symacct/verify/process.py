@@ -51,7 +51,7 @@ class PeerGoneError(PeerError):
 
 @dataclass
 class Incidents:
-    """What a peer did beside answering; the first of each kind are quoted."""
+    """What a peer did beside answering; the first of each kind are quoted, once."""
 
     noise: int = 0
     out_of_order: int = 0
@@ -63,8 +63,9 @@ class Incidents:
     def add(self, kind: str, quote: str) -> None:
         """Count one, and quote it if it is among the first."""
         setattr(self, kind, getattr(self, kind) + 1)
-        if getattr(self, kind) <= _QUOTES:
-            self.quotes.append(f"{kind.replace('_', ' ')}: {printable(quote, 200)}")
+        said = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
+        if getattr(self, kind) <= _QUOTES and said not in self.quotes:
+            self.quotes.append(said)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

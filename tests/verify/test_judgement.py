@@ -80,6 +80,17 @@ def test_a_jump_belongs_to_the_side_that_it_is_on():
         assert own.below is below
 
 
+def test_a_broken_law_belongs_to_the_side_that_its_value_is_on():
+    """A count forgotten: what is too small breaks the sum of its runs, elsewhere ε is loose."""
+    few = found("unsound", "1/2", sampling="none", mechanism="Laplace")
+    few = replace(few, ask=replace(few.ask, parts=(replace(few.ask.parts[0], count=9),)))
+    law = replace(few, verdict="inconsistent", below=False, law="sum of its runs")
+    many = replace(few, verdict="loose", below=False, answer=Answer(value=Fraction(2)))
+    many = replace(many, ask=replace(many.ask, at="100"))
+    (own,) = [d for d in report(many, few, law).defects if len(d.clusters) == 2]
+    assert {cluster.shown.verdict for cluster in own.clusters} == {"unsound", "inconsistent"}
+
+
 OTHERS = {
     "another sampling": found("unsound", "1/2", sampling="none"),
     "the other side": found("loose", 2, at="100"),

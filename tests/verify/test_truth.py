@@ -233,10 +233,18 @@ def test_a_theorem_that_is_named_is_held_to():
 
 
 @pytest.mark.parametrize(
-    ("factor", "name"), [(2, "the CGF, (α − 1) ε(α)"), (Fraction(2, 3), "ε(α) (α − 1)/α")]
+    ("alpha", "factor", "name"),
+    [
+        ("4", 3, "the CGF, (α − 1) ε(α)"),
+        ("3", Fraction(2, 3), "ε(α) (α − 1)/α"),
+        ("3", Fraction(1, 2), "half ε(α)"),
+        # Where two of them are one number, both are said.
+        ("3", 2, "the CGF, (α − 1) ε(α) or twice ε(α)"),
+        ("2", Fraction(1, 2), "ε(α) (α − 1)/α or half ε(α)"),
+    ],
 )
-def test_a_likely_mistake_is_named(factor, name):
-    ask = Ask("rdp", (SAMPLED,), "3")
+def test_a_likely_mistake_is_named(alpha, factor, name):
+    ask = Ask("rdp", (SAMPLED,), alpha)
     value = Oracle().truth(ask).upper * factor
     assert matching.matched(Oracle(), ask, value) == name
 

@@ -279,3 +279,14 @@ def test_epsilon_is_held_to_the_truth_and_to_a_conversion():
         assert_sound(
             lambda delta: 4.4, "Gaussian(1)", what="epsilon", at=["1e-5"], conversion="improved"
         )
+
+
+def test_with_a_conversion_the_truth_is_what_that_gives():
+    """dp_accounting 0.6.0 finds 4.728387 on a grid of orders; the exact ε is 4.377."""
+    asked = {"what": "epsilon", "at": ["1e-5"], "conversion": "improved"}
+    said = r"by the improved conversion: .* in \[4\.72838\d+, 4\.72838\d+\]"
+    with pytest.raises(UnsoundError, match=said):
+        assert_sound(lambda delta: 4.4, "Gaussian(1)", **asked)
+    assert assert_sound(lambda delta: 4.7284, "Gaussian(1)", **asked, loose=1.05) == 1
+    with pytest.raises(UnsoundError, match=r"more than 1\.05 times too much"):
+        assert_sound(lambda delta: 4.97, "Gaussian(1)", **asked, loose=1.05)

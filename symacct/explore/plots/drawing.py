@@ -29,14 +29,15 @@ _WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
 
 
 class Drawing:
-    """Lines, bands and landmarks on one pair of axes."""
+    """Lines, bands and landmarks on one pair of axes; `about` is what holds of all lines."""
 
-    def __init__(self, axes: Axes | None, across: str, up: str) -> None:
+    def __init__(self, axes: Axes | None, across: str, up: str, about: str) -> None:
         self.axes = _new_axes() if axes is None else axes
         if not hasattr(self.axes, "set_xlabel"):
             raise DomainError(f"plot, axes: found {echo(axes)}, needed the axes of a figure")
         self.axes.set_xlabel(across)
         self.axes.set_ylabel(up)
+        self._about = about
         self._colours = cycle(_COLOURS)
         self._lines: list[Line] = []
         self._marks: set[tuple[float, str]] = set()
@@ -104,8 +105,9 @@ class Drawing:
         self.axes.grid(alpha=0.3)
         # Above the axes, where it hides neither a curve nor a landmark.
         self.axes.legend(
-            fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False
-        )
+            title=_plain(self._about), title_fontsize=8, alignment="left",
+            fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, frameon=False,
+        )  # fmt: skip
         return cast("Figure", self.axes.figure)  # the axes were made on a figure
 
 

@@ -19,6 +19,7 @@ from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.description import about
 from symacct.expr import Node, as_node
 from symacct.options import By
 from symacct.progress import progress
@@ -71,9 +72,10 @@ def plot(
     finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
-    drawing = Drawing(axes, _ORDER, _CURVE)
+    named, about_all = _told_apart(curves)
+    drawing = Drawing(axes, _ORDER, _CURVE, about_all)
     by = doors.listed(by, "plot, by", "['ZW19-T5']")
-    for name, node in _told_apart(curves).items():
+    for name, node in named.items():
         answer = lines.of_orders(name, node, finite)
         colour = drawing.add(answer)
         below = lines.known_below(node, finite) if answer.kind is Kind.UPPER else None
@@ -125,12 +127,13 @@ def plot_sweep(
         f"{_SIGNS.get(name, name)} = {x}" for name in values if name != axis for x in values[name]
     ]
     at = f" at {', '.join(fixed)}" if fixed else ""
-    drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at)
+    named, about_all = _told_apart(curves)
+    drawing = Drawing(axes, _SIGNS.get(axis, axis), _ASKED.get(ask, ask) + at, about_all)
     ask_all = functools.partial(
         sweep, ask=ask, digits=lines.DIGITS, by=by, conversion=conversion, orders=orders,
         executor=executor,
     )  # fmt: skip
-    for name, node in _told_apart(curves).items():
+    for name, node in named.items():
         wanted = {NEEDED.get(ask), *(symbol.name for symbol in node.free_symbols)}
         used = {key: value for key, value in values.items() if key in wanted}
         drawing.add(lines.of_records(name, axis, ask_all(node, used)))
@@ -144,9 +147,10 @@ def _named(curves: Curves) -> dict[str, Node]:
     return {repr(node): node for node in (as_node(one, "plot") for one in several(curves, "plot"))}
 
 
-def _told_apart(curves: Curves) -> dict[str, Node]:
-    """The curves by their names; with their relation where that is not one for all."""
+def _told_apart(curves: Curves) -> tuple[dict[str, Node], str]:
+    """(the curves by their names, what all of them are about), or each with its own relation."""
     named = _named(curves)
-    if len({node.claim.adjacency for node in named.values()}) == 1:
-        return named
-    return {f"{name}, {node.claim.adjacency}": node for name, node in named.items()}
+    found = {name: about(node) for name, node in named.items()}
+    if len(set(found.values())) == 1:
+        return named, next(iter(found.values()))
+    return {f"{name}, {found[name]}": node for name, node in named.items()}, ""

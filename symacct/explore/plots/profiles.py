@@ -18,6 +18,7 @@ from symacct.exact import Numeric
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
 from symacct.explore.plots.lines import Line, line
+from symacct.export.description import about
 from symacct.expr import Node, as_node
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def plot_profile(
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
     given = doors.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in given]
-    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$")
+    drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", about(node))
     if _is_known(accountant, node):
         drawing.add(_line(_TRUE, lambda x: accountant.delta(node, x, _EXACT).asked, at))
     else:
@@ -71,7 +72,7 @@ def plot_runs(
     node, accountant = as_node(m, "plot_runs"), Accountant(lines.DIGITS)
     given = probability(delta, "plot_runs, delta")
     ks = [whole(k, "plot_runs, counts", 1) for k in doors.listed(counts, "plot_runs", "[1, 10]")]
-    drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}")
+    drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}", about(node))
     known = _is_known(accountant, node)
 
     def once(share: Fraction) -> Fraction:

@@ -21,6 +21,7 @@ from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
+from symacct.export.description import about
 from symacct.expr import Node, as_node
 from symacct.later import sympy
 from symacct.options import By
@@ -49,8 +50,10 @@ class Sweep(Sequence[Record]):
     `lower`, `upper`, `kind`, `theorems` and for guarantees `order`, or the `error` of this point.
     """
 
-    def __init__(self, axes: Sequence[str], records: Sequence[Record]) -> None:
+    def __init__(self, axes: Sequence[str], records: Sequence[Record], of: str) -> None:
         self.axes = tuple(axes)
+        #: The relation, and the sensitivity.
+        self.about = of
         self._records = tuple(records)
 
     @overload
@@ -64,7 +67,7 @@ class Sweep(Sequence[Record]):
         return len(self._records)
 
     def __repr__(self) -> str:
-        lines = [f"<Sweep of {len(self):,} points over {', '.join(self.axes)}>"]
+        lines = [f"<Sweep of {len(self):,} points over {', '.join(self.axes)}; {self.about}>"]
         lines += map(self._line, self[:_SHOWN])
         rest = len(self) - _SHOWN
         return "\n  ".join([*lines, f"… and {rest:,} more"] if rest > 0 else lines)
@@ -78,7 +81,8 @@ class Sweep(Sequence[Record]):
         columns = [name for name in shown if any(record.get(name) for record in self)]
         rows = ([record.get(name, "") for name in columns] for record in self[:_ROWS])
         rest = len(self) - _ROWS
-        return grid(columns, rows, f"… and {rest:,} more" if rest > 0 else "")
+        more = f"… and {rest:,} more; " if rest > 0 else ""
+        return grid(columns, rows, f"{more}relation: {self.about}")
 
     @property
     def errors(self) -> list[Record]:
@@ -176,11 +180,11 @@ def sweep(
         except ExecutorError as error:
             safe = f"in {file}; run the same sweep again to go on" if stored else "in .sweep"
             error.args = (f"{error}; {len(done):,} of {len(points):,} points are safe {safe}",)
-            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)])
+            error.sweep = Sweep(points.axes, [done[i] for i in sorted(done)], about(m))
             raise
         if stored:
             stored.finish()
-    return Sweep(points.axes, [done[i] for i in range(len(points))])
+    return Sweep(points.axes, [done[i] for i in range(len(points))], about(m))
 
 
 class _Grid:

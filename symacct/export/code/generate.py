@@ -37,6 +37,7 @@ from symacct.export.code.targets import TARGETS
 from symacct.export.code.targets.multiprecision import GUARD_DIGITS
 from symacct.export.code.trace import Program, trace
 from symacct.export.code.writer import Writer
+from symacct.export.description import about
 from symacct.expr import Node, as_node
 from symacct.options import By
 from symacct.theory import Theorem, all_named, theorems
@@ -163,7 +164,7 @@ class _Request:
             ("expression", text),
             ("sha256", hashlib.sha256(text.encode()).hexdigest()),
             ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),
-            ("adjacency", str(m.claim.adjacency)),
+            ("adjacency", about(m)),
             *([("pinned", f"by={theorem.name}") for theorem in all_named(self.by)]),
             *(("theorem", _cited(theorem)) for theorem in program.theorems),
             *(
