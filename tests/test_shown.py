@@ -216,3 +216,10 @@ def test_a_number_is_shown_with_its_relation_and_its_sensitivities(shown):
     assert re.search("add_remove|adding or removing one record", text)
     both = "sensitivities 1 and 2" in text
     assert both or all(re.search(f"sensitivity:? {one}\\b", text) for one in (1, 2)), text
+
+
+def test_a_card_names_the_theorems_that_have_no_answer():
+    rows = compare_epsilon(STEP, "1e-5", 6)
+    (below,) = re.findall(r"no answer: ([^<]*)<", rows._repr_html_())
+    assert below.split(", ") == [row.theorem or row.conversion for row in rows if not row.applies]
+    assert len(set(below.split(", "))) == len(below.split(", "))

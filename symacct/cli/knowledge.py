@@ -86,7 +86,7 @@ def print_epsilons(m: Node, rows: Sequence[Answer], as_json: bool) -> None:
     print_relation(m)
     for row in rows:
         if isinstance(row.epsilon, str):
-            print_prose(f"{row.theorem or row.conversion} has no answer: {row.epsilon}")
+            print_prose(f"{row.name} has no answer: {row.epsilon}")
 
 
 @expression_command("explain")

@@ -149,7 +149,7 @@ class Comparison(tuple[_R, ...]):
         return "\n  ".join([*lines, f"… and {rest} more, which print shows"] if rest > 0 else lines)
 
     def _repr_html_(self) -> str:
-        silent = ", ".join(row.cells[0] for row in self if not row.applies)
+        silent = ", ".join(row.name for row in self if not row.applies)
         rows = (row.cells for row in self if row.applies)
         below = f"relation: {self.about}" + (f"; no answer: {silent}" if silent else "")
         return grid(self.headers, rows, below)
@@ -173,6 +173,11 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"<{' '.join(self.cells)}>"
+
+    @property
+    def name(self) -> str:
+        """What it is by: the theorem, or the conversion of all of them."""
+        return self.theorem or self.conversion
 
     @property
     def applies(self) -> bool:
