@@ -80,6 +80,19 @@ class Moments:
             self.fine = {middle: (shifts, *self._at(shifts))}
         return self.fine[middle]
 
+    def beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
+        """The same coarsely at larger shifts, while K(s) − sy is at most so much."""
+        first = middle + _COARSE * _ABOVE // _FINE
+        known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
+        rows = list(
+            itertools.takewhile(
+                lambda row: row[1] - row[0] * y <= most,
+                ((shift(j), *values) for j, values in known),
+            )
+        )
+        shifts, log_moments, variances = np.array(rows).reshape(-1, 3).T
+        return shifts, log_moments, variances
+
     def saddle(self, y: float) -> int:
         """The j of the shift 2^{j/2} at which K(s) − sy − log s is about least."""
         return self._least(lambda s, log_moment: log_moment - s * y - math.log(s))[0]

@@ -313,6 +313,12 @@ class Direction:
         """D(0) of one run of each part, to few digits."""
         return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
 
+    @property
+    def jumps(self) -> float:
+        """Σ k_i D_i(0), about how many runs are told apart from nothing."""
+        every = zip(self._apart_in_one_run, self.runs, strict=True)
+        return sum(k * float(apart.mid()) for apart, (_, k) in every)
+
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
         with ctx.workprec(bits_for(0)):
@@ -327,14 +333,14 @@ class Direction:
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
-            value = self._roughly(y, bound, wanted)
+            value = self.roughly(y, bound, wanted)
             with ctx.workprec(bits_for(wanted) + 64):
                 told = decided(value, bound())
             if told is not None:
                 return told
         return None
 
-    def _roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
+    def roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(bits_for(digits) + 64):
             value = self._without_contour(y())
