@@ -33,7 +33,14 @@ class Moments:
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
+    noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
     start: int = 0  # near the last shift that was looked for
+
+    def beside(self, noise: Part) -> Moments:
+        """Those of the same runs and of one more, which is the last."""
+        if noise not in self.noisy:
+            self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
+        return self.noisy[noise]
 
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:

@@ -11,8 +11,8 @@ from flint import arb, ctx
 
 from symacct.profile.digits import log_of
 from symacct.profile.equilateral import Equilateral
-from symacct.profile.plan import plan
 from symacct.profile.rough import sketched
+from symacct.profile.smoothed import planned
 from symacct.sums.refine import ball
 
 if TYPE_CHECKING:  # which asks it
@@ -49,8 +49,8 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
     y = direction.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
         guess = direction.moments.renyi_log_delta(y)[1]
-        chosen = plan(direction.moments, y, guess, _STEER_DIGITS)
-        rough = sketched(direction.moments.alike, direction.reverse, chosen)
+        moments, chosen = planned(direction.moments, y, guess, _STEER_DIGITS)
+        rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
             is_rare = direction.jumps < _RARE
@@ -67,7 +67,7 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
 
 
 def valued_root(direction: Direction, delta: Fraction) -> float:
-    """The same by values of D to few digits of δ, where rare jumps make it too small for float64."""
+    """The same by values of D to few digits of δ, where it is too small for float64."""
     goal = log_of(lambda: ball(delta))
     low, high = (0.0, math.inf), (direction.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
