@@ -159,14 +159,22 @@ def _largest(
     directions: list[Direction],
 ) -> tuple[arb, Direction]:
     """The largest value over the directions, those that may be it worked out in full."""
-    best, *others = directions
-    found = value(best)
-    for other in others:
-        if is_larger(other, found):
+    best, found = _first(value, directions)
+    for other in directions:
+        if other is not best and is_larger(other, found):
             another = value(other)
             best = other if another > found else best
             found = found.max(another)
     return found, best
+
+
+def _first(value: Callable[[Direction], arb], directions: list[Direction]) -> tuple[Direction, arb]:
+    """The first one whose value can be had: the others may be told to be smaller by few digits."""
+    *others, last = directions
+    for direction in others:
+        with suppress(PrecisionError, LimitError):
+            return direction, value(direction)
+    return last, value(last)
 
 
 def _directions(found: list[Product]) -> list[Direction]:

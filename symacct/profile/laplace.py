@@ -30,6 +30,8 @@ _MOST_FAR = 2**24  # terms of all sums on a grid far away
 _VARIANCE_NEED = 46.0
 _GRID_NEED = math.log(_SHARE) + 12.0
 _BITS = 80
+_NEAR_HALF = 0.25
+_CLOSED = 32  # products that two exponentials take
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,28 @@ class LaplaceLoss:
     # --- balls: what is proved
 
     def terms(self, line: Line, need: float) -> int:
+        if self._is_closed(line.a):
+            return _CLOSED
         return 2 + _rule(self, line.a, line.h * line.last, need)[1]
 
     def transform(self, line: Line, need: float) -> list[acb]:
+        if self._is_closed(line.a):
+            return [self._closed(acb(line.a, arb(line.h) * n)) for n in line.nodes]
         sample = Sample(self, line.a, line.h * line.last, need)
         angles = [arb(line.h) * loss for loss in sample.losses]
         sums = real_power_sums(sample.weights, angles, line.first, line.last)
         radius = arb(0, sample.error.upper())
         return [value + acb(radius, radius) for value in sums]
+
+    def _is_closed(self, a: float) -> bool:
+        """Is F known by `_closed`, which cancels next to z = ½?"""
+        return self.gamma == 1 and abs(a - 0.5) > _NEAR_HALF
+
+    def _closed(self, z: acb) -> acb:
+        """½(e^{−zs} + e^{(z−1)s} + (e^{(z−1)s} − e^{−zs})/(2z−1)) of what is not sampled."""
+        shift = BALL.number(self.shift)
+        low, high = (-z * shift).exp(), ((z - 1) * shift).exp()
+        return (low + high + (high - low) / (2 * z - 1)) / 2
 
     def decay(self, a: float, t: float, slack: float) -> arb:
         """log of the larger of two bounds: near the line's real point, and far from it.
@@ -298,8 +314,12 @@ class Frame:
         """An upper bound of |F(a+it)| for all t >= start.
 
         On a grid |F| is known, and between its points it changes by at most F(a)√V per unit.
+        Unsampled it is at most the atoms' share times 1 + 1/|2z−1|.
         """
         with ctx.workprec(_BITS):
+            away = acb(2 * arb(self.order) - 1, 2 * start).abs_lower()
+            if self.part.gamma == 1 and away > _SHARE:
+                return self.atoms * (1 + 1 / away)
             added = (self.moment - self.atoms).lower()
             end = float((_SHARE * self.ends / added).upper())
             spread = (self.moment * self.variance.sqrt()).upper()

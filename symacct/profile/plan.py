@@ -13,7 +13,7 @@ from symacct.errors import PrecisionError
 from symacct.profile.many_gaussians import ManyGaussians
 from symacct.profile.part import Line, short
 from symacct.profile.shape import Moments
-from symacct.profile.taper import Taper, tapered
+from symacct.profile.taper import Taper, how_many, tapered
 
 _SPARE = 28  # bits
 _WITHIN = 2  # nodes of the last one that is needed
@@ -21,7 +21,7 @@ _LESS = 0.95  # of about where the last one is
 _TOLD = 9.0  # nats of what is told about −y
 _AS_MANY = 2.0  # nodes, for that
 _LONG = 250  # nodes, above which they need not all be worked out to as much
-_MANY = 1000  # nodes, above which a taper may need fewer
+_MANY = 1000  # nodes for each loss to turn at, above which a taper may need fewer
 _NODE = 256  # terms that a node costs by itself
 _BITS = 64  # that a contour has at least
 
@@ -95,8 +95,9 @@ def _cheapest(
     Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
     e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
     """
-    shifts, log_moments, variances = found.around(found.saddle(y))
-    goal = drop - log_delta
+    goal, saddle = drop - log_delta, found.saddle(y)
+    near, far = found.around(saddle), found.beyond(saddle, y, goal)
+    shifts, log_moments, variances = map(np.concatenate, zip(near, far, strict=True))
     over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
     away = shifts[None, :] - shifts[:, None]
     steps = np.where(over > 0, 2 * math.pi * away / over, np.inf)
@@ -139,10 +140,10 @@ def _last_nodes(
 ) -> tuple[int, float, Taper | None]:
     """The last node, the step, the taper if that needs fewer."""
     last = _last_node(found, y, goal, c, h, t)
-    if last <= _MANY:
+    if last <= _MANY * how_many(found.runs):
         return last, h, None
     log_rest = goal + c * y - math.log(h / math.pi)
-    taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest)
+    taper = tapered(found.runs, found.reverse, found.order(c), h, y, log_rest, last)
     if taper is None or taper.last > last:
         return last, h, None
     return taper.last, taper.h, taper

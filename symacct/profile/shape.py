@@ -33,7 +33,14 @@ class Moments:
     reverse: bool
     blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
     fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
+    noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
     start: int = 0  # near the last shift that was looked for
+
+    def beside(self, noise: Part) -> Moments:
+        """Those of the same runs and of one more, which is the last."""
+        if noise not in self.noisy:
+            self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
+        return self.noisy[noise]
 
     @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
@@ -79,6 +86,19 @@ class Moments:
             shifts = np.exp2(places)
             self.fine = {middle: (shifts, *self._at(shifts))}
         return self.fine[middle]
+
+    def beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
+        """The same coarsely at larger shifts, while K(s) − sy is at most so much."""
+        first = middle + _COARSE * _ABOVE // _FINE
+        known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
+        rows = list(
+            itertools.takewhile(
+                lambda row: row[1] - row[0] * y <= most,
+                ((shift(j), *values) for j, values in known),
+            )
+        )
+        shifts, log_moments, variances = np.array(rows).reshape(-1, 3).T
+        return shifts, log_moments, variances
 
     def saddle(self, y: float) -> int:
         """The j of the shift 2^{j/2} at which K(s) − sy − log s is about least."""

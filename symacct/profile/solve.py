@@ -23,9 +23,9 @@ from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
-from symacct.profile.plan import plan
 from symacct.profile.roots import Value, bracket, convex_root, enclosed
 from symacct.profile.shape import Moments, shift
+from symacct.profile.smoothed import contour, planned
 from symacct.profile.starting import about_root, nearer_root, valued_root
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
@@ -171,7 +171,12 @@ class Direction:
         Raises PrecisionError or LimitError where both do: that of the first.
         """
         if self.is_for_grids_alone:
-            return on_grid()
+            try:
+                return by_contour()
+            except (PrecisionError, LimitError):
+                if self.grids.count >= _EITHER_WAY.start:
+                    raise
+                return on_grid()
         if not self._densities or self.closed is not None:
             return by_contour()
         count = self.grids.count
@@ -251,8 +256,8 @@ class Direction:
 
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
         """What a new contour gives, which is then kept."""
-        chosen = plan(self.moments, at, log_delta, digits, self.is_first)
-        made = Contour(self.moments.factors, chosen, self.reverse, at)
+        moments, chosen = planned(self.moments, at, log_delta, digits, self.is_first)
+        made = contour(moments, chosen, at, self.moments)
         found = use(made)
         self.contours.insert(0, made)
         while sum(known.plan.last for known in self.contours[:-1]) > _KEPT_NODES:
@@ -313,6 +318,12 @@ class Direction:
         """D(0) of one run of each part, to few digits."""
         return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
 
+    @property
+    def jumps(self) -> float:
+        """Σ k_i D_i(0), about how many runs are told apart from nothing."""
+        every = zip(self._apart_in_one_run, self.runs, strict=True)
+        return sum(k * float(apart.mid()) for apart, (_, k) in every)
+
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
         with ctx.workprec(bits_for(0)):
@@ -327,14 +338,14 @@ class Direction:
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
-            value = self._roughly(y, bound, wanted)
+            value = self.roughly(y, bound, wanted)
             with ctx.workprec(bits_for(wanted) + 64):
                 told = decided(value, bound())
             if told is not None:
                 return told
         return None
 
-    def _roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
+    def roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
         """D(y), to so many digits of the bound; with none wanted, by one moment."""
         with ctx.workprec(bits_for(digits) + 64):
             value = self._without_contour(y())

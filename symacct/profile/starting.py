@@ -11,8 +11,8 @@ from flint import arb, ctx
 
 from symacct.profile.digits import log_of
 from symacct.profile.equilateral import Equilateral
-from symacct.profile.plan import plan
 from symacct.profile.rough import sketched
+from symacct.profile.smoothed import planned
 from symacct.sums.refine import ball
 
 if TYPE_CHECKING:  # which asks it
@@ -20,10 +20,11 @@ if TYPE_CHECKING:  # which asks it
 
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
-_VALUED_DIGITS = 5.0
+_VALUED_DIGITS = 3.0
 _ASIDE = 0.1  # of a bracket, that is always cut off
 _FEW_KINDS = 8
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
+_RARE = 1.0  # of Σ k_i D_i(0)
 
 
 def about_root(direction: Direction, delta: Fraction) -> float:
@@ -48,11 +49,16 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
     y = direction.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
         guess = direction.moments.renyi_log_delta(y)[1]
-        chosen = plan(direction.moments, y, guess, _STEER_DIGITS)
-        rough = sketched(direction.moments.alike, direction.reverse, chosen)
+        moments, chosen = planned(direction.moments, y, guess, _STEER_DIGITS)
+        rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            return min(y, _by_one_jump(direction, delta, y))
+            is_rare = direction.jumps < _RARE
+            return (
+                min(y, _by_one_jump(direction, delta, y))
+                if is_rare
+                else (valued_root(direction, delta))
+            )
         old, (y, slope) = y, rough.root(y, log_delta, lost)
         y = y if slope < 0 else 0.9 * y
         if abs(y - old) <= 1e-4 * abs(old):
@@ -61,13 +67,14 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
 
 
 def valued_root(direction: Direction, delta: Fraction) -> float:
-    """The same by values of D to few digits, where rare jumps make it too small for float64."""
+    """The same by values of D to few digits of δ, where it is too small for float64."""
     goal = log_of(lambda: ball(delta))
     low, high = (0.0, math.inf), (direction.moments.renyi_epsilon(goal), -math.inf)
     for _ in range(_HALVINGS):
         share = (low[1] / (low[1] - high[1])) if math.isfinite(low[1] - high[1]) else 0.5
         y = low[0] + min(max(share, _ASIDE), 1 - _ASIDE) * (high[0] - low[0])
-        over = float(direction.by_contour(partial(arb, y), _VALUED_DIGITS).log().mid()) - goal
+        value = direction.roughly(partial(arb, y), lambda: ball(delta), _VALUED_DIGITS)
+        over = log_of(value.mid) - goal
         if abs(over) < 1:
             break
         low, high = ((y, over), high) if over > 0 else (low, (y, over))

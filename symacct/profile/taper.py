@@ -28,6 +28,7 @@ _BITS = 64
 _MOST_RUNS = 64
 _MOST_LOSSES = 16  # of all runs
 _MOST_FIRST = 2**18
+_LEAST = 256  # nodes that are tapered in any case
 _ORDERS = (6, 9, 13, 19, 27, 38, 54)
 _SHARES = (1.0, 0.9, 0.8, 0.7)  # of a step, so as not to be near an alias
 _STRIDES = tuple(sorted({round(2 ** (j / 2)) for j in range(28)}))
@@ -143,9 +144,10 @@ class Taper:
         return [max(float(abs(1 - turn).mid()), 2.0**-_BITS) for turn in turns]
 
     def best(self, first: int, y: float, log_rest: float) -> Taper | None:
-        """From `first` on, to the least order that will do."""
-        most = replace(self, first=first, order=_ORDERS[-1])
-        for order in _ORDERS:
+        """From `first` on, to the least order that will do, of no more nodes than before it."""
+        orders = [p for p in _ORDERS if replace(self, order=p).degree <= max(first, _LEAST)]
+        most = replace(self, first=first, order=max(orders, default=0))
+        for order in orders:
             with ctx.workprec(_BITS):
                 rest = most.left_out(arb(y), order)
             if rest.is_finite() and float(rest.log().mid()) < log_rest:
@@ -167,10 +169,13 @@ class Taper:
 
 
 def tapered(
-    runs: Runs, reverse: bool, a: float, step: float, y: float, log_rest: float
+    runs: Runs, reverse: bool, a: float, step: float, y: float, log_rest: float, most: int
 ) -> Taper | None:
-    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`."""
-    if not 0 < _how_many(runs) <= _MOST_LOSSES:
+    """The taper of the fewest nodes that leaves out e^{log_rest}, for a step of at most `step`;
+
+    None where no fewer than `most` are found to do.
+    """
+    if not 0 < how_many(runs) <= _MOST_LOSSES:
         return None
     found = min(
         (
@@ -179,7 +184,7 @@ def tapered(
         ),
         key=lambda taper: taper.cost(y),
     )
-    low, high = 1, _MOST_FIRST
+    low, high = 1, min(most, _MOST_FIRST)
     if found.best(high, y, log_rest) is None:
         return None
     while high > 1.15 * low + 1:
@@ -188,7 +193,7 @@ def tapered(
     return found.best(high, y, log_rest)
 
 
-def _how_many(runs: Runs) -> float:
+def how_many(runs: Runs) -> float:
     """How many losses there are to turn at, counted before they are listed; ∞ for many runs."""
     if sum(k for _, k in runs) > _MOST_RUNS:
         return math.inf

@@ -13,10 +13,11 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.exact import Exact
 from symacct.mechanisms.integer_noise import Lattice
-from symacct.profile.part import Floats, Part
+from symacct.profile.part import Floats, Line, Part
 from symacct.profile.summed import Sample, Summed
 
 _STEERING_NATS = 40.0
+_SPARE = 10.0  # nats
 
 
 class Known(NamedTuple):
@@ -75,8 +76,13 @@ class IntegerLoss(Summed):
             over = float(every.steer(order)[0][0] - self.steer(order)[0][0])
         return max(over, 0.0) if self.gamma < 1 and over < math.inf else 0.0
 
-    def far(self, a: float, moment: arb) -> list[tuple[arb, arb]]:
-        return [(moment, arb(0))]
+    def log_decay(self, a: float, t: float) -> float:
+        return float(self.steer(np.array([a]))[0][0])
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log F(a): a sum over atoms comes as near to it as one likes again and again."""
+        need = _SPARE - math.log(slack)
+        return self.transform(Line(a, 1.0, 0), need)[0].real.upper().log()
 
     def known(self, reverse: bool, need: float) -> tuple[list[Known], arb]:
         """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""

@@ -480,7 +480,7 @@ def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch)
 
 @covering()
 @pytest.mark.parametrize(("shift", "gamma"), LAPLACES)
-@pytest.mark.parametrize("a", [1.5, -1.25])
+@pytest.mark.parametrize("a", [1.5, -1.25, 12.0])
 @pytest.mark.parametrize("turns", [0.2, 1.5, 3.0, 5.0, 40.0])
 def test_the_decay_of_laplace_noise_bounds_all_that_lies_beyond(shift, gamma, a, turns):
     part = LaplaceLoss(Fraction(shift), Fraction(gamma))
