@@ -70,8 +70,6 @@ def statement_command(
 
     It is meant for a paper or a model card.
     """
-    if (delta is None) == (epsilon is None):
-        raise InputError("needed --delta or --epsilon, and one of them only")
     text = as_given(in_numbers(expr).statement(delta, epsilon, form, digits), expr)
     print_text(as_json, {"statement": text, "form": form}, text, print_prose)
 
