@@ -57,6 +57,9 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
         _print_list(screen, [name.plain for name, _ in texts], [value for _, value in texts])
         return
     table = Table(show_header=False)
+    whole = max(_longest_line(name) for name, _ in texts) - widths[0]
+    if whole <= widths[1] - max(_longest_word(value) for _, value in texts):
+        widths = [widths[0] + whole, widths[1] - whole]  # names first: they are few words
     for width in widths:
         table.add_column(width=width)
     for row in texts:

@@ -116,7 +116,7 @@ def test_the_noise_found_meets_the_target_and_a_unit_less_does_not():
     [
         (["--epochs", "1"], "needed --noise-multiplier or --target-epsilon"),
         (["--noise-multiplier", "1", "--target-epsilon", "1", "--steps", "1"], "one of them only"),
-        (["--noise-multiplier", "1"], "epochs=None and steps=None"),
+        (["--noise-multiplier", "1"], "needed --epochs or --steps, and one of them only"),
         (["--noise-multiplier", "x", "--steps", "1"], "noise_multiplier: found 'x'"),
         (["--noise-multiplier", "1", "--steps", "1", "--adjacency", "y"], "adjacency"),
     ],

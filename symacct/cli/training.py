@@ -64,6 +64,8 @@ def dpsgd_command(
     """
     if (noise_multiplier is None) == (target_epsilon is None):
         raise InputError("needed --noise-multiplier or --target-epsilon, and one of them only")
+    if (run["epochs"] is None) == (run["steps"] is None):
+        raise InputError("needed --epochs or --steps, and one of them only")
     noise: Any = _NOISE if noise_multiplier is None else noise_multiplier
     m = dp_sgd(noise_multiplier=noise, **run)
     if target_epsilon is None:

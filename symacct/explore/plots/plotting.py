@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is drawn: a node, several, or a mapping from names to nodes; as text too.
-Curves: TypeAlias = Node | str | Iterable[Node | str] | Mapping[str, Node | str]
+#: What is drawn: a node, several, or a mapping from names to nodes.
+Curves: TypeAlias = Node | Iterable[Node] | Mapping[str, Node]
 
 # Eight orders to an octave where there are so many, from 2 to 1024.
 _ORDERS = tuple(dict.fromkeys(round(2 ** (step / 8)) for step in range(8, 81)))

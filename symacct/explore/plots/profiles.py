@@ -33,7 +33,7 @@ _TRUE, _BELOW, _RENYI = "the profile", "by post-processing", "by Rényi orders"
 
 
 def plot_profile(
-    m: Node | str, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
+    m: Node, epsilons: Iterable[Numeric] | None = None, axes: Axes | None = None
 ) -> Figure:
     """δ against ε: the true profile, or a lower bound where its laws are not known, and Rényi's.
 
@@ -59,7 +59,7 @@ def plot_profile(
 
 
 def plot_runs(
-    m: Node | str, delta: Numeric, counts: Iterable[int] = _COUNTS, axes: Axes | None = None
+    m: Node, delta: Numeric, counts: Iterable[int] = _COUNTS, axes: Axes | None = None
 ) -> Figure:
     """ε at a δ against the number of runs: the truth, by Rényi orders, and by (ε, δ) alone.
 
