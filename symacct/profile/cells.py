@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from flint import acb, arb, arb_mat, arb_poly, ctx, fmpz_poly
+from flint import acb, arb, arb_mat, arb_poly, ctx
 
 from symacct.profile import chebyshev
 from symacct.profile.densities import RHO, DensityLoss, Panel, pieces
@@ -99,18 +99,18 @@ def _integral(panel: Panel, count: int, size: float, bits: int) -> Integrals:
             logs = panel.chart.logs(acb(middle + half * u))
             log_q, loss = logs.q.value.real, logs.loss.value.real
             values.append([half * (log_q + loss).exp(), half * log_q.exp()])
-        columns = (_powers(count, bits) * arb_mat(values)).transpose().tolist()
+        columns = (chebyshev.shares(count).transpose() * arb_mat(values)).transpose().tolist()
         off = half * chebyshev.off(panel.most(size), arb(RHO), count)
-        both = [arb_poly(column).integral() for column in columns]
+        both = [_in_powers(column).integral() for column in columns]
         return Integrals(panel, middle, half, both, off, bits)
 
 
-@lru_cache(16)
-def _powers(count: int, bits: int) -> arb_mat:
-    """What the value at each point adds to the coefficient of each power."""
-    rows = [arb_poly(fmpz_poly.chebyshev_t(k)).coeffs() for k in range(count)]
-    full = [row + [arb(0)] * (count - len(row)) for row in rows]
-    return arb_mat(full).transpose() * chebyshev.shares(count).transpose()
+def _in_powers(coefficients: list[arb]) -> arb_poly:
+    """Σ c_k T_k by Clenshaw's b_k = c_k + 2u b_{k+1} − b_{k+2}: it is b_0 − u b_1."""
+    u, after, last = arb_poly([0, 1]), arb_poly(), arb_poly()
+    for c in reversed(coefficients[1:]):
+        after, last = c + 2 * u * after - last, after
+    return coefficients[0] + u * after - last
 
 
 def _of_panel(one: Integrals, step: float) -> Iterator[Cell]:
