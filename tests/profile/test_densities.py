@@ -140,12 +140,34 @@ def test_far_from_the_real_axis():
     for overlap in (NORMALS, Overlap(laws.Beta(2, 3), laws.Beta("5/2", 2))):
         part = rated(overlap, "1/10")
         with ctx.workprec(80):
-            ((constant, falling),) = part.far(3.0, arb(1))
+            ends = part.far(3.0, arb(1))
             bound = part.decay(3.0, 2.0, 0.01).exp()
             for t in (2.0, 5.0, 17.0, 40.0):
                 value = abs(part.transform(Line(3.0, t, 1), 25.0)[1])
                 assert value < bound
-                assert value < constant + falling / t
+                assert all(value < constant + falling / t for constant, falling in ends)
+
+
+LOGISTIC, CAUCHY = (
+    Overlap(*(laws.Density(density.format(x=x)) for x in ("x-1", "x")))
+    for density in ("exp(-Abs({x}))/(1+exp(-Abs({x})))**2", "1/(pi*(1+({x})**2))")
+)
+
+
+@covering()
+@pytest.mark.parametrize("overlap", [LOGISTIC, CAUCHY, TENTS])
+@pytest.mark.parametrize("gamma", ["1", "1/10"])
+@pytest.mark.parametrize("h", [0.5, 2.5, 20.0])
+def test_how_fast_moments_fall(overlap, gamma, h):
+    """By parts |F| is bounded everywhere, and by not much more than it comes to somewhere."""
+    part, line = rated(overlap, gamma), Line(2.5, h, 31, 16)
+    with ctx.workprec(80):
+        ends = part.far(line.a, arb(1))
+        values = [abs(value) for value in part.transform(line, 25.0)]
+        bounds = [min((A + C / (n * h) for A, C in ends), key=float) for n in line.nodes]
+        assert all(value < bound for value, bound in zip(values, bounds, strict=True))
+        if gamma == "1":
+            assert bounds[0] < 4 * max(values, key=float)
 
 
 PARTS = [rated(NORMALS, "1/10"), GluedGaussian(Fraction(4), Fraction(1, 10))]
