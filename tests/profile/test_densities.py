@@ -14,6 +14,7 @@ from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.answer import _directions
 from symacct.profile.charts import Chart, Pair
 from symacct.profile.densities import DensityLoss
+from symacct.profile.digits import accuracy
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.pairs import Product
@@ -170,6 +171,25 @@ def test_how_fast_moments_fall(overlap, gamma, h):
             assert bounds[0] < 4 * max(values, key=float)
 
 
+@pytest.mark.parametrize(
+    ("count", "y", "digits", "known"),
+    [
+        (2, 1, 5, "0.064042568727000931031886415200257"),
+        (10, 4, 10, "0.040861815845914066187364689322578"),
+        (20, 8, 12, "0.013484889071242644687899305377356"),
+    ],
+)
+def test_logistic_runs(count, y, digits, known):
+    """By mpmath: Gauss's rule over the loss, whose density is elementary; 2 runs by one integral,
+
+    the others by another line, Re s = 3, another step and other nodes, at 40 digits.
+    """
+    found = Direction(((rated(LOGISTIC, 1), count),), False).by_contour(lambda: arb(y), digits)
+    with ctx.workprec(120):
+        assert found.overlaps(arb(known))
+    assert accuracy(found) >= digits
+
+
 PARTS = [rated(NORMALS, "1/10"), GluedGaussian(Fraction(4), Fraction(1, 10))]
 PARTS += [SampledGaussian(Fraction(4), Fraction(1, 10)), LaplaceLoss(Fraction(1), Fraction(1, 10))]
 
@@ -182,6 +202,18 @@ def test_a_line_may_start_later(part):
         later = part.transform(Line(3.0, 0.5, 9, 4), 30.0)
     assert len(later) == 6
     assert all(x.overlaps(y) for x, y in zip(whole[4:], later, strict=True))
+
+
+@pytest.mark.parametrize(("overlap", "power"), [(LOGISTIC, 40), (CAUCHY, 16)])
+def test_next_to_the_largest_loss(overlap, power):
+    """A tiny δ of one run: proved by values on both sides of the root."""
+    part, delta = rated(overlap, 1), Fraction(1, 10**power)
+    direction = Direction(((part, 1),), False)
+    found = direction.epsilon(delta, 12)
+    with ctx.workprec(320):
+        least, most = (part.hockey_stick(end, False) for end in (found.lower(), found.upper()))
+        assert most < arb(10) ** -power < least
+        assert found < part.largest(False)
 
 
 def test_asked_of_a_node():
