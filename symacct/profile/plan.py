@@ -89,7 +89,7 @@ def _mild(found: Moments) -> float:
     """c up to which densities hardly pile up at their largest loss: there moments fall late."""
     order = np.array([found.order(0.0)])
     own = [part for part, _ in found.alike if isinstance(part, DensityLoss)]
-    return min((float(part.steer(order)[1][0]) ** -0.5 for part in own), default=math.inf)
+    return min((float(part.steer(order)[1][0] ** -0.5) for part in own), default=math.inf)
 
 
 def _along(

@@ -37,7 +37,7 @@ _KEPT_NODES = 200_000  # of all contours of a direction: a second question often
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
-_EITHER_WAY = range(2, 200)  # runs of which both a contour and a grid may do
+_EITHER_WAY = 200  # runs, below which both a contour and a grid may do
 _FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
 _OF_A_GRID = 6.0  # digits
 
@@ -179,7 +179,7 @@ class Direction:
         ways = {True: on_grid, False: by_contour}
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
-        for way in (first, not first) if self.grids.count in _EITHER_WAY else (first,):
+        for way in (first, not first) if self.grids.count < _EITHER_WAY else (first,):
             try:
                 return ways[way]()
             except (PrecisionError, LimitError) as error:
