@@ -83,11 +83,11 @@ def _polynomial(a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> Evaluator:
     def at(x: Jet) -> Jet:
         if ctx.prec not in known:
             known[ctx.prec] = tuple(constants(one) for one in (a, b, c))
-        first, second, third = known[ctx.prec]
+        zero = x.sort.number(0)
+        first, second, third = (Jet(x.sort, x.sort.number(c), zero) for c in known[ctx.prec])
         if not a:
-            return Jet(x.sort, second * x.value + third, second * x.slope)
-        away = x.value + second
-        return Jet(x.sort, first * away**2 + third, 2 * first * away * x.slope)
+            return second * x + third
+        return first * (x + second).whole_power(2) + third
 
     return at
 

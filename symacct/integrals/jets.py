@@ -84,6 +84,10 @@ class ComplexBalls:
     def number(self, value: int | arb) -> acb:
         return acb(value)
 
+    def constant(self, value: arb) -> Jet:
+        """A number whose derivative is 0."""
+        return Jet(self, acb(value), acb(0))
+
     def whole_power(self, z: acb, n: int) -> acb:
         return z**n
 
@@ -108,6 +112,40 @@ class ComplexBalls:
     def leads(self, one: acb, other: acb) -> bool:
         """Is the first the larger near the middle? Either answer is right, one converges."""
         return bool(one.real.mid() >= other.real.mid())
+
+
+@dataclass(frozen=True)
+class JetsOfBalls:
+    """Jets over complex balls as the numbers of other jets: these have second derivatives."""
+
+    balls: ComplexBalls = ComplexBalls()
+
+    def number(self, value: int | arb | acb) -> Jet:
+        return Jet(self.balls, acb(value), acb(0))
+
+    def constant(self, value: arb) -> Jet:
+        """A number whose derivatives are 0."""
+        return Jet(self, self.number(value), self.number(0))
+
+    def whole_power(self, z: Jet, n: int) -> Jet:
+        return z.whole_power(n)
+
+    def power(self, z: Jet, c: Fraction) -> Jet:
+        return z.power(c)
+
+    def exp(self, z: Jet) -> Jet:
+        return z.exp()
+
+    def log(self, z: Jet) -> Jet:
+        return z.log()
+
+    def larger(self, one: Jet, other: Jet) -> tuple[Jet, Jet]:
+        gap = (one.value - other.value).value.real
+        winner = one if gap > 0 else other
+        return (winner.value, winner.slope) if gap > 0 or gap < 0 else (self.number(NAN),) * 2
+
+    def leads(self, one: Jet, other: Jet) -> bool:
+        return self.balls.leads(one.value, other.value)
 
 
 def evaluator(expression: sympy.Expr, symbol: sympy.Symbol | None = None) -> Evaluator:

@@ -111,11 +111,7 @@ class Side:
 
     def blend(self, a: Fraction, b: Fraction) -> sympy.Expr:
         """a log p + b log q, up to a constant; a density that is 0 does not count."""
-        total = sympy.Integer(0)
-        for weight, log in zip((a, b), self.logs, strict=True):
-            if weight and log is not None:
-                total += sympy.Rational(weight.numerator, weight.denominator) * log
-        return collected(total)
+        return _blend(self, a, b)
 
     def slopes(self, exponent: sympy.Expr, start: arb) -> list[Germ]:
         """y d/dy of e^exponent dT's exponent as a density in y >= start, two ways."""
@@ -150,6 +146,15 @@ class Side:
         size = abs(slope.low).max(abs(slope.high))
         power = max(slope.power, _LEAST_GROWTH)
         return power, size * start ** ball(slope.power - power)
+
+
+@lru_cache(REMEMBERED)
+def _blend(side: Side, a: Fraction, b: Fraction) -> sympy.Expr:
+    total = sympy.Integer(0)
+    for weight, log in zip((a, b), side.logs, strict=True):
+        if weight and log is not None:
+            total += sympy.Rational(weight.numerator, weight.denominator) * log
+    return collected(total)
 
 
 @lru_cache(REMEMBERED)

@@ -18,7 +18,7 @@ from symacct.arithmetic import BALL
 from symacct.errors import PrecisionError
 from symacct.exact import Exact
 from symacct.forking import cached_property
-from symacct.integrals.jets import ComplexBalls, Evaluator, Jet
+from symacct.integrals.jets import ComplexBalls, Evaluator, Jet, JetsOfBalls
 from symacct.integrals.sides import Side, doublings
 from symacct.mechanisms.mixtures import Overlap
 from symacct.sums.refine import ball
@@ -66,26 +66,30 @@ class Chart:
 
     def logs(self, u: acb, analytic: bool = False) -> Logs:
         """At u; not finite where they are not known to be analytic, if `analytic`."""
+        return self._logs(Jet(ComplexBalls(analytic), u, acb(1)))
+
+    def bent_logs(self, u: acb) -> Logs:
+        """At u, as jets whose values and slopes are jets: with second derivatives."""
+        sort = JetsOfBalls()
+        return self._logs(Jet(sort, Jet(sort.balls, u, acb(1)), sort.number(1)))
+
+    def _logs(self, x: Jet) -> Logs:
         _, log_q, log_ratio = self._evaluators
-        x = Jet(ComplexBalls(analytic), u, acb(1))
         shift_p, shift_q = self.pair.shifts()
-        q, ratio = log_q(x), log_ratio(x)
-        q = Jet(x.sort, q.value - shift_q, q.slope)
-        return Logs(q, self._mixed(Jet(x.sort, ratio.value - shift_p + shift_q, ratio.slope)))
+        ratio = log_ratio(x) + x.sort.constant(shift_q - shift_p)
+        return Logs(log_q(x) - x.sort.constant(shift_q), self._mixed(ratio))
 
     def _mixed(self, ratio: Jet) -> Jet:
         """log(1−γ+γe^ratio), the larger part in front."""
-        gamma = self.pair.gamma
+        gamma, sort = self.pair.gamma, ratio.sort
         if gamma == 1:
             return ratio
-        log_share, log_rest = (BALL.number(x).log() for x in (gamma, 1 - gamma))
-        zero = acb(0)
-        lead = Jet(ratio.sort, ratio.value + log_share, ratio.slope)
-        rest = Jet(ratio.sort, acb(log_rest), zero)
-        if lead.value.real.mid() < log_rest.mid():
+        lead = ratio + sort.constant(BALL.number(gamma).log())
+        rest = sort.constant(BALL.number(1 - gamma).log())
+        if not sort.leads(lead.value, rest.value):
             lead, rest = rest, lead
-        one = Jet(ratio.sort, acb(1), zero)
-        return lead + (one + (rest - lead).exp()).log()
+        mixed: Jet = lead + (sort.constant(arb(1)) + (rest - lead).exp()).log()
+        return mixed
 
     def densities(self, u: acb, analytic: bool = False) -> tuple[Jet, Jet]:
         """log p and log q."""

@@ -11,7 +11,6 @@ from symacct.integrals.stretch import integrate
 from symacct.profile.charts import Chart, Pair, mean_values
 from symacct.sums.refine import within
 
-_DEEP = 40  # halvings of a chart
 _STEPS = 60
 _SPARE_BITS = 30  # of those asked for, for what cancels
 
@@ -71,7 +70,7 @@ def _positive(chart: Chart, y: arb, low: arb, high: arb, depth: int) -> Iterator
         return
     elif slope > 0 or slope < 0:
         yield from _monotone(chart, y, low, high, bool(slope > 0))
-    elif depth == _DEEP:
+    elif depth >= ctx.prec:
         yield low.union(high), low.union(high)
     else:
         middle = ((low + high) / 2).mid()

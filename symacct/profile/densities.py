@@ -5,9 +5,8 @@ F(z) = ∫ q(m/q)^z, m = (1−γ)q + γp (docs/proofs.md, section 16).
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -20,6 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.errors import LimitError, PrecisionError
 from symacct.exact import Exact
 from symacct.integrals.supremum import largest_log_ratio
+from symacct.profile import by_parts
 from symacct.profile.beyond import End
 from symacct.profile.charts import Chart, Pair
 from symacct.profile.crossings import hockey_stick
@@ -33,11 +33,12 @@ RHO = 2.5  # half-axes' sum of a panel's ellipse
 _ARCS = 8  # of half of it
 _GROWTH = 48.0  # nats of what is integrated, in the ellipse of a panel, else it is halved
 _MOST_PANELS = 1500
+_NEAR = 2.0**-10  # t that nothing has fallen at
+_FALLEN = 1.0  # nats, of which F by parts is told well enough
 _STEER_NEED = 20.0
 _SPARE = 6.0
 _NOTHING = -1e9  # log of it
 _STEP_OF_REACH = 16  # beyond which orders are told apart coarsely
-_CELLS = 240  # of all panels, where far moments are bounded
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,20 @@ class DensityLoss(Summed):
         return _sample(self, a, far, need, ctx.prec)
 
     def far(self, a: float, moment: arb) -> list[End]:
-        return [_far(self, a)]
+        return _ends(self, a)
+
+    def log_decay(self, a: float, t: float) -> float:
+        log_moment, (constants, falling) = _log_size(self, a), _float_ends(self, a)
+        far = math.log(float((constants + falling / max(t, _NEAR)).min()))
+        return far if far < log_moment - _FALLEN else super().log_decay(a, t)
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """As for all sums; by parts alone, where that shows that much has fallen."""
+        if t > _NEAR:
+            far: arb = min((near + falling / arb(t) for near, falling in _ends(self, a)), key=float)
+            if far.log() < _log_size(self, a) - _FALLEN:
+                return far.log()
+        return super().decay(a, t, slack)
 
     def hockey_stick(self, y: arb, reverse: bool) -> arb:
         if known := rising(self.pair):
@@ -299,34 +313,16 @@ def _floats(part: DensityLoss, ends: tuple[float, ...]) -> tuple[Floats, Floats]
 
 
 @lru_cache(32)
-def _far(part: DensityLoss, a: float) -> tuple[arb, arb]:
-    """(A, C) with |F(a+it)| <= A + C/t, by parts on cells.
-
-    On a cell with 1/L′ near λ, g = q(m/q)^a, ∫ge^{itL} = λ∫gL′e^{itL} + ∫g(1−λL′)e^{itL}; the
-    first is λ([ge^{itL}] − ∫g′e^{itL})/(it). Where L′ may be 0, λ = 0.
-    """
+def _ends(part: DensityLoss, a: float) -> list[End]:
+    """(A, C) with |F(a+it)| <= A + C/t."""
     with ctx.workprec(_BOUND_BITS):
-        panels, constant = _panels(part, (a,), 0.0, _STEER_NEED)
-        falling = arb(0)
-        count = math.ceil(_CELLS / len(panels))
-        for _, same in itertools.groupby(panels, key=lambda panel: id(panel.chart)):
-            before = g = arb(0)
-            for chart, low, high in _cells(same, count):
-                logs = chart.logs(acb(low.union(high)))
-                g = (logs.q.value + arb(a) * logs.loss.value).real.exp()
-                steep, slope = (logs.q.slope + arb(a) * logs.loss.slope).real, logs.loss.slope.real
-                inverse = 1 / arb(slope.mid()) if slope > 0 or slope < 0 else arb(0)
-                constant += ((high - low) * g * abs(1 - slope * inverse)).upper()
-                if inverse != 0:
-                    falling += ((high - low) * g * abs(steep * inverse)).upper()
-                falling += (g * abs(inverse - before)).upper()
-                before = inverse
-            falling += (g * abs(before)).upper()
-        return constant, falling
+        size = _log_size(part, a)
+        charts, left_out = part.pair.charts(((a, size - _STEER_NEED - 4),))
+        return by_parts.ends(charts, a, left_out, arb(size).exp())
 
 
-def _cells(panels: Iterable[Panel], count: int) -> Iterator[tuple[Chart, arb, arb]]:
-    for panel in panels:
-        step = (panel.high - panel.low) / count
-        for i in range(count):
-            yield panel.chart, panel.low + step * i, panel.low + step * (i + 1)
+@lru_cache(32)
+def _float_ends(part: DensityLoss, a: float) -> tuple[Floats, Floats]:
+    """All A and all C of `_ends`, in float64."""
+    constants, falling = zip(*_ends(part, a), strict=True)
+    return np.array([float(x) for x in constants]), np.array([float(x) for x in falling])

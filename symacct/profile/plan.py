@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from symacct import sizes
 from symacct.errors import PrecisionError
+from symacct.profile.densities import DensityLoss
 from symacct.profile.many_gaussians import ManyGaussians
 from symacct.profile.part import Line, short
 from symacct.profile.shape import Moments
@@ -74,7 +76,27 @@ def plan(found: Moments, y: float, log_delta: float, digits: float, two_ways: bo
     For both directions it also tells about −y, where that costs less than a contour of its own.
     """
     drop = digits * math.log(10) + 2
-    c, h, lam, t, gap = _cheapest(found, y, log_delta, drop)
+    chosen = _along(found, y, log_delta, drop, two_ways)
+    if chosen.last > _LONG and (most := _mild(found)) < chosen.c:
+        with suppress(PrecisionError):
+            other = _along(found, y, log_delta, drop, two_ways, most)
+            chosen = min(chosen, other, key=lambda one: one.last**2 * one.h)
+    _refuse_large(found, chosen)
+    return chosen
+
+
+def _mild(found: Moments) -> float:
+    """c up to which densities hardly pile up at their largest loss: there moments fall late."""
+    order = np.array([found.order(0.0)])
+    own = [part for part, _ in found.alike if isinstance(part, DensityLoss)]
+    return min((float(part.steer(order)[1][0] ** -0.5) for part in own), default=math.inf)
+
+
+def _along(
+    found: Moments, y: float, log_delta: float, drop: float, two_ways: bool, most: float = math.inf
+) -> Plan:
+    """On the line that about costs least, c up to `most`."""
+    c, h, lam, t, gap = _cheapest(found, y, log_delta, drop, most)
     across, h = _across(found, y, log_delta, drop, c, h) if two_ways else (None, h)
     c, h = short(c), short(h)
     last, h, taper = _last_nodes(found, y, log_delta - drop, c, h, t)
@@ -82,13 +104,11 @@ def plan(found: Moments, y: float, log_delta: float, digits: float, two_ways: bo
     need = drop + math.log(count) + gap + 2 + (taper.log_weight(y) if taper else 0)
     bits = math.ceil(need / math.log(2)) + _SPARE + count.bit_length()
     falls = () if taper else tuple(_falls(found, c, h, last, need))
-    chosen = Plan(c, h, last, lam, need, bits, taper, falls, across)
-    _refuse_large(found, chosen)
-    return chosen
+    return Plan(c, h, last, lam, need, bits, taper, falls, across)
 
 
 def _cheapest(
-    found: Moments, y: float, log_delta: float, drop: float
+    found: Moments, y: float, log_delta: float, drop: float, most: float
 ) -> tuple[float, float, float, float, float]:
     """c, h, λ of the cheapest line Re s = c; about where the moment has fallen; log M(c)e^{−cy}/δ.
 
@@ -110,7 +130,7 @@ def _cheapest(
     # The last t hardly depends on c; a node costs terms by the digits it needs.
     with np.errstate(divide="ignore"):
         cost = np.maximum(over, drop) / h
-    cost[~((over < 2 * goal) & (variances > 0) & (h > 0))] = math.inf
+    cost[~((over < 2 * goal) & (variances > 0) & (h > 0) & (shifts <= most))] = math.inf
     i = int(cost[:-1].argmin())
     if not cost[i] < math.inf:
         raise PrecisionError("the profile's contour: no line to sum along was found")

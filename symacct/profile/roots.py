@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from flint import arb, ctx
 
@@ -69,6 +70,20 @@ def enclosed(value: Value, goal: arb, bracket: tuple[arb, arb]) -> arb:
             break
     low, high = _until_unknown(value, goal, low, ((low + high) / 2).mid(), high, _AT_LAST)
     return low.union(high)
+
+
+def before_the_end(value: Value, goal: arb, end: arb) -> arb | None:
+    """Where a nonincreasing function that is 0 from `end` on crosses `goal`.
+
+    Near the end it falls like a power of end − y: secants and halvings are of v = −log(1 − y/end).
+    """
+
+    @cache
+    def turned(v: arb) -> arb:
+        return value(-end * (-v).expm1())
+
+    found = bracket(turned, goal)
+    return None if found is None else -end * (-enclosed(turned, goal, found)).expm1()
 
 
 def bracket(value: Value, goal: arb) -> tuple[arb, arb] | None:

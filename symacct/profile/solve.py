@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -23,7 +22,7 @@ from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
-from symacct.profile.roots import Value, bracket, convex_root, enclosed
+from symacct.profile.roots import Value, before_the_end, bracket, convex_root, enclosed
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
 from symacct.profile.starting import about_root, nearer_root, valued_root
@@ -37,9 +36,10 @@ _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
-_HARDLY_FALL = 50  # runs of densities, below which a grid mostly gives few digits sooner
-_EITHER_WAY = range(16, 200)  # runs of which both a contour and a grid may do
-_OF_A_GRID = 5.0  # digits
+_TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
+_EITHER_WAY = 200  # runs, below which both a contour and a grid may do
+_FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
+_OF_A_GRID = 6.0  # digits
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -168,27 +168,28 @@ class Direction:
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        Raises PrecisionError or LimitError where both do: that of the first.
+        Raises PrecisionError or LimitError where both do: of few runs the grid's, which tells what
+        digits there are.
         """
         if self.is_for_grids_alone:
             try:
                 return by_contour()
             except (PrecisionError, LimitError):
-                if self.grids.count >= _EITHER_WAY.start:
+                if self.grids.count >= _FEW_RUNS:
                     raise
                 return on_grid()
         if not self._densities or self.closed is not None:
             return by_contour()
-        count = self.grids.count
-        is_few = count < (_HARDLY_FALL if digits < _OF_A_GRID else _EITHER_WAY.start)
-        ways = (on_grid, by_contour) if is_few else (by_contour, on_grid)
-        try:
-            return ways[0]()
-        except (PrecisionError, LimitError):
-            if count in _EITHER_WAY:
-                with suppress(PrecisionError, LimitError):
-                    return ways[1]()
-            raise
+        is_few = self.grids.count < _FEW_RUNS
+        ways = {True: on_grid, False: by_contour}
+        first = is_few and digits < _OF_A_GRID
+        refused: dict[bool, Exception] = {}
+        for way in (first, not first) if self.grids.count < _EITHER_WAY else (first,):
+            try:
+                return ways[way]()
+            except (PrecisionError, LimitError) as error:
+                refused[way] = error
+        raise refused[is_few]
 
     @cached_property
     def _densities(self) -> int:
@@ -198,7 +199,7 @@ class Direction:
     @property
     def _is_for_a_grid(self) -> bool:
         """Would each question of a finite law need a contour of few runs of densities?"""
-        return self._densities > 1 and self.grids.count < _HARDLY_FALL and self.lost == 0
+        return self._densities > 1 and self.grids.count < _TOGETHER and self.lost == 0
 
     @cached_property
     def is_for_grids_alone(self) -> bool:
@@ -395,6 +396,8 @@ class Direction:
 
     def _crossing(self, value: Value, goal: arb, known: arb | None) -> arb | None:
         """By secants from about the root, or where these go astray between two points."""
+        if self._densities and self._about_largest.is_finite():  # a moment costs more than a value
+            return before_the_end(value, goal, self.largest)
         if known is None:
             guess = self.moments.saddle_epsilon(float(goal.log()))
             found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None

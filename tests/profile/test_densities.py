@@ -14,6 +14,7 @@ from symacct.mechanisms.mixtures import Overlap
 from symacct.profile.answer import _directions
 from symacct.profile.charts import Chart, Pair
 from symacct.profile.densities import DensityLoss
+from symacct.profile.digits import accuracy
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.pairs import Product
@@ -140,12 +141,53 @@ def test_far_from_the_real_axis():
     for overlap in (NORMALS, Overlap(laws.Beta(2, 3), laws.Beta("5/2", 2))):
         part = rated(overlap, "1/10")
         with ctx.workprec(80):
-            ((constant, falling),) = part.far(3.0, arb(1))
+            ends = part.far(3.0, arb(1))
             bound = part.decay(3.0, 2.0, 0.01).exp()
             for t in (2.0, 5.0, 17.0, 40.0):
                 value = abs(part.transform(Line(3.0, t, 1), 25.0)[1])
                 assert value < bound
-                assert value < constant + falling / t
+                assert all(value < constant + falling / t for constant, falling in ends)
+
+
+LOGISTIC, CAUCHY = (
+    Overlap(*(laws.Density(density.format(x=x)) for x in ("x-1", "x")))
+    for density in ("exp(-Abs({x}))/(1+exp(-Abs({x})))**2", "1/(pi*(1+({x})**2))")
+)
+
+
+@covering()
+@pytest.mark.parametrize("overlap", [LOGISTIC, CAUCHY, TENTS])
+@pytest.mark.parametrize("gamma", ["1", "1/10"])
+@pytest.mark.parametrize("h", [0.5, 2.5, 20.0])
+def test_how_fast_moments_fall(overlap, gamma, h):
+    """By parts |F| is bounded everywhere, and by not much more than it comes to somewhere."""
+    part, line = rated(overlap, gamma), Line(2.5, h, 31, 16)
+    with ctx.workprec(80):
+        ends = part.far(line.a, arb(1))
+        values = [abs(value) for value in part.transform(line, 25.0)]
+        bounds = [min((A + C / (n * h) for A, C in ends), key=float) for n in line.nodes]
+        assert all(value < bound for value, bound in zip(values, bounds, strict=True))
+        if gamma == "1":
+            assert bounds[0] < 4 * max(values, key=float)
+
+
+@pytest.mark.parametrize(
+    ("count", "y", "digits", "known"),
+    [
+        (2, 1, 5, "0.064042568727000931031886415200257"),
+        (10, 4, 10, "0.040861815845914066187364689322578"),
+        (20, 8, 12, "0.013484889071242644687899305377356"),
+    ],
+)
+def test_logistic_runs(count, y, digits, known):
+    """By mpmath: Gauss's rule over the loss, whose density is elementary; 2 runs by one integral,
+
+    the others by another line, Re s = 3, another step and other nodes, at 40 digits.
+    """
+    found = Direction(((rated(LOGISTIC, 1), count),), False).by_contour(lambda: arb(y), digits)
+    with ctx.workprec(120):
+        assert found.overlaps(arb(known))
+    assert accuracy(found) >= digits
 
 
 PARTS = [rated(NORMALS, "1/10"), GluedGaussian(Fraction(4), Fraction(1, 10))]
@@ -160,6 +202,18 @@ def test_a_line_may_start_later(part):
         later = part.transform(Line(3.0, 0.5, 9, 4), 30.0)
     assert len(later) == 6
     assert all(x.overlaps(y) for x, y in zip(whole[4:], later, strict=True))
+
+
+@pytest.mark.parametrize(("overlap", "power"), [(LOGISTIC, 40), (CAUCHY, 16)])
+def test_next_to_the_largest_loss(overlap, power):
+    """A tiny δ of one run: proved by values on both sides of the root."""
+    part, delta = rated(overlap, 1), Fraction(1, 10**power)
+    direction = Direction(((part, 1),), False)
+    found = direction.epsilon(delta, 12)
+    with ctx.workprec(320):
+        least, most = (part.hockey_stick(end, False) for end in (found.lower(), found.upper()))
+        assert most < arb(10) ** -power < least
+        assert found < part.largest(False)
 
 
 def test_asked_of_a_node():

@@ -1,0 +1,120 @@
+"""|F(a+it)| <= A + C/t for a pair of densities, by parts wherever the loss is not level.
+
+With g = q(m/q)^a and ψ = g/L′, the density of the tilted loss, ∫ge^{itL} is
+([ψe^{itL}] − ∫ψ′e^{itL})/(it) where L′ is not 0; next to where it is, A has all of ∫g
+(docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from typing import NamedTuple
+
+from flint import acb, arb
+
+from symacct.profile.beyond import End
+from symacct.profile.charts import Chart
+
+_EVEN = 2.0**-7  # of ψ is what it may vary by on a cell where it is not known to be monotone
+_LEVEL = 1 / 16  # of g is how far off it may be on a cell where the loss is level
+_LITTLE = 2.0**-10  # of F(a) is what may vary besides
+_LEAST = 2.0**-24  # of F(a), which a cell need not be halved for
+_MOST_CELLS = 4000
+_TIMES = [2.0**j for j in range(20)]
+
+
+class Cell(NamedTuple):
+    """An interval of a chart; bounds of ∫g and, ∞ where that is not told, of ∫|ψ′|."""
+
+    chart: Chart
+    low: arb
+    high: arb
+    mass: arb
+    variation: arb
+
+
+def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]:
+    """(A, C), each good at some t; F(a), about, says what matters."""
+    cells = _cells(charts, a, moment)
+    found = []
+    for t in _TIMES:
+        is_told = [cell.variation < t * cell.mass for cell in cells]
+        rest = (cell.mass for cell, told in zip(cells, is_told, strict=True) if not told)
+        found.append((sum(rest, left_out).upper(), _falling(cells, is_told, a).upper()))
+    return found
+
+
+def _cells(charts: list[Chart], a: float, moment: arb) -> list[Cell]:
+    """Halved until ψ is told on each, or hardly anything is on it."""
+    pending = [(chart, chart.low, chart.high) for chart in reversed(charts)]
+    found: list[Cell] = []
+    while pending:
+        chart, low, high = pending.pop()
+        cell, is_told = _cell(chart, a, low, high, moment * _LITTLE)
+        if is_told or cell.mass < moment * _LEAST or len(found) + len(pending) > _MOST_CELLS:
+            found.append(cell)
+        else:
+            middle = ((low + high) / 2).mid()
+            pending += [(chart, middle, high), (chart, low, middle)]
+    return found
+
+
+def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cell, bool]:
+    """It, and whether halves of it would not tell much more; ψ′ = ψ((log q)′ + aL′ − L″/L′)."""
+    log_q, loss = chart.bent_logs(acb(low.union(high)))
+    g = (log_q.value.value + arb(a) * loss.value.value).real.exp()
+    width, slope = high - low, loss.slope.value.real
+    mass = (width * g).upper()
+    if not (slope > 0 or slope < 0):
+        is_settled = slope == 0 and g.rad() < _LEVEL * g
+        return Cell(chart, low, high, mass, arb("inf")), bool(is_settled)
+    steep = (log_q.slope.value.real + arb(a) * slope) - loss.slope.slope.real / slope
+    if steep > 0 or steep < 0:
+        change = abs(_psi(chart, a, high) - _psi(chart, a, low))
+        return Cell(chart, low, high, mass, change.upper()), True
+    psi = g / abs(slope)
+    variation = (width * psi * abs(steep)).upper()
+    is_even = variation < _EVEN * psi.lower() or variation < little
+    return Cell(chart, low, high, mass, variation), bool(is_even)
+
+
+def _falling(cells: list[Cell], is_told: list[bool], a: float) -> arb:
+    """C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it.
+
+    Where two charts join, L being continuous, both have a share in one e^{itL}.
+    """
+    total, joints = arb(0), defaultdict[tuple[object, ...], arb](arb)
+    told = zip(cells, is_told, strict=True)
+    for _, same in itertools.groupby(told, key=lambda one: id(one[0].chart)):
+        own, was_told = list(same), False
+        chart = own[0][0].chart
+        for i, (cell, is_one) in enumerate(own):
+            if is_one:
+                total += cell.variation
+            if is_one != was_told:
+                at = _psi(chart, a, cell.low)
+                if i == 0:
+                    joints[_joint(chart, False)] -= at
+                else:
+                    total += abs(at)
+            was_told = is_one
+        if was_told:
+            joints[_joint(chart, True)] += _psi(chart, a, own[-1][0].high)
+    return total + sum((abs(x) for x in joints.values()), arb(0))
+
+
+def _psi(chart: Chart, a: float, u: arb) -> arb:
+    log_q, loss = chart.logs(acb(u))
+    value: arb = (log_q.value + arb(a) * loss.value).real.exp() / loss.slope.real
+    return value
+
+
+def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:
+    """The same for both charts that end at this place; the halves of a piece lie in turn."""
+    side, sides = chart.side, chart.pair.sides
+    i = next(i for i, one in enumerate(sides) if one is side)
+    distance = chart.farthest if is_far else chart.nearest
+    if distance == (0 if side.is_infinite else side.extent):
+        return "middle", i // 2
+    return ("cut", (i + 1) // 2) if distance == 0 else ("within", i, distance)
