@@ -19,6 +19,7 @@ from symacct.errors import AssumptionError, DomainError, LimitError, OrderError,
 from symacct.expr import Node
 from symacct.options import By
 from symacct.profile.below import one_run_each, products_below, triangles_below
+from symacct.profile.closed import is_beyond
 from symacct.profile.densities import DensityLoss
 from symacct.profile.pairs import Product, products
 from symacct.profile.part import Part
@@ -123,11 +124,11 @@ class Profile:
             return BALL.number(epsilon)
 
         def value(direction: Direction) -> arb:
-            is_beyond = direction.is_beyond(epsilon)
-            return direction.lost if is_beyond else direction.delta(y, digits + 1)
+            beyond = is_beyond(direction.runs, direction.reverse, epsilon)
+            return direction.lost if beyond else direction.delta(y, digits + 1)
 
         def is_larger(direction: Direction, known: arb) -> bool:
-            if direction.is_beyond(epsilon):
+            if is_beyond(direction.runs, direction.reverse, epsilon):
                 return not direction.lost <= known
             return direction.is_within(y, lambda: known) is not True
 

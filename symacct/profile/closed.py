@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache, partial
 
 from flint import arb, ctx
@@ -34,6 +35,7 @@ _SOME_RUNS = 300  # of all Laplace noise, beyond which its moments fall by thems
 _WAYS = 1000  # of several kinds of it
 _FEW_INTEGERS, _SUMMED_ALONE = 4, 20_000  # runs of noise on whole numbers, and outcomes of them
 _USUAL = 100.0  # nats, for their number
+_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
 
 Runs = Sequence[tuple[Part, int]]
 Finite = tuple[tuple[Atoms, int], ...]
@@ -175,3 +177,32 @@ def chance_lost(runs: Runs, reverse: bool) -> arb:
     """P(L = ∞) = 1 − Π (1 − d_i)^{k_i}."""
     kept = (k * (-BALL.number(part.lost(reverse))).log1p() for part, k in runs)
     return -sum(kept, arb(0)).expm1()
+
+
+def exactly_lost(runs: Runs, reverse: bool) -> Fraction | None:
+    """The same as a fraction, where that is known and not too long."""
+    losing = [(part.lost(reverse), k) for part, k in runs]
+    losing = [(lost, k) for lost, k in losing if lost != 0]
+    if any(lost == 1 for lost, _ in losing):
+        return Fraction(1)
+    if sum(k for _, k in losing) > _EXACT_RUNS:
+        return None
+    if not all(isinstance(lost, Fraction) for lost, _ in losing):
+        return None
+    return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
+
+
+def exactly_apart(runs: Runs) -> Fraction | None:
+    """The total variation D(0) as a fraction, of one run of a finite pair that has one."""
+    if len(runs) == 1 and runs[0][1] == 1 and isinstance(runs[0][0], Atoms):
+        surplus = [p - q for p, q in runs[0][0].laws]
+        if all(isinstance(x, Fraction) for x in surplus):
+            return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
+    return None
+
+
+def is_beyond(runs: Runs, reverse: bool, y: Fraction) -> bool:
+    """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
+    ends = [(part.exact_largest(reverse), k) for part, k in runs]
+    known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
+    return len(known) == len(ends) and y >= sum(k * end for end, k in known)

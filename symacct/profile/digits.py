@@ -53,3 +53,12 @@ def undecided(what: str, digits: float) -> PrecisionError:
         f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
         "or for conversion='improved'"
     )
+
+
+def to_digits(value: Callable[[], arb], digits: float, what: str) -> arb:
+    """A value at the precision that so many digits take; PrecisionError where none does."""
+    for bits in precisions(digits):
+        with ctx.workprec(bits):
+            if accuracy(found := value()) >= digits or found.is_exact():
+                return found
+    raise undecided(what, digits)

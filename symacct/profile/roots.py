@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 
 from flint import arb, ctx
 
+from symacct.profile.digits import accuracy
+
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
+_FEW_DIGITS = 5.0  # that a root is first found to
 _NEARER, _AT_LAST = 20, 6  # halvings
 _BESIDE = 2.0**-20  # of y
 _BLURS = 16  # apart are values that balls tell apart
@@ -142,3 +146,23 @@ def _near_root(value: Value, goal: arb, start: arb, slope: arb | None = None) ->
             return (y + step).mid(), (blur + left).upper()
     slope = arb(-1) if slope is None else slope
     return y, abs(new / slope).upper() * 2 + abs(y) * arb(2) ** (8 - ctx.prec)
+
+
+def crossing(
+    value: Value, goal: arb, known: arb | None, about: Callable[[float], float]
+) -> arb | None:
+    """By secants from about the root for log δ, or where these go astray between two points."""
+    if known is None:
+        guess = about(float(goal.log()))
+        found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
+        if found is not None and accuracy(found) > _FEW_DIGITS:
+            return found
+    ends = (known.lower(), known.upper()) if known is not None else bracket(value, goal)
+    if ends is None:
+        return None
+    found = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())
+    if found is not None and accuracy(found) > (
+        2 * accuracy(known) if known is not None else _FEW_DIGITS
+    ):
+        return found
+    return enclosed(value, goal, ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -16,13 +17,31 @@ from symacct.errors import InfiniteError, LimitError, PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
-from symacct.profile.closed import apart, are_few, chance_lost, closed_form, given
+from symacct.profile.closed import (
+    apart,
+    are_few,
+    chance_lost,
+    closed_form,
+    exactly_apart,
+    exactly_lost,
+    given,
+)
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.densities import DensityLoss
-from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
+from symacct.profile.digits import (
+    about,
+    accuracy,
+    bits_for,
+    decided,
+    log_of,
+    precisions,
+    to_digits,
+    undecided,
+)
 from symacct.profile.grid import Grids
+from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
-from symacct.profile.roots import Value, before_the_end, bracket, convex_root, enclosed
+from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
 from symacct.profile.starting import about_root, nearer_root, valued_root
@@ -30,16 +49,15 @@ from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _ATTEMPTS = 8
-_FEW_DIGITS = 5.0  # that a root is first found to
+_FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
-_EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
-
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
 _FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
 _OF_A_GRID = 6.0  # digits
+_SOON = 20_000  # nodes
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -55,22 +73,47 @@ class Direction:
     bounds: dict[float, arb] = field(default_factory=dict)
     exchanged: Direction | None = None  # the other one of the same runs, asked before
     is_first: bool = False  # of two
+    together: bool = False  # finite parts with the others, none given
+    hurried: bool = False  # only by contours of few nodes
 
     @cached_property
     def moments(self) -> Moments:
         """At real orders, in float64."""
         return Moments(self.runs, self.reverse)
 
-    @cached_property
+    @property
     def closed(self) -> Value | None:
         """D(y) where it has a closed form or is a finite sum."""
+        if self._given is None:
+            return self._closed_form
+        return None if self.together else self._given
+
+    @cached_property
+    def _closed_form(self) -> Value | None:
+        return closed_form(self.runs, self.reverse)
+
+    @cached_property
+    def _given(self) -> partial[arb] | None:
+        """A sum over what few finite parts leave of the others."""
         finite, others = apart(self.runs)
         if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
-            return closed_form(self.runs, self.reverse)
+            return None
         own, exchanged = (Direction(others, way) for way in (self.reverse, not self.reverse))
-        if own.is_for_grids_alone:
+        if own.is_all_atoms:
             return None
         return partial(given, finite, Others(own, exchanged), self.reverse)
+
+    def _given_or_together(self, ask: Callable[[], T]) -> T:
+        """What is asked, by that sum or by contours of all runs: first by what is soon had."""
+        if self._given is None:
+            return ask()
+        is_soon = self._given.args[1].direction.closed is not None
+        *first, last = [(True, True), (False, False), (True, False)][is_soon:]
+        for self.together, self.hurried in first:
+            with suppress(PrecisionError, LimitError):
+                return ask()
+        self.together, self.hurried = last
+        return ask()
 
     def _without_contour(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, or where it has a closed form."""
@@ -108,25 +151,7 @@ class Direction:
 
     @cached_property
     def _exactly_lost(self) -> Fraction | None:
-        losing = [(part.lost(self.reverse), k) for part, k in self.runs]
-        losing = [(lost, k) for lost, k in losing if lost != 0]
-        if any(lost == 1 for lost, _ in losing):
-            return Fraction(1)
-        if sum(k for _, k in losing) > _EXACT_RUNS:
-            return None
-        if not all(isinstance(lost, Fraction) for lost, _ in losing):
-            return None
-        return 1 - math.prod(((1 - lost) ** k for lost, k in losing), start=Fraction(1))
-
-    @property
-    def _apart(self) -> Fraction | None:
-        """The total variation D(0) as a fraction, of one run of a finite pair that has one."""
-        runs = self.runs
-        if len(runs) == 1 and runs[0][1] == 1 and isinstance(runs[0][0], Atoms):
-            surplus = [p - q for p, q in runs[0][0].laws]
-            if all(isinstance(x, Fraction) for x in surplus):
-                return sum((max(x, Fraction(0)) for x in surplus), Fraction(0))
-        return None
+        return exactly_lost(self.runs, self.reverse)
 
     def order(self, y: Callable[[], arb]) -> float:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
@@ -148,6 +173,9 @@ class Direction:
 
         Raises PrecisionError where they can't be had.
         """
+        return self._given_or_together(lambda: self._delta(y, digits))
+
+    def _delta(self, y: Callable[[], arb], digits: float) -> arb:
         for bits in precisions(digits):
             with ctx.workprec(bits):
                 value = self._without_contour(y())
@@ -158,7 +186,8 @@ class Direction:
                     digits,
                 )
             with ctx.workprec(bits):
-                is_last = self._ends_at(y())
+                at = y()
+                is_last = not at < self._about_largest and self.largest.overlaps(at)
             if is_last or value.is_exact() or accuracy(value) >= digits:
                 return value
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
@@ -168,28 +197,27 @@ class Direction:
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        Raises PrecisionError or LimitError where both do: of few runs the grid's, which tells what
-        digits there are.
+        Raises PrecisionError or LimitError where both do: of few densities or of atoms alone the
+        grid's, which tells what digits there are.
         """
-        if self.is_for_grids_alone:
-            try:
-                return by_contour()
-            except (PrecisionError, LimitError):
-                if self.grids.count >= _FEW_RUNS:
-                    raise
-                return on_grid()
-        if not self._densities or self.closed is not None:
+        if self.closed is not None or not self._hardly_fall:
             return by_contour()
-        is_few = self.grids.count < _FEW_RUNS
-        ways = {True: on_grid, False: by_contour}
+        count, ways = self.grids.count, {True: on_grid, False: by_contour}
+        is_few = self._densities > 0 and count < _FEW_RUNS
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
-        for way in (first, not first) if self.grids.count < _EITHER_WAY else (first,):
+        for way in (first, not first) if count < _EITHER_WAY or self.is_all_atoms else (first,):
             try:
                 return ways[way]()
             except (PrecisionError, LimitError) as error:
                 refused[way] = error
-        raise refused[is_few]
+        raise refused[is_few or self.is_all_atoms]
+
+    @property
+    def _hardly_fall(self) -> bool:
+        """May moments of some part not fall, or too slowly for a contour of few runs?"""
+        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss
+        return any(isinstance(part, slow) for part, _ in self.runs)
 
     @cached_property
     def _densities(self) -> int:
@@ -202,21 +230,11 @@ class Direction:
         return self._densities > 1 and self.grids.count < _TOGETHER and self.lost == 0
 
     @cached_property
-    def is_for_grids_alone(self) -> bool:
+    def is_all_atoms(self) -> bool:
         """Are the losses all atoms, and too many for a finite sum? No moment of them falls."""
         return self.closed is None and all(
             isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs
         )
-
-    def is_beyond(self, y: Fraction) -> bool:
-        """Is y known to be at least the largest loss, as no balls decide where they are equal?"""
-        ends = [(part.exact_largest(self.reverse), k) for part, k in self.runs]
-        known = [(Fraction(end), k) for end, k in ends if isinstance(end, Fraction)]
-        return len(known) == len(ends) and y >= sum(k * end for end, k in known)
-
-    def _ends_at(self, y: arb) -> bool:
-        """Can't balls tell y from the largest loss?"""
-        return not y < self._about_largest and self.largest.overlaps(y)
 
     def _at_an_end(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, as far as balls tell."""
@@ -258,6 +276,8 @@ class Direction:
     def _new(self, at: float, log_delta: float, digits: float, use: Callable[[Contour], T]) -> T:
         """What a new contour gives, which is then kept."""
         moments, chosen = planned(self.moments, at, log_delta, digits, self.is_first)
+        if self.hurried and (chosen.taper is not None or chosen.last > _SOON):
+            raise LimitError(f"found {chosen.last} nodes, needed {_SOON}")  # and caught
         made = contour(moments, chosen, at, self.moments)
         found = use(made)
         self.contours.insert(0, made)
@@ -287,7 +307,7 @@ class Direction:
 
     def epsilon(self, delta: Fraction, digits: float) -> arb:
         """The least ε >= 0 with D(ε) <= δ, proved by values on both sides; 0 where D(0) <= δ."""
-        if self._apart is not None and self._apart <= delta:
+        if (apart_by := exactly_apart(self.runs)) is not None and apart_by <= delta:
             return arb(0)
         within = False if self._is_above_at_0(delta) else self.is_within(arb, lambda: ball(delta))
         if within is None:
@@ -295,7 +315,10 @@ class Direction:
         if within:
             return arb(0)
         if delta == self._exactly_lost:
-            return self._largest_to(digits)
+            return to_digits(lambda: self.largest, digits, "the largest loss")
+        return self._given_or_together(lambda: self._epsilon(delta, digits))
+
+    def _epsilon(self, delta: Fraction, digits: float) -> arb:
         found = (
             self._by_closed_form(delta, digits)
             if self.closed
@@ -318,12 +341,6 @@ class Direction:
     def _apart_in_one_run(self) -> list[arb]:
         """D(0) of one run of each part, to few digits."""
         return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
-
-    @property
-    def jumps(self) -> float:
-        """Σ k_i D_i(0), about how many runs are told apart from nothing."""
-        every = zip(self._apart_in_one_run, self.runs, strict=True)
-        return sum(k * float(apart.mid()) for apart, (_, k) in every)
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
@@ -376,42 +393,21 @@ class Direction:
             self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
 
-    def _largest_to(self, digits: float) -> arb:
-        for bits in precisions(digits):
-            with ctx.workprec(bits):
-                if accuracy(value := self.largest) >= digits or value.is_exact():
-                    return value
-        raise undecided("the largest loss", digits)
-
     def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
         """The root between points at which balls decide, at growing precision."""
         assert self.closed is not None  # noqa: S101  # asked by `epsilon`
         found = None
+        # A moment of densities costs more than a value of D.
+        is_bounded = bool(self._densities) and self._about_largest.is_finite()
         for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
             with ctx.workprec(bits):
-                found = self._crossing(self.closed, ball(delta), found)
+                if is_bounded:
+                    found = before_the_end(self.closed, ball(delta), self.largest)
+                else:
+                    found = crossing(self.closed, ball(delta), found, self.moments.saddle_epsilon)
             if found is not None and accuracy(found) >= digits:
                 return found
         return None
-
-    def _crossing(self, value: Value, goal: arb, known: arb | None) -> arb | None:
-        """By secants from about the root, or where these go astray between two points."""
-        if self._densities and self._about_largest.is_finite():  # a moment costs more than a value
-            return before_the_end(value, goal, self.largest)
-        if known is None:
-            guess = self.moments.saddle_epsilon(float(goal.log()))
-            found = convex_root(value, goal, arb(guess)) if 0 < guess < math.inf else None
-            if found is not None and accuracy(found) > _FEW_DIGITS:
-                return found
-        ends = (known.lower(), known.upper()) if known is not None else bracket(value, goal)
-        if ends is None:
-            return None
-        found = convex_root(value, goal, ((ends[0] + ends[1]) / 2).mid())
-        if found is not None and accuracy(found) > (
-            2 * accuracy(known) if known is not None else _FEW_DIGITS
-        ):
-            return found
-        return enclosed(value, goal, ends)
 
     def _root(self, delta: Fraction, digits: float) -> arb | None:
         """By contours: one that is known, or a new one next to about where the root is."""

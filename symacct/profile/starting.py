@@ -53,7 +53,7 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
         rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            is_rare = direction.jumps < _RARE
+            is_rare = _sum_of_ones(direction, 0.0) < _RARE
             return (
                 min(y, _by_one_jump(direction, delta, y))
                 if is_rare
@@ -87,10 +87,15 @@ def _by_one_jump(direction: Direction, delta: Fraction, most: float) -> float:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         with ctx.workprec(64):
-            y = arb(middle)
-            ones = (
-                k * part.hockey_stick(y, direction.reverse) for part, k in direction.moments.alike
-            )
-            is_above = sum(ones, arb(0)).mid() > ball(delta)
+            is_above = _sum_of_ones(direction, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
+
+
+def _sum_of_ones(direction: Direction, y: float) -> arb:
+    """About Σ k_i D_i(y), D_i of one run."""
+    with ctx.workprec(64):
+        ones = (
+            k * part.hockey_stick(arb(y), direction.reverse) for part, k in direction.moments.alike
+        )
+        return sum(ones, arb(0)).mid()

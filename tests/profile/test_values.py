@@ -120,7 +120,7 @@ def test_two_runs_are_an_integral(name, y, reverse):
     part, law = PARTS[name]
     known = law.two_runs(MP.mpf(y), reverse)
     direction = Direction(((part, 2),), reverse)
-    direction.closed = None
+    direction._closed_form = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(Fraction(y)), 24)
     assert name == "gaussian" or direction.contours[0].plan.taper is not None
@@ -169,7 +169,7 @@ def test_the_epsilon_of_two_runs_of_laplace_noise():
 @pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 2), Fraction(3)])
 def test_a_gaussian_by_its_closed_form_and_by_contour(y):
     direction = Direction(((GaussianLoss(Fraction(2)), 1),), False)
-    direction.closed = None
+    direction._closed_form = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(y), 30)
     s = MP.sqrt(2)
@@ -203,7 +203,7 @@ def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
     part = SampledGaussian(Fraction(1), Fraction(1, 5))
     closed = Direction(((part, 1),), reverse)
     other = Direction(((part, 1),), reverse)
-    other.closed = None
+    other._closed_form = None
     with precision(64):
         known = closed.delta(lambda: BALL.number(y), 20)
         assert known.overlaps(other.delta(lambda: BALL.number(y), 4))

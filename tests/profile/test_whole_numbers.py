@@ -9,7 +9,6 @@ from flint import arb, ctx
 from symacct import (
     DiscreteGaussian,
     Kind,
-    LimitError,
     PoissonSubsample,
     PrecisionError,
     RandomizedResponse,
@@ -132,12 +131,9 @@ def test_beside_finite_laws():
 
 
 @pytest.mark.parametrize(
-    ("m", "error", "says"),
-    [
-        (10 * Skellam(4), PrecisionError, "about . digits"),
-        (10**4 * Skellam(400), LimitError, "fewer digits"),
-    ],
+    ("m", "says"),
+    [(10 * Skellam(4), "about . digits"), (10**6 * Skellam(400), "needed 131,072 of")],
 )
-def test_digits_out_of_reach_are_said(m, error, says):
-    with pytest.raises(error, match=says):
+def test_digits_out_of_reach_are_said(m, says):
+    with pytest.raises(PrecisionError, match=says):
         m.delta(1, digits=20, conversion="exact")

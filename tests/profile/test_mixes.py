@@ -1,0 +1,91 @@
+"""Few runs of several kinds: where they are summed, and values by Fourier transforms of masses."""
+
+from fractions import Fraction
+
+import pytest
+from flint import arb, ctx
+
+from symacct import LimitError, parse
+from symacct.profile import answer
+from symacct.profile.atoms import Atoms
+from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.plan import plan
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.shape import Moments
+from symacct.profile.solve import Direction
+from symacct.profile.starting import nearer_root
+
+LAPLACE = (LaplaceLoss(Fraction(1)), 10)
+RARE = (SampledGaussian(Fraction(36, 25), Fraction(1, 1000)), 10)
+RESPONSE = (Atoms(((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))), 3)
+
+# By NumPy's transforms of the masses of a million cells, moved to the nodes of a grid on both sides
+# so that D is a little larger; the steps are 2e-6 and 1e-5.
+KNOWN = [
+    (
+        '10*Laplace(1) + 10*PoissonSubsample(Gaussian("6/5"), "1/1000")',
+        "9.99001328085552236122442870957",
+        1.000000087e-5,
+    ),
+    (
+        '10*PoissonSubsample(PureDP("1/2"), "1/10") + 10*PoissonSubsample(Gaussian(3), "1/1000")',
+        "0.53351738060314004562996349358",
+        1.0000000000313e-5,
+    ),
+    ('3*PureDP("1/2") + 100*PoissonSubsample(Gaussian(3), "1/1000")', "1/2", 0.1530518224),
+]
+
+
+@pytest.mark.parametrize(("text", "epsilon", "known"), KNOWN)
+def test_rare_jumps_beside_what_does_not_fall(text, epsilon, known):
+    """As many digits of ε as are asked for, and the δ of another method there."""
+    m = parse(text)
+    found = m.delta(epsilon, digits=12, conversion="exact").delta
+    assert known * (1 - 1e-6) < float(found.lower) <= float(found.upper) < known * (1 + 1e-12)
+
+
+def test_a_line_far_beyond_the_saddle_needs_fewer_nodes():
+    """Next to a plateau of the loss, with no more digits: 56,079 at the saddle."""
+    assert plan(Moments((LAPLACE, RARE), True), 9.9, -8.9, 31.0).last < 10_000
+
+
+def test_a_start_where_some_jumps_are_not_rare():
+    """One jump alone would make it .99."""
+    direction = Direction((LAPLACE, RARE), False)
+    found = direction.epsilon(Fraction(1, 10**5), 6)
+    assert nearer_root(direction, Fraction(1, 10**5)) == pytest.approx(float(found), rel=0.01)
+
+
+def test_one_that_is_out_of_reach_may_be_the_smaller():
+    one, other = Direction((LAPLACE,), False), Direction((LAPLACE,), True)
+
+    def value(direction):
+        if direction is one:
+            raise LimitError("too much")
+        return arb(2)
+
+    assert answer._largest(value, lambda *_: False, [one, other]) == (arb(2), other)
+    with pytest.raises(LimitError):
+        answer._largest(value, lambda *_: True, [one, other])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_contours_of_all_runs_agree_with_one_for_each_outcome(reverse):
+    """Finite parts beside others, both ways."""
+    runs, found = (RESPONSE, (SampledGaussian(Fraction(4), Fraction(1, 10)), 3)), []
+    for together in (False, True):
+        direction = Direction(runs, reverse, together=together)
+        assert (direction.closed is None) == together
+        value = direction._delta(lambda: arb(1) / 2, 12.0)
+        assert value.rel_accuracy_bits() > 36
+        found.append(value)
+    with ctx.workprec(128):
+        assert found[0].overlaps(found[1])
+
+
+def test_what_takes_too_many_nodes_in_a_hurry_is_had_otherwise(monkeypatch):
+    """Contours of all runs are given up, and then those of what stands beside are summed."""
+    monkeypatch.setattr("symacct.profile.solve._SOON", 10)
+    direction = Direction(((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False)
+    assert direction.delta(lambda: arb(1), 12).rel_accuracy_bits() > 36
+    assert not direction.together
