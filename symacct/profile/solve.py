@@ -21,7 +21,6 @@ from symacct.profile.closed import apart, are_few, chance_lost, closed_form, giv
 from symacct.profile.contour import Contour, log_chernoff
 from symacct.profile.densities import DensityLoss
 from symacct.profile.digits import about, accuracy, bits_for, decided, log_of, precisions, undecided
-from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.grid import Grids
 from symacct.profile.part import Part
 from symacct.profile.plan import plan
@@ -37,6 +36,7 @@ _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _EXACT_RUNS = 1000  # for which what is lost is worked out as a fraction
+
 _HARDLY_FALL = 50  # runs of densities, below which a grid mostly gives few digits sooner
 _EITHER_WAY = range(16, 200)  # runs of which both a contour and a grid may do
 _OF_A_GRID = 5.0  # digits
@@ -175,13 +175,12 @@ class Direction:
         if not self._densities or self.closed is not None:
             return by_contour()
         count = self.grids.count
-        falls = any(isinstance(part, GaussianLoss) for part, _ in self.runs)  # whatever else runs
         is_few = count < (_HARDLY_FALL if digits < _OF_A_GRID else _EITHER_WAY.start)
-        ways = (on_grid, by_contour) if is_few and not falls else (by_contour, on_grid)
+        ways = (on_grid, by_contour) if is_few else (by_contour, on_grid)
         try:
             return ways[0]()
         except (PrecisionError, LimitError):
-            if falls or count in _EITHER_WAY:
+            if count in _EITHER_WAY:
                 with suppress(PrecisionError, LimitError):
                     return ways[1]()
             raise
