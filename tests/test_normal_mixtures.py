@@ -260,15 +260,15 @@ def difference(first, second, grown):
 @covering(lambda seed: {seed % 3})
 @pytest.mark.parametrize("seed", range(12))
 def test_the_exact_profile_of_one_run(seed):
-    """In units of the deviation, both directions, sampled and not."""
-    draw = random.Random(seed)
+    """In units of the deviation, both directions, sampled and not, to the right and to the left."""
+    draw, side = random.Random(seed), (1, -1)[seed % 2]
     count = draw.randint(1, 4)
     means = [Fraction(x, 6) for x in draw.sample(range(13), count)] + [Fraction(7, 3)]
     weights = [Fraction(x) for x in draw.choices(range(1, 9), k=count + 1)]
     weights = [w / sum(weights) for w in weights]
     variance, rate = Fraction(draw.randint(2, 5)) ** 2 / 4, Fraction(draw.randint(1, 3), 3)
-    P, Q = laws.NormalMixture(means, weights, variance), laws.Normal(0, variance)
-    part = DensityLoss(Pair(Overlap(P, Q), rate))
+    P = laws.NormalMixture([1 + side * mean for mean in means], weights, variance)
+    part = DensityLoss(Pair(Overlap(P, laws.Normal(1, variance)), rate))
     deviation = MP.sqrt(independent.number(MP, variance))
     mixed = [
         (independent.number(MP, rate * w), independent.number(MP, m) / deviation)

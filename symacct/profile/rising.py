@@ -82,21 +82,22 @@ class Rising:
 
 
 def rising(pair: Pair) -> Rising | None:
-    """At flint's current precision, None for other pairs."""
+    """At flint's current precision, mirrored where all lie to the left; None for other pairs."""
     parts = pair.overlap.normal_parts
     if parts is None:
         return None
     p, q = parts
-    if p.variance != q.variance or len(q.means) > 1 or min(p.means) < q.means[0]:
+    apart = [mean - q.means[0] for mean in p.means]
+    if p.variance != q.variance or len(q.means) > 1 or min(apart) < 0 < max(apart):
         return None
     gamma, deviation = BALL.number(pair.gamma), BALL.number(p.variance).sqrt()
     own, others = 1 - gamma, []
-    for weight, mean in zip(p.weights, p.means, strict=True):
+    for weight, distance in zip(p.weights, apart, strict=True):
         share = gamma * BALL.number(weight)
-        if mean == q.means[0]:
+        if distance == 0:
             own += share
         else:
-            others.append((share, BALL.number(mean - q.means[0]) / deviation))
+            others.append((share, BALL.number(abs(distance)) / deviation))
     return Rising(own, others) if others else None
 
 

@@ -185,3 +185,25 @@ def test_beside_noise_they_are_an_upper_bound():
     assert both.kind is Kind.UPPER
     assert both.epsilon.upper < (m + Gaussian(2)).epsilon("1e-4").epsilon.upper
     assert (m + Gaussian(2)).lower_epsilon("1e-4", digits=6).lower <= both.epsilon.upper
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 5)])
+def test_beside_gaussian_noise_bounded_range_has_all_digits(rate):
+    """Its moments fall: no grid of losses, of which only some digits are to be had."""
+    pure, size, y = Fraction(3, 5), Fraction(10, 33), Fraction(37, 50)
+    end, share, apart, at = (independent.number(MP, x) for x in (pure, rate, size, y))
+
+    def alone(x):
+        return MP.ncdf(apart / 2 - x / apart) - MP.exp(x) * MP.ncdf(-apart / 2 - x / apart)
+
+    def given(t, reverse):
+        q = MP.exp(-t / 2) / (4 * MP.sinh(end / 2))
+        p = (1 - share + share * MP.exp(t)) * q
+        return q * alone(at - MP.log(q / p)) if reverse else p * alone(at - MP.log(p / q))
+
+    ends = [-end, 0, end]
+    worst = max(MP.quad(lambda t, way=way: given(t, way), ends) for way in (False, True))
+    node = PoissonSubsample(ExponentialMechanism(pure), rate) + Gaussian(1 / size)
+    found = node.delta(y, digits=25, conversion="exact")
+    assert found.conversion == "exact"
+    assert holds(found.delta, worst, 25, trusted=35)
