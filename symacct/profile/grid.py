@@ -347,7 +347,8 @@ class Grids:
                 return ask(grid)
 
     def _need(self, log_delta: float, digits: float) -> int:
-        return math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+        need = math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+        return max(need, 1)
 
     @property
     def _finest(self) -> int:

@@ -66,8 +66,9 @@ def _group(part: Atoms | IntegerLoss, runs: int, reverse: bool, need: float, bit
 
 
 def _kept(laws: list[tuple[arb, arb]], need: float) -> Group:
-    """All of them but for a P-mass of e^{−need} at most."""
-    least, cells, left_out = arb(-need).exp() / max(len(laws), 1), [], arb(0)
+    """All of them but for a share e^{−need} of their P-mass at most, need > 0."""
+    least = arb(-need).exp() * sum((p for p, _ in laws), arb(0)) / max(len(laws), 1)
+    cells, left_out = [], arb(0)
     for p, q in laws:
         if p < least:
             left_out += p

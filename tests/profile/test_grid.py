@@ -405,3 +405,10 @@ def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypat
         cells(part, False, 0.5, 20.0)
     assert len({one.bits for one in _integrals(part, False, 20.0, 128)}) > 1
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("bound", [1.0, 10.0, 1e6])
+def test_a_bound_that_all_are_within(bound):
+    """However little of the laws it needs, something is laid on the grid."""
+    for runs in (((ROUNDED, 2), (THREE, 1)), ((RESPONSE, 3), (LaplaceLoss(Fraction(1)), 1))):
+        assert Grids(runs, False).is_within(lambda: arb(1), lambda: arb(bound)) is True
