@@ -48,7 +48,7 @@ from symacct.profile.starting import about_root, nearer_root, valued_root
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
-_ATTEMPTS = 8
+_ATTEMPTS, _SOON = 8, 20_000  # nodes
 _FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
 _LOWER = 12.0  # of log δ, where it was guessed too large
@@ -57,7 +57,6 @@ _TOGETHER = 50  # runs of densities, below which finite laws beside them are not
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
 _FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
 _OF_A_GRID = 6.0  # digits
-_SOON = 20_000  # nodes
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -109,11 +108,14 @@ class Direction:
             return ask()
         is_soon = self._given.args[1].direction.closed is not None
         *first, last = [(True, True), (False, False), (True, False)][is_soon:]
-        for self.together, self.hurried in first:
-            with suppress(PrecisionError, LimitError):
-                return ask()
-        self.together, self.hurried = last
-        return ask()
+        try:
+            for self.together, self.hurried in first:
+                with suppress(PrecisionError, LimitError):
+                    return ask()
+            self.together, self.hurried = last
+            return ask()
+        finally:
+            self.hurried = False
 
     def _without_contour(self, y: arb) -> arb | None:
         """D(y) where no finite loss is above y, or where it has a closed form."""

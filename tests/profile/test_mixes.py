@@ -92,6 +92,14 @@ def test_what_takes_too_many_nodes_in_a_hurry_is_had_otherwise(monkeypatch):
     assert not direction.together
 
 
+def test_what_is_soon_had_hurries_no_later_question(monkeypatch):
+    direction = Direction(((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False)
+    direction.delta(lambda: arb(1), 12)
+    assert direction.together
+    monkeypatch.setattr("symacct.profile.solve._SOON", 10)
+    assert direction.by_contour(lambda: arb(2), 20).rel_accuracy_bits() > 60
+
+
 def test_many_runs_of_bounded_range_fall_by_themselves():
     """Beside noise that does not: where no contour was found the curve gave .9086 for .7637."""
     m = parse('100*ExponentialMechanism("1/2") + 3*PoissonSubsample(DiscreteGaussian(2), "1/10")')
