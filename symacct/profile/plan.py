@@ -13,7 +13,7 @@ from symacct import sizes
 from symacct.errors import PrecisionError
 from symacct.profile.densities import DensityLoss
 from symacct.profile.many_gaussians import ManyGaussians
-from symacct.profile.part import Line, short
+from symacct.profile.part import Floats, Line, short
 from symacct.profile.shape import Moments
 from symacct.profile.taper import Taper, how_many, tapered
 
@@ -112,19 +112,40 @@ def _cheapest(
 ) -> tuple[float, float, float, float, float]:
     """c, h, λ of the cheapest line Re s = c; about where the moment has fallen; log M(c)e^{−cy}/δ.
 
+    Far beyond the saddle it is looked for where many nodes are needed near it.
+    """
+    saddle = found.saddle(y)
+    near = found.around(saddle)
+    with suppress(PrecisionError):
+        line = _cheapest_of(near, found.largest - y, y, log_delta, drop, most)
+        if line[3] < _MANY * line[1]:
+            return line
+    far = found.beyond(saddle, y, drop - log_delta)
+    every = tuple(map(np.concatenate, zip(near, far, strict=True)))
+    return _cheapest_of(every, found.largest - y, y, log_delta, drop, most)
+
+
+def _cheapest_of(
+    known: tuple[Floats, ...],
+    room: float,
+    y: float,
+    log_delta: float,
+    drop: float,
+    most: float,
+) -> tuple[float, float, float, float, float]:
+    """The same of these shifts, with K and its second derivative, for a largest loss y + `room`.
+
     Both aliases are to be below e^{log_delta − drop}: e^{−2πc/h} <= that, and
     e^{K(λ) − λy − 2π(λ−c)/h} <= that for the best λ > c.
     """
-    goal, saddle = drop - log_delta, found.saddle(y)
-    near, far = found.around(saddle), found.beyond(saddle, y, goal)
-    shifts, log_moments, variances = map(np.concatenate, zip(near, far, strict=True))
+    (shifts, log_moments, variances), goal = known, drop - log_delta
     over = np.nan_to_num(log_moments - shifts * y + goal, nan=math.inf, posinf=math.inf)
     away = shifts[None, :] - shifts[:, None]
     steps = np.where(over > 0, 2 * math.pi * away / over, np.inf)
     steps[~(away > 0)] = 0.0
     best = steps.argmax(axis=1)
     widest, lams = steps.max(axis=1), shifts[best]
-    bounded = 2 * math.pi / (found.largest - y) * (1 - 1e-6)
+    bounded = 2 * math.pi / room * (1 - 1e-6)
     lams, widest = np.where(widest < bounded, math.inf, lams), np.maximum(widest, bounded)
     h = np.minimum(2 * math.pi * shifts / (goal + 1), widest)
     # The last t hardly depends on c; a node costs terms by the digits it needs.
