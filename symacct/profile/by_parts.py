@@ -41,7 +41,8 @@ def ends(charts: list[Chart], a: float, left_out: arb, moment: arb) -> list[End]
     for t in _TIMES:
         is_told = [cell.variation < t * cell.mass for cell in cells]
         rest = (cell.mass for cell, told in zip(cells, is_told, strict=True) if not told)
-        found.append((sum(rest, left_out).upper(), _falling(cells, is_told, a).upper()))
+        apart, falling = _falling(cells, is_told, a)
+        found.append((sum(rest, left_out + apart).upper(), falling.upper()))
     return found
 
 
@@ -79,12 +80,12 @@ def _cell(chart: Chart, a: float, low: arb, high: arb, little: arb) -> tuple[Cel
     return Cell(chart, low, high, mass, variation), bool(is_even)
 
 
-def _falling(cells: list[Cell], is_told: list[bool], a: float) -> arb:
-    """C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it.
+def _falling(cells: list[Cell], is_told: list[bool], a: float) -> tuple[arb, arb]:
+    """C: ∫|ψ′| where that is told, and |ψ| at both ends of each stretch of it; before it what A has
 
-    Where two charts join, L being continuous, both have a share in one e^{itL}.
+    for joints of two charts.
     """
-    total, joints = arb(0), defaultdict[tuple[object, ...], arb](arb)
+    total, joints = arb(0), defaultdict[tuple[object, ...], list[tuple[arb, arb]]](list)
     told = zip(cells, is_told, strict=True)
     for _, same in itertools.groupby(told, key=lambda one: id(one[0].chart)):
         own, was_told = list(same), False
@@ -93,21 +94,39 @@ def _falling(cells: list[Cell], is_told: list[bool], a: float) -> arb:
             if is_one:
                 total += cell.variation
             if is_one != was_told:
-                at = _psi(chart, a, cell.low)
                 if i == 0:
-                    joints[_joint(chart, False)] -= at
+                    joints[_joint(chart, False)].append(_end(chart, a, cell.low, -1))
                 else:
-                    total += abs(at)
+                    total += abs(_psi(chart, a, cell.low))
             was_told = is_one
         if was_told:
-            joints[_joint(chart, True)] += _psi(chart, a, own[-1][0].high)
-    return total + sum((abs(x) for x in joints.values()), arb(0))
+            joints[_joint(chart, True)].append(_end(chart, a, own[-1][0].high, 1))
+    shares = [_joined(each) for each in joints.values()]
+    return sum((x for x, _ in shares), arb(0)), total + sum((x for _, x in shares), arb(0))
+
+
+def _joined(brackets: list[tuple[arb, arb]]) -> tuple[arb, arb]:
+    """Of both brackets ±ψe^{itL} at a place the shares in A and C.
+
+    |xe^{itL} + ye^{itM}| <= |x + y| + |y||e^{it(L−M)} − 1|: where balls don't tell L and M apart
+    the second is little for each unit of t.
+    """
+    if len(brackets) == 2:
+        (x, loss), (y, other) = brackets
+        if loss.overlaps(other):
+            return abs(y) * abs(loss - other).upper(), abs(x + y)
+    return arb(0), sum((abs(x) for x, _ in brackets), arb(0))
 
 
 def _psi(chart: Chart, a: float, u: arb) -> arb:
     log_q, loss = chart.logs(acb(u))
     value: arb = (log_q.value + arb(a) * loss.value).real.exp() / loss.slope.real
     return value
+
+
+def _end(chart: Chart, a: float, u: arb, sign: int) -> tuple[arb, arb]:
+    """±ψ at an end of a chart, and L there."""
+    return sign * _psi(chart, a, u), chart.logs(acb(u)).loss.value.real
 
 
 def _joint(chart: Chart, is_far: bool) -> tuple[object, ...]:

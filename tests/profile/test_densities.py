@@ -1,5 +1,6 @@
 """Pairs of densities on the line, sampled or not: one run between crossings, many by a contour."""
 
+import cmath
 import itertools
 from fractions import Fraction
 from itertools import pairwise
@@ -11,9 +12,10 @@ from flint import acb, arb, ctx
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
 from symacct.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
+from symacct.profile import by_parts
 from symacct.profile.answer import _directions
 from symacct.profile.charts import Chart, Pair
-from symacct.profile.densities import DensityLoss
+from symacct.profile.densities import DensityLoss, _ends
 from symacct.profile.digits import accuracy
 from symacct.profile.glued import GluedGaussian
 from symacct.profile.laplace import LaplaceLoss
@@ -302,3 +304,34 @@ def test_no_direction_twice_and_none_left_out(one, other, count):
     """Both of each product, by their runs counted: some are those of the other product, turned."""
     found = _directions([Product(tuple(runs), Kind.EXACT) for runs in (one, other)])
     assert len(found) == count
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-12, 0.5])
+@pytest.mark.parametrize("wide", [0.0, 1e-9])
+def test_brackets_that_meet(off, wide):
+    """Of two with one loss, or two that balls don't tell apart, or a density with a jump there."""
+    for x, y in ((0.3, -0.3), (2.0, -0.5), (1.0, 1.0), (-0.7, 0.2)):
+        brackets = [(arb(x), arb(1, wide)), (arb(y), arb(1 + off, wide))]
+        level, falling = by_parts._joined(brackets)
+        for t in (0.1, 3.0, 6.3, 1e4, 1e12):
+            size = abs(x + y * cmath.exp(1j * t * off)) / t
+            assert float(level.upper()) + float(falling.upper()) / t >= size * (1 - 1e-9)
+        assert wide or off or falling <= abs(x + y) * (1 + 1e-12)
+
+
+def test_a_jump_of_the_loss_is_counted():
+    """(3 + sign x) times a normal density over another: L′ = 1, ψ rises up to 0 and from there to a.
+
+    So it varies by ψ₋ and by twice its largest value less ψ₊, and both ψ₋ and ψ₊ stand at 0.
+    """
+    jump = laws.Density("exp(-(x-1)**2/2)*(3+Abs(x)/x)", mass="any")
+    part = DensityLoss(Pair(Overlap(jump, laws.Density("exp(-x**2/2)", mass="any"))))
+    a, whole = 1.5, mpmath.sqrt(mpmath.pi / 2) * (6 + 2 * mpmath.erf(1 / mpmath.sqrt(2)))
+
+    def psi(x, times):
+        ratio = times * mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(x - mpmath.mpf(1) / 2) / whole
+        return mpmath.npdf(x) * ratio**a
+
+    least = 2 * psi(a, 4) + 2 * psi(0, 2)
+    with ctx.workprec(64):
+        assert min(float(falling) for _, falling in _ends(part, a)) >= least * (1 - 1e-6)
