@@ -1,5 +1,6 @@
 """Plots: what is drawn is what was certified, each kind of statement in its own style."""
 
+import itertools
 import json
 import math
 import random
@@ -103,6 +104,19 @@ def test_axes_are_logarithmic_where_that_reads_better():
     wide, narrow = plot(M, [2, 1000]).axes[0], plot(Gaussian(5), [2, 3, 4]).axes[0]
     assert (wide.get_xscale(), wide.get_yscale()) == ("log", "log")
     assert (narrow.get_xscale(), narrow.get_yscale()) == ("linear", "linear")
+
+
+@pytest.mark.parametrize("last", [64, 90, 150, 400, 1900])
+def test_the_numbers_along_an_axis_do_not_touch(last):
+    figure = plot(PoissonSubsample(Gaussian(2), "1/10"), [2, last])
+    figure.draw_without_rendering()
+    axis = figure.axes[0].xaxis
+    named = [x for x in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)) if x.get_text()]
+    low, high = axis.get_view_interval()
+    boxes = [x.get_window_extent() for x in named if low <= x.get_position()[0] <= high]
+    boxes.sort(key=lambda box: box.x0)
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_a_sweep_over_any_parameter():

@@ -14,6 +14,7 @@ from symacct.export.figures import matplotlib_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by every eye.
@@ -26,6 +27,7 @@ _STYLES: dict[Kind, dict[str, Any]] = {
 }
 _MARKERS = 12  # on a line
 _WIDE = 30  # an axis whose ends have a larger ratio is logarithmic
+_SHORT = 100  # and holds at least two powers of ten from this ratio on
 
 
 class Drawing:
@@ -102,6 +104,8 @@ class Drawing:
             raise DomainError("plot: found no finite value, needed at least one to draw")
         self.axes.set_xscale("log" if _is_wide([x for x, _ in points]) else "linear")
         self.axes.set_yscale("log" if _is_wide([y for _, y in points]) else "linear")
+        for axis in (self.axes.xaxis, self.axes.yaxis):
+            _name_few(axis)
         self.axes.grid(alpha=0.3)
         # Above the axes, where it hides neither a curve nor a landmark.
         self.axes.legend(
@@ -118,6 +122,19 @@ def _plain(label: str) -> str:
 
 def _is_wide(values: list[float]) -> bool:
     return min(values) > 0 and max(values) > _WIDE * min(values)
+
+
+def _name_few(axis: Axis) -> None:
+    """Of the numbers between the powers of ten of a short logarithmic axis, 2 and 5 alone.
+
+    matplotlib writes four of them where there is one power of ten, which run into each other.
+    """
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "log" and high < _SHORT * low:
+        ticker = matplotlib_module().ticker
+        axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+        every = (math.inf, math.inf)
+        axis.set_minor_formatter(ticker.LogFormatterSciNotation(minor_thresholds=every))
 
 
 def _new_axes() -> Axes:
