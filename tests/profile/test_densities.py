@@ -320,7 +320,7 @@ def test_brackets_that_meet(off, wide):
 
 
 def test_a_jump_of_the_loss_is_counted():
-    """(3 + sign x) times a normal density over another: L′ = 1, ψ rises up to 0 and from there to a.
+    """(3 + sign x) times a normal density over another: L′ = 1, ψ rises up to 0, from there to a.
 
     So it varies by ψ₋ and by twice its largest value less ψ₊, and both ψ₋ and ψ₊ stand at 0.
     """
