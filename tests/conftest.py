@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -9,6 +10,9 @@ from tests.thinning import pytest_collection_modifyitems  # noqa: F401
 
 # xdist tells its workers how wide its own terminal is; piped output is as wide as it needs.
 os.environ.pop("COLUMNS", None)
+# A shell's background job ignores Ctrl-C, and so do its children: tests send it to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Numpy starts a thread for each core in each of the hundred processes, and they wait busily.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
