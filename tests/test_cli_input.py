@@ -45,3 +45,27 @@ def test_no_line_of_the_overview_is_cut_at_80_columns():
     listed = shown[shown.index("Ask:") :]
     assert all(name in listed for name in COMMANDS)
     assert "..." not in listed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["table", "Gaussian(5)", "--alpha"],
+        ["table", "Gaussian(5)", "--format", "csv", "--alpha"],
+        ["rdp", "Gaussian(5)", "--alpha"],
+        ["compare", "PoissonSubsample(Gaussian(5), 1/10)", "--alpha"],
+        ["explain", "Gaussian(5)", "--alpha"],
+        ["latex", "Gaussian(5)", "--alpha"],
+        ["cite", "Gaussian(5)", "--alpha"],
+        ["epsilon", "Gaussian(5)", "--delta", "1e-5", "--orders"],
+        ["plot", "Gaussian(5)", "--orders"],
+        ["delta", "Gaussian(5)", "--epsilon"],
+    ],
+    ids=lambda command: " ".join(command),
+)
+def test_a_number_too_long_for_str_is_answered_or_refused(command, tmp_path, monkeypatch):
+    """Python writes no whole number of more than 4,300 digits."""
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, [*command, "9" * 4306])
+    assert result.exit_code in (0, 2)
+    assert result.exit_code == 0 or result.output.startswith("Error: ")

@@ -15,7 +15,7 @@ from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SymacctError, echo
-from symacct.exact import INFINITY, Numeric, Order, order
+from symacct.exact import INFINITY, Numeric, Order, order, text
 from symacct.export.description import describe, neighbours
 from symacct.export.formula import formula
 from symacct.export.plain_tex import plain_tex
@@ -193,13 +193,14 @@ def _cell_tex(cell: str) -> str:
 
 
 def _plain(at: Order) -> str:
-    return "inf" if at == INFINITY else str(at)
+    return "inf" if at == INFINITY else text(Fraction(at))
 
 
 def _order_tex(at: Order) -> str:
     if at == INFINITY:
         return r"$\infty$"
-    return f"${at.numerator}/{at.denominator}$" if isinstance(at, Fraction) else str(at)
+    shown = text(Fraction(at))
+    return f"${shown}$" if "/" in shown else shown
 
 
 def _label(label: str) -> str:

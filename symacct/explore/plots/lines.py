@@ -11,7 +11,7 @@ from typing import Any
 from symacct.accountant import Accountant
 from symacct.claims import Kind
 from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, SymacctError
+from symacct.errors import DomainError, OrderError, SymacctError, echo
 from symacct.exact import INFINITY, Order, exact, is_infinite
 from symacct.expr import Node
 from symacct.options import By
@@ -56,14 +56,22 @@ def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> L
     found: list[tuple[float, float]] = []
     values, why = [], ""
     for x, value in points:
+        place = _place(x)
         if isinstance(value, Enclosure) and value.upper < INFINITY:
             values.append(value)
-            found.append((float(x), float(value)))
+            found.append((place, float(value)))
         else:
             why = why or (f"at {x} it is infinite" if isinstance(value, Enclosure) else str(value))
-            found.append((float(x), math.nan))
+            found.append((place, math.nan))
     certified = all(value.certified for value in values)
     return Line(name, _weakest(value.claim.kind for value in values), certified, tuple(found), why)
+
+
+def _place(x: Order) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        raise DomainError(f"plot: found {echo(x)}, needed values below 1e308 on an axis") from None
 
 
 def _weakest(kinds: Iterable[Kind]) -> Kind:
