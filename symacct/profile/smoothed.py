@@ -22,6 +22,7 @@ from symacct.profile.plan import Plan, plan
 from symacct.profile.shape import Moments, shift
 
 _MANY = 20_000  # nodes, above which fewer may do beside noise
+_MOST_DIGITS = 13.0  # for which some 10^{d/2} nodes are enough
 _MORE = Fraction(5, 4)  # r
 _LOST = 1.0  # digits, of a difference of two sums that is grown by 1/(r−1)
 _SHARE = 0.25  # of the error that is wanted
@@ -75,6 +76,8 @@ def planned(
     found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
 ) -> tuple[Moments, Plan]:
     """The moments and the plan of the fewest nodes, beside noise where too many need not be."""
+    if digits > _MOST_DIGITS:
+        return found, plan(found, y, log_delta, digits, two_ways)
     try:
         plain = plan(found, y, log_delta, digits, two_ways)
     except LimitError as error:
