@@ -180,10 +180,18 @@ def test_mu_is_the_least_whose_curve_lies_below(seed):
         grid = [Fraction(k, 24) for k in range(1, 24)]
         curves = [(number(a), m.tradeoff(a, digits=15)) for a in grid]
         assert all(gaussian(a, mu) <= f.upper + MP.mpf(10) ** -14 for a, f in curves)
-    # At α = f(α) the curves touch: e^{−s/2}/2 and 1/(1+e^s).
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_mu_in_closed_form(seed):
+    """At α = f(α) the curves touch: e^{−s/2}/2 and 1/(1+e^s); of Gaussian noise μ² adds."""
+    draw = random.Random(seed)
+    s, runs = Fraction(draw.randint(1, 60), 10), draw.randint(1, 99)
     touch = {Laplace(1 / s): MP.exp(-number(s) / 2) / 2, PureDP(s): 1 / (1 + MP.exp(number(s)))}
     for m, place in touch.items():
         assert holds(m.gdp(digits=25), 2 * normal_quantile(place), 25, trusted=60)
+    both = (runs * Gaussian(s) + Gaussian(7, 3)).gdp(digits=25)
+    assert holds(both, MP.sqrt(runs / number(s) ** 2 + MP.mpf(9) / 49), 25, trusted=60)
 
 
 def test_mu_of_sums_samples_and_groups():
@@ -259,6 +267,28 @@ def test_rho_that_is_searched_for_is_the_largest_quotient_on_a_grid(name):
     middle = MP.log(number(orders[best] - 1))
     top = max(-independent.smallest(MP, less, middle - 1, middle + 1), number(values[0]))
     assert abs(shown.upper - top) <= top * MP.mpf(10) ** -9
+
+
+def sampled_gaussian(sigma, rate, alpha):
+    """ε(α) of a whole order, by how often the record is in."""
+    s, g = number(sigma), number(rate)
+    moment = MP.fsum(
+        MP.binomial(alpha, j) * g**j * (1 - g) ** (alpha - j) * MP.exp(j * (j - 1) / (2 * s**2))
+        for j in range(alpha + 1)
+    )
+    return MP.log(moment) / (alpha - 1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rho_up_to_a_late_order_is_that_of_the_order(seed):
+    """After its valley ε(α)/α of a sample rises: no whole order before has more."""
+    draw = random.Random(seed)
+    sigma, rate = Fraction(draw.randint(5, 12), 10), Fraction(1, draw.randint(20, 400))
+    omega = draw.randint(20, 60)
+    ratios = [sampled_gaussian(sigma, rate, alpha) / alpha for alpha in range(2, omega + 1)]
+    assert max(ratios) == ratios[-1]
+    found = PoissonSubsample(Gaussian(sigma), rate).tcdp(omega, digits=22)
+    assert holds(found, ratios[-1], 22, trusted=50)
 
 
 def test_sampled_gaussian_noise_is_concentrated_up_to_an_order():

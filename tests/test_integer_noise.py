@@ -299,6 +299,12 @@ def test_the_published_bound_is_about_whole_orders(alpha):
         baselines.skellam_bound(alpha, 3)
 
 
+@pytest.mark.parametrize("arguments", [(2, 0), (2, -1), (2, 3, 0), (2, 3, 1, -1), ("x", 3)])
+def test_the_published_bound_of_bad_input(arguments):
+    with pytest.raises(DomainError, match="found"):
+        baselines.skellam_bound(*arguments)
+
+
 def test_noise_on_whole_numbers_approaches_the_continuous_one():
     """CKS20: at whole αΔ the Gaussian's curve, elsewhere less; AKL21: but for a share of 1/μ²."""
     for sigma in ("1/4", "1/2", "1"):

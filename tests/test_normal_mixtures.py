@@ -49,8 +49,12 @@ def density(law):
 
 
 def by_quadrature(P, Q, alpha):  # noqa: N803
-    """D_α of two laws of about unit variance, by mpmath's own rule on short pieces."""
-    p, q = density(P), density(Q)
+    """D_α of two laws of about unit variance."""
+    return integral(density(P), density(Q), alpha)
+
+
+def integral(p, q, alpha):
+    """D_α of two densities, by mpmath's own rule on short pieces."""
     places = MP.linspace(-26, 34, 21)
     if alpha == 1:
         return MP.quad(lambda x: p(x) * MP.log(p(x) / q(x)), places, method="gauss-legendre")
@@ -181,6 +185,25 @@ def test_sums_so_coarse_or_short_that_one_sees_it_hold_their_integral(strip, mon
     for ball, truth in zip(found, truths, strict=True):
         assert float(ball.lower()) <= truth <= float(ball.upper())
         assert float(ball.rad()) > 0.001 * truth
+
+
+@covering(lambda seed: {seed % 2})
+@pytest.mark.parametrize("seed", range(10))
+def test_a_sampled_mixture_is_its_integrals(seed):
+    """(1−γ)Q + γP, its density added up at each point."""
+    draw = random.Random(seed)
+    P, rate = drawn(draw), Fraction(draw.randint(1, 60), 100)
+    Q = laws.Normal(0, P.variance)
+    share = independent.number(MP, rate)
+    p, q = density(P), density(Q)
+    sampled = PoissonSubsample(DistributionPair(P, Q), rate)
+
+    def mixed(x):
+        return (1 - share) * q(x) + share * p(x)
+
+    for alpha in (1, Fraction(draw.randint(11, 60), 10)):
+        value = max(integral(mixed, q, alpha), integral(q, mixed, alpha))
+        assert holds(sampled.rdp(alpha, digits=22), value, 22, trusted=25)
 
 
 @pytest.mark.parametrize("gamma", ["1/1000", "1/3"])

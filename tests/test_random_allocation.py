@@ -4,12 +4,14 @@ import itertools
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from symacct import DomainError, Gaussian, Kind, OrderError, PoissonSubsample
 from symacct.baselines import allocation_rdp, gaussian_epsilon, random_allocation
 from tests import independent
 from tests.support import holds
+from tests.thinning import covering
 
 MP = independent.context(60)
 
@@ -55,6 +57,46 @@ def test_the_larger_of_both_directions():
     assert abs(found.epsilon.upper - max(added, removed)) < 1e-11
     one, three = (random_allocation("1e-5", 2, 100, k).epsilon.upper for k in (1, 3))
     assert one < three < 3 * one
+
+
+def of_all_orders(sigma, doublings):
+    """D_2 … D_256 of 2^doublings steps: the power series squared as often."""
+    weights = (MP.exp(MP.mpf(k * (k - 1)) / (2 * sigma**2)) / MP.factorial(k) for k in range(257))
+    series = np.array(list(weights), dtype=object)
+    for _ in range(doublings):
+        series = np.convolve(series, series)[:257]
+    for alpha in range(2, 257):
+        moment = series[alpha] * MP.factorial(alpha) / MP.mpf(2) ** (doublings * alpha)
+        yield alpha, MP.log(moment) / (alpha - 1)
+
+
+def gaussian_root(delta, mu):
+    """ε with Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) = δ, by halving."""
+    low, high = MP.mpf(0), MP.mpf(60)
+    for _ in range(150):
+        middle = (low + high) / 2
+        left, right = MP.ncdf(mu / 2 - middle / mu), MP.ncdf(-mu / 2 - middle / mu)
+        keeps = left - MP.exp(middle) * right <= delta
+        low, high = (low, middle) if keeps else (middle, high)
+    return high
+
+
+@covering(lambda seed: {seed % 2})
+@pytest.mark.parametrize("seed", range(12))
+def test_epsilon_is_the_larger_of_a_minimum_and_a_root(seed):
+    """Removed: by the best of all orders; added: by normal noise and half a square."""
+    rng = random.Random(seed)
+    doublings, epochs = rng.randint(1, 4), rng.randint(1, 3)
+    sigma, delta = Fraction(rng.randint(8, 40), 10), Fraction(1, 10 ** rng.randint(2, 9))
+    noise, d, steps = independent.number(MP, sigma), independent.number(MP, delta), 2**doublings
+    removed = min(
+        epochs * spent + MP.log(MP.mpf(a - 1) / a) - (MP.log(a) + MP.log(d)) / (a - 1)
+        for a, spent in of_all_orders(noise, doublings)
+    )
+    added = epochs * (1 - MP.mpf(1) / steps) / (2 * noise**2)
+    added += gaussian_root(d, MP.sqrt(MP.mpf(epochs) / steps) / noise)
+    found = random_allocation(delta, sigma, steps, epochs, digits=25).epsilon
+    assert holds(found, max(removed, added, MP.mpf(0)), 25, trusted=35)
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,39 @@ def test_the_searched_orders_of_theorem_2_are_near_the_best(seed):
         assert answer.upper <= value * MP.mpf("1.0001"), (mechanism, runs, alpha)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_where_no_order_that_is_searched_for_counts_theorem_2_is_its_formula(seed):
+    """λ = α, as none above 512 is tried, and for γ < 1e-9 ε(∞) is below log(1/γ)/j + …, any j."""
+    rng = random.Random(seed)
+    mechanism = Laplace(Fraction(1, 2) + 3 * share(rng))
+    runs = BINOMIAL(rng.choice([0, 1, Fraction(-1, 2), 3 * share(rng)]), share(rng) / 10**9)
+    alpha, eps = rng.randint(600, 2000), curve_of(mechanism)
+    for name, ratio in (
+        ("PS22-T2-BEST", pure_ratio(eps, runs.gamma)),
+        ("PS22-T2-PRINTED", eps(INFINITY)),
+    ):
+        value = read_at(eps, runs, alpha) + (1 + number(runs.eta)) * ratio
+        answer = RepeatAndSelect(mechanism, runs).rdp(alpha, digits=30, by=name)
+        assert holds(answer, value, 30, 60), (mechanism, runs, alpha)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_where_no_run_can_stand_out_theorem_6_is_its_formula(seed):
+    """(α−1)e^t <= α, t = ε(∞): nothing is left of the excess, and no order is searched for."""
+    rng = random.Random(seed)
+    alpha, runs = rng.randint(600, 2000), POISSON(1 + 20 * share(rng))
+    pure = share(rng) / alpha
+    mechanism = PureDP(pure)
+    eps, t = curve_of(mechanism), number(pure)
+    value = eps(alpha) + MP.log(number(runs.rate)) / (alpha - 1)
+    printed = RepeatAndSelect(mechanism, runs).rdp(alpha, digits=30, by="PS22-T6-PRINTED")
+    assert holds(printed, value, 30, 60)
+    even = independent.fraction(1 / (1 - MP.exp(-t)))  # from this order on one can
+    told = min(poisson_value(eps, lam, runs, 0) for lam in (alpha, even))
+    answer = RepeatAndSelect(mechanism, runs).rdp(alpha, digits=30, by="PS22-T6-BEST")
+    assert holds(answer, told, 30, 20)  # the order is found to 80 bits
+
+
 @pytest.mark.parametrize("eta", ["-1/2", 0, 1, 5])
 def test_theorem_2_as_printed_is_corollary_3_where_the_runs_are_many(eta):
     """(2+η)ε(∞) at α = ∞, the ratio (1+η)ε(∞) being that of the order ∞."""

@@ -118,6 +118,22 @@ def test_the_closed_form_is_theirs(key, theirs):
     assert shuffled_epsilon(delta, local, n).epsilon.upper < closed.lower
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_closed_form_is_its_formula(seed):
+    """Beyond ε₀ = log(n/(16 log(4/δ))) it is refused."""
+    rng = random.Random(seed)
+    n, delta = rng.randrange(2000, 10**7), Fraction(1, 10 ** rng.randint(2, 12))
+    log = MP.log(4 / number(delta))
+    last = MP.log(n / (16 * log))
+    local = independent.fraction(MP.mpf(MP.nstr(last, 6))) * Fraction(rng.randint(1, 19), 20)
+    grown = MP.exp(number(local))
+    s = 8 * MP.sqrt(grown * log / n) + 8 * grown / n
+    value = MP.log(1 + (1 - 1 / grown) / (1 + 1 / (grown * (1 + s))) * s)
+    assert holds(shuffled_closed(delta, local, n).epsilon, value, 30, trusted=45)
+    with pytest.raises(AssumptionError, match="needed at most"):
+        shuffled_closed(delta, independent.fraction(last) + Fraction(1, 10**9), n)
+
+
 def test_the_edges():
     assert shuffled(1, 1, 100).delta.upper == 0
     assert shuffled(2, 1, 100).delta.upper == 0
@@ -137,6 +153,9 @@ def test_the_edges():
         (lambda: shuffled(1, 1, 10**8), "n <= 10,000,000"),
         (lambda: shuffled_epsilon(1, 1, 10), r"in \[0, 1\)"),
         (lambda: shuffled_closed(0, 1, 10), "delta > 0"),
+        (lambda: shuffled_responses(1, 0, 10), "> 0"),
+        (lambda: shuffled_responses_epsilon(1, 1, 10), r"in \[0, 1\)"),
+        (lambda: shuffled_responses_rdp(2, 1, 0), "whole number >= 1"),
     ],
 )
 def test_bad_input(asked, needed):

@@ -184,12 +184,27 @@ def test_permute_and_flip_of_few_candidates(seed):
         return
     m = FiniteMechanism.permute_and_flip(rows, base)
     assert m is FiniteMechanism(laws)
+    for alpha in (1, Fraction(draw.randint(11, 90), 10), independent.INFINITY):
+        assert holds(m.rdp(alpha), independent.finite_laws(WIDE, alpha, laws), 30, trusted=50)
     epsilon = independent.fraction(2 * WIDE.log(independent.number(WIDE, base)))
     for alpha in (1, 3, "inf"):
         found, bound = m.rdp(alpha).lower, PermuteAndFlip(epsilon).rdp(alpha).upper
         assert independent.fraction(found) <= independent.fraction(bound) * (
             1 + Fraction(1, 10**20)
         )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_exponential_mechanism_of_few_candidates(seed):
+    """Chances in proportion to base^score, of three datasets."""
+    draw = random.Random(seed)
+    rows = [[draw.randint(-2, 2), draw.randint(-2, 2), place] for place in range(3)]
+    base = Fraction(draw.randint(11, 30), 10)
+    weights = [[base**score for score in row] for row in rows]
+    laws = [[weight / sum(row) for weight in row] for row in weights]
+    m = FiniteMechanism.exponential(rows, base)
+    for alpha in (1, Fraction(draw.randint(11, 90), 10), independent.INFINITY):
+        assert holds(m.rdp(alpha), independent.finite_laws(WIDE, alpha, laws), 30, trusted=50)
 
 
 @pytest.mark.parametrize("m", LEAVES, ids=repr)
@@ -210,6 +225,27 @@ def test_no_curve_falls():
     for m in [*LEAVES, GaussianSparseVector(10, 20, 1000, 3), GaussianNoisyMax(10, 10**6)]:
         values = [m.rdp(alpha) for alpha in orders]
         assert all(a.lower <= b.upper for a, b in itertools.pairwise(values))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_pure_has_the_curve_and_the_profile_of_two_answers(seed):
+    """(e^ε₀ − e^ε)/(1 + e^ε₀): answers of odds e^ε₀:1, by hand."""
+    draw = random.Random(seed)
+    b, size = (Fraction(draw.randint(3, 60), 12) for _ in range(2))
+    flip = PermuteAndFlip(size)
+    order = Fraction(draw.randint(11, 90), 10)
+    for alpha in (1, order, independent.INFINITY):
+        assert holds(flip.rdp(alpha), independent.pure(WIDE, alpha, size), 30, trusted=50)
+    for m, pure in (
+        (flip, size),
+        (NoisyMax(b, size), 2 * size / b),
+        (SparseVector(b, 3 * b, 2, size), size / b + 4 * size / (3 * b)),
+    ):
+        epsilon = pure * Fraction(draw.randint(0, 19), 20)
+        most, grown = (WIDE.exp(independent.number(WIDE, x)) for x in (pure, epsilon))
+        found = m.delta(epsilon, digits=25, conversion="exact")
+        assert holds(found.delta, (most - grown) / (1 + most), 25, trusted=50)
+        assert found.kind is Kind.UPPER
 
 
 def test_the_exact_profile_of_the_class():
@@ -235,6 +271,7 @@ def test_the_exact_profile_of_the_class():
         (lambda: GaussianNoisyMax(1, 1), "candidates: found 1"),
         (lambda: GaussianNoisyMax(-1, 2), "sigma: found -1"),
         (lambda: FiniteMechanism.permute_and_flip([[0, 1], [1, 0]], -1), "base: found -1"),
+        (lambda: FiniteMechanism.exponential([[0, 1], [1, 0]], 0), "base: found 0"),
     ],
 )
 def test_bad_input(make, message):

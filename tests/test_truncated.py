@@ -45,6 +45,8 @@ def test_a_coin_that_is_told_is_one_pair_of_laws(seed):
     pair = DistributionPair(told, [told[1], told[0], told[3], told[2]])
     for alpha in (1, 2, Fraction(draw.randint(11, 90), 10), math.inf):
         one, other = m.rdp(alpha, digits=25), pair.rdp(alpha, digits=25)
+        masses = list(zip(pair.P, pair.Q, strict=True))
+        assert holds(one, independent.divergence(FINE, alpha, masses), 25, trusted=50)
         assert one.lower <= other.upper
         assert other.lower <= one.upper
         assert one.claim.kind is Kind.EXACT
@@ -58,8 +60,11 @@ def test_text_json_and_claims():
     assert Either(Gaussian(5), PureDP(1), 1).rdp(3).upper == Gaussian(5).rdp(3).upper
     with pytest.raises(AdjacencyError):
         Either(PoissonSubsample(Gaussian(5), "1/9"), SubsampleWithoutReplacement(Laplace(1), 1), 0)
-    with pytest.raises(DomainError, match="0 <= rate <= 1"):
-        Either(Gaussian(5), Gaussian(5), 2)
+    for share in (2, -1):
+        with pytest.raises(DomainError, match="Either, share: found"):
+            Either(Gaussian(5), Gaussian(5), share)
+    with pytest.raises(DomainError, match="Either, second"):
+        Either(Gaussian(5), 5, "1/2")
 
 
 FINE = independent.context(60)
@@ -71,17 +76,22 @@ def gaussian_profile(mu, epsilon):
     return FINE.ncdf(mu / 2 - x) - FINE.exp(epsilon) * FINE.ncdf(-mu / 2 - x)
 
 
-@pytest.mark.parametrize("runs", [1, 2, 7])
-@pytest.mark.parametrize("epsilon", ["1/2", "3"])
-def test_the_exact_profile_is_the_mean_over_all_coins(runs, epsilon):
-    """Runs of Gaussian noise of σ = 1 or 2: given the coins, Gaussian noise."""
-    m = runs * Either(Gaussian(1), Gaussian(2), "1/3")
+@pytest.mark.parametrize("seed", range(10))
+def test_the_exact_profile_is_the_mean_over_all_coins(seed):
+    """Runs of Gaussian noise of one σ or another: given the coins, Gaussian noise."""
+    draw = random.Random(seed)
+    runs, epsilon = draw.choice([1, 2, 7]), Fraction(draw.randint(1, 30), 10)
+    scales = [Fraction(draw.randint(8, 40), 10) for _ in range(2)]
+    share = Fraction(draw.randint(1, 9), 10)
+    m = runs * Either(*map(Gaussian, scales), share)
+    first, second = (1 / independent.number(FINE, sigma) ** 2 for sigma in scales)
+    s = independent.number(FINE, share)
     total = FINE.fsum(
         FINE.binomial(runs, j)
-        * FINE.mpf(2) ** (runs - j)
-        / FINE.mpf(3) ** runs
+        * s**j
+        * (1 - s) ** (runs - j)
         * gaussian_profile(
-            FINE.sqrt(j + FINE.mpf(runs - j) / 4), independent.number(FINE, Fraction(epsilon))
+            FINE.sqrt(j * first + (runs - j) * second), independent.number(FINE, epsilon)
         )
         for j in range(runs + 1)
     )
