@@ -1,7 +1,8 @@
 """Pairs of laws: the sampled curve itself, at every real order.
 
 A DistributionPair says that the outputs on two neighbouring datasets have the laws P and Q, and
-does not say which of the two datasets is the one with the record. With the record x, the sampled
+does not say which of the two datasets is the one with the record, unless record="P": then of the
+roles below there is one, in both directions, at every order. With the record x, the sampled
 output is a mixture over the samples S of the others: (1−γ)M(S) + γM(S∪{x}), and M(S) without it.
 D_α is jointly quasi-convex (VEH14 Theorem 13), so the worst S counts alone; either law may be
 M(S∪{x}); and D_α has two directions. The largest of these four divergences is attained where x
@@ -15,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, singledispatch
+from functools import cache, partial, singledispatch
 from typing import Any, cast
 
 from flint import arb
 
-from symacct.amplification.zw19 import log_sum
+from symacct.amplification.zw19 import log_sum, sampled_pure
 from symacct.arithmetic import BALL, Arithmetic, BallArithmetic, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
 from symacct.claims import ADD_REMOVE, ALL_ORDERS, REPLACE_ONE, Kind
@@ -29,7 +30,7 @@ from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
 from symacct.mechanisms.direction import Direction, FiniteDirection
 from symacct.mechanisms.mixtures import MixtureDirection, has_closed_form, mixed, why_not_mixed
-from symacct.mechanisms.pair import DistributionPair, mixture
+from symacct.mechanisms.pair import DistributionPair, largest_of, mixture
 from symacct.operations.subsample import SAMPLINGS, SubsampleWithoutReplacement
 from symacct.rdp_curve import RDPCurve
 from symacct.sources import VEH14, WBK19
@@ -82,7 +83,8 @@ def is_infinite_pair(node: Node) -> str | None:
     status="proved",
 )
 def sampled_either_way(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
-    """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P)"""
+    """ε′(α) = max{ D_α(m‖q), D_α(q‖m) } over m = (1−γ)q + γp, (p, q) = (P, Q) and (Q, P);
+    (P, Q) alone where P is stated to be the law with the record"""
     return largest_divergence(ctx, eps, alpha, gamma)
 
 
@@ -130,9 +132,8 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
         return eps(alpha) if gamma == 1 else ctx.number(0)
     pair = pair_of(eps)
     if isinstance(alpha, float) and alpha == INFINITY and pair.masses is None:
-        # The largest log-ratio of a mixture is that of the pair; its smallest is nearer to 0.
-        return ctx.log1p(ctx.number(gamma) * ctx.expm1(eps(INFINITY)))
-    if pair.masses is None and has_closed_form(pair.P, pair.Q):
+        return _largest_log_ratio(ctx, pair, gamma)
+    if pair.masses is None and has_closed_form(pair.P, pair.Q) and not _has_one_role(pair):
         if ctx.is_infinite(eps(alpha)):
             return ctx.number(INFINITY)  # so is that of the mixture, m/q >= γp/q
         if isinstance(ctx, BallArithmetic) and isinstance(alpha, int) and alpha > 1:
@@ -148,6 +149,29 @@ def largest_divergence(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exac
     if pair.masses is None:
         return _largest_of(ctx, _that_count(ctx, eps, directions, alpha), alpha)
     return ctx.maximum(*(curve(alpha) for curve in curves))
+
+
+def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) -> Number:
+    """That of a mixture, log(1 + γ(e^s − 1)), or −log(1 + γ(e^{−s} − 1)) of its inverse, s those
+
+    of the pair.
+    """
+    rate = ctx.number(gamma)
+
+    def largest(*roles: DistributionPair) -> Number:
+        return largest_of(ctx, (partial(role.direction().at_infinity, ctx) for role in roles))
+
+    gained = sampled_pure(ctx, largest(*pair.roles), rate)
+    if not _has_one_role(pair):
+        return gained  # the other is nearer to 0
+    lost = largest(pair.swapped())
+    least = -rate if ctx.is_infinite(lost) else rate * ctx.expm1(-lost)
+    return ctx.maximum(gained, -ctx.log1p(least))
+
+
+def _has_one_role(pair: DistributionPair) -> bool:
+    """Is P the law with the record, and no symmetry makes the mixture's the larger direction?"""
+    return pair.record == "P" and not pair.swap_symmetric
 
 
 def roughly(node: Node) -> Callable[[Order], float] | None:
@@ -172,7 +196,8 @@ def _roughly(node: Node, pair: DistributionPair, gamma: Exact) -> Callable[[Orde
 
     def at(alpha: Order) -> float:
         order = Fraction(cast(Fraction, alpha))
-        values: list[float] = [d.roughly(order) for d in directions if order < 2 or not d.reverse]
+        every = order < 2 or _has_one_role(pair)
+        values: list[float] = [d.roughly(order) for d in directions if every or not d.reverse]
         return max(values)
 
     return at
@@ -185,7 +210,7 @@ def pair_of(eps: RDPCurve) -> DistributionPair:
 
 def _roles(pair: DistributionPair) -> tuple[bool, ...]:
     """Is Q the law with the record? Both, or one where a symmetry swaps them."""
-    return (False,) if pair.swap_symmetric else (False, True)
+    return (False, True)[: len(pair.roles)]
 
 
 def _log_moment(
@@ -245,10 +270,10 @@ def _that_count(
     The closed forms at whole orders may show which of these two it is: L is convex and L(1) = 0,
     so that it lies below a chord between its ends and above the chord beyond them.
     """
-    if not isinstance(alpha, int | Fraction) or alpha < 2:
+    pair = pair_of(eps)
+    if not isinstance(alpha, int | Fraction) or alpha < 2 or _has_one_role(pair):
         return directions
     found = [direction for direction in directions if not direction.reverse]
-    pair = pair_of(eps)
     if (
         len(found) == 1
         or not isinstance(ctx, BallArithmetic)
@@ -293,12 +318,11 @@ def _(ctx: SymbolicArithmetic, directions: list[MixtureDirection], alpha: Order)
 
 
 def _directions(pair: DistributionPair, gamma: Exact) -> list[Any]:
-    """Both directions for each role of the laws; one role where a symmetry swaps them."""
+    """Both directions for each role of the laws; one where a symmetry swaps them."""
     if pair.masses is None:
         if pair.swap_symmetric:
             return mixed(pair.P, pair.Q, gamma)[:1]
-        return mixed(pair.P, pair.Q, gamma) + mixed(pair.Q, pair.P, gamma)
-    roles = [pair] if pair.swap_symmetric else [pair, pair.swapped()]
-    found = [mixture(role.masses or (), gamma) for role in roles]
+        return [one for role in pair.roles for one in mixed(role.P, role.Q, gamma)]
+    found = [mixture(role.masses or (), gamma) for role in pair.roles]
     back = [[(q, m) for m, q in masses] for masses in found]
     return [FiniteDirection(masses) for masses in [*found, *back]]

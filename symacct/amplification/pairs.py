@@ -12,9 +12,10 @@ from typing import Any
 
 from symacct.amplification.finite_pairs import is_pair, largest_divergence
 from symacct.amplification.sampled_pairs import excess, relative_entropy, shape_ratio
+from symacct.amplification.zw19 import sampled_pure
 from symacct.arithmetic import Arithmetic, BallArithmetic, Number
-from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Kind
-from symacct.exact import Exact, Order
+from symacct.claims import ADD_REMOVE, ALL_ORDERS, FINITE_ORDERS, Kind
+from symacct.exact import INFINITY, Exact, Order
 from symacct.expr import Node
 from symacct.integrals.gaussian import sampled_gaussian_local
 from symacct.mechanisms import DistributionPair, Gaussian, VectorLaplace
@@ -105,9 +106,10 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
         "Theorem 5, for randomized response, noise and laws that an involution swaps; "
         "VEH14 Theorem 13 for other laws"
     ),
-    orders=FINITE_ORDERS,
+    orders=ALL_ORDERS,
     adjacency=ADD_REMOVE,
-    assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order",
+    assumes=f"{_SWAPPED}; or neighbouring datasets give two known laws, in any order "
+    "unless the pair states one",
     applies=has_known_pair,
     tight=True,
     takes_exact=True,
@@ -116,7 +118,8 @@ def sampled_gaussian(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact)
 )
 def sampled_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) = log E_Q[ (1−γ+γP/Q)^α ]/(α−1), any real α > 1; for two laws the largest of this,
-    of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged"""
+    of log E_Q[ (1−γ+γP/Q)^{1−α} ]/(α−1), and of both with P and Q exchanged
+    unless P is stated to be the law with the record"""
     if isinstance(as_noise(eps.node), DistributionPair):
         return largest_divergence(ctx, eps, alpha, gamma)
     return from_pair(ctx, eps, alpha, gamma)
@@ -128,6 +131,8 @@ def from_pair(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Num
         return ctx.number(0)
     if gamma == 1:
         return eps(alpha)
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return sampled_pure(ctx, eps(INFINITY), ctx.number(gamma))
     mechanism: Mechanism = as_noise(eps.node)  # type: ignore[assignment]
     if isinstance(alpha, int) and alpha == 1:
         return relative_entropy(ctx, mechanism, gamma)

@@ -149,6 +149,13 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
     return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
 
 
+def may_be_the_record(node: Node) -> str | None:
+    """Either of two laws may be that with the record, or nothing is said of it."""
+    if node.mechanism.fields().get("record") != "P":  # type: ignore[attr-defined]
+        return None
+    return "the pair says which law is that with the record, so that its ε(∞) may be the other's"
+
+
 @theorem(
     "ZW19-L4",
     operation=SAMPLINGS,
@@ -159,7 +166,7 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
     assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
     "record's addition attains ε(∞)",
     tight=True,
-    applies=always,
+    applies=may_be_the_record,
     monotone=True,
     status="proved",
 )

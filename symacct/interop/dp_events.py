@@ -19,7 +19,7 @@ from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.ball import rational as ball_number
-from symacct.claims import EITHER
+from symacct.claims import ADD_REMOVE, EITHER
 from symacct.domains import above_minus_one, nonnegative, positive, rate, rational, whole
 from symacct.doors import package
 from symacct.errors import DomainError, MissingPackageError, SymacctError, echo
@@ -173,7 +173,8 @@ class Reading:
             rest = [(k - 2) * other] if k > 2 else []
             return DistributionPair([own, other, *rest], [other, own, *rest])
         uniform = Fraction(1, k)
-        return DistributionPair([own, 1 - own], [uniform, 1 - uniform])
+        told, special = [own, 1 - own], [uniform, 1 - uniform]
+        return DistributionPair(told, special, ADD_REMOVE, record="P")
 
     def concentrated(self, event: object, depth: int) -> Node:
         """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""
@@ -250,13 +251,12 @@ class Reading:
         return truncated_poisson(noise, *(_field(event, one) for one in numbers))
 
     def mixture(self, event: object, depth: int) -> Node:
-        """N(0, σ²) without the record, a mixture of N(c, σ²) with it, in whichever order."""
+        """N(0, σ²) without the record, a mixture of N(c, σ²) with it."""
         self.only_under(event, "add_remove", "replace_special")
         return mixture_of(
             _field(event, "standard_deviation"),
             _field(event, "sensitivities"),
             _field(event, "sampling_probs"),
-            "add_remove" if self.relation == "add_remove" else "either",
         )
 
     def without_replacement(self, event: object, depth: int) -> Node:

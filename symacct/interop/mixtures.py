@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symacct import doors, laws
+from symacct.claims import ADD_REMOVE
 from symacct.domains import positive, rational
 from symacct.errors import DomainError, echo
 from symacct.expr import Node
@@ -20,7 +21,7 @@ _EVENT = "MixtureOfGaussiansDpEvent"
 _SLACK = Fraction(1, 2**40)  # that weights in float64 are off by
 
 
-def mixture_of(deviation: object, sensitivities: object, weights: object, relation: str) -> Node:
+def mixture_of(deviation: object, sensitivities: object, weights: object) -> Node:
     """The pair of the mixture and N(0, σ²); what the weights lack of 1 goes to the largest, and
 
     what they have too much is taken from the smallest ones.
@@ -39,7 +40,7 @@ def mixture_of(deviation: object, sensitivities: object, weights: object, relati
     if set(kept) == {0}:
         return Compose()
     law = laws.NormalMixture(list(kept), list(kept.values()), sigma**2)
-    return DistributionPair(law, laws.Normal(0, sigma**2), relation)
+    return DistributionPair(law, laws.Normal(0, sigma**2), ADD_REMOVE, record="P")
 
 
 def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
@@ -62,8 +63,13 @@ def _numbers(values: object, what: str) -> list[Fraction]:
 
 
 def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:
-    """σ, the sensitivities and the weights of a pair of such laws, rounded to what costs more."""
+    """σ, the sensitivities and the weights of a pair of such laws, rounded to what costs more;
+
+    None where either law may be that with the record, which no event says.
+    """
     if not isinstance(node, DistributionPair) or not isinstance(node.P, laws.NormalMixture):
+        return None
+    if len(node.roles) > 1:
         return None
     base, parts = node.Q, dict(zip(node.P.means, node.P.weights, strict=True))
     if base != laws.Normal(0, node.P.variance) or min(parts) < 0:

@@ -32,8 +32,8 @@ class FiniteMechanism(Mechanism):
 
     Each law is the list of the exact probabilities of the same outcomes. Unlike a
     DistributionPair, which says what two neighbouring datasets give, the list says that there is
-    no other law, so that what sampling makes of it is known as well. Raises DomainError,
-    LimitError.
+    no other law, so that what sampling makes of it is known as well. Which two of the laws the
+    neighbours have may change from run to run. Raises DomainError, LimitError.
 
     >>> print(FiniteMechanism([["1/2", "1/2"], ["1/3", "2/3"]]).rdp("inf", digits=10))
     0.4054651081

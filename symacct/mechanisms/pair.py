@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
-from symacct.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.digits import to_digits
 from symacct.domains import rate
 from symacct.enclosure import Enclosure, from_ball
-from symacct.errors import DomainError, PrecisionError, echo
+from symacct.errors import AdjacencyError, DomainError, PrecisionError, echo
 from symacct.exact import Numeric, Order, directed_order, exact
 from symacct.forking import cached_property
 from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
@@ -36,11 +36,16 @@ class DistributionPair(Mechanism):
 
     P and Q are the exact probabilities of the same outcomes, each >= 0 and summing to 1, as two
     lists or as two mappings {outcome: probability}, which are matched by outcome; or two of
-    `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
-    are unordered: either law may be the one of the dataset that holds the record. ε(∞) is the
+    `symacct.laws`: of one family, or densities on the line, which are integrated. ε(∞) is the
     larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
-    Raises DomainError, LimitError; PrecisionError where an integral is not proved to be finite
-    or infinite.
+
+    Neighbours are unordered: which of the two datasets has the law P may change from run to run,
+    by what the earlier runs told, and in a sample either may be the one with the record. The
+    curves of several runs add all the same, exactly: at each order one direction is the larger,
+    in every run. `record="P"` states that P is the law of the dataset with the record, and Q that
+    of the one without it, in every run; it wants adjacency="add_remove".
+    Raises DomainError, LimitError, AdjacencyError; PrecisionError where an integral is not proved
+    to be finite or infinite.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -49,14 +54,26 @@ class DistributionPair(Mechanism):
     P: Any  # a Law, or the tuple of its probabilities
     Q: Any
     adjacency: Adjacency
+    #: The law of the dataset with the record, in every run: "P", or "either".
+    record: str
     kind = Kind.EXACT
+    json_optional = ("record",)
 
     def __new__(
         cls,
         P: Law | Given,  # noqa: N803
         Q: Law | Given,  # noqa: N803
         adjacency: str | Adjacency = "either",
+        record: str = "either",
     ) -> DistributionPair:
+        relation = named_adjacency(adjacency)
+        record = doors.one_of(record, "DistributionPair, record", ("either", "P"))
+        if record == "P" and relation != ADD_REMOVE:
+            raise AdjacencyError(
+                f"DistributionPair: found record='P' with adjacency {relation}, needed "
+                "'add_remove': of two records that replace each other neither is the one that "
+                "is there"
+            )
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
         else:
@@ -68,7 +85,7 @@ class DistributionPair(Mechanism):
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
                     "the same outcomes in both; give those that one law lacks the probability 0"
                 )
-        return cls._intern(P=P, Q=Q, adjacency=named_adjacency(adjacency))
+        return cls._intern(P=P, Q=Q, adjacency=relation, record=record)
 
     @property
     def source(self) -> Source:  # type: ignore[override]
@@ -109,7 +126,7 @@ class DistributionPair(Mechanism):
         curves = [one.curve(ctx) for one in self._directions(ctx)]
 
         def rdp(alpha: Order) -> Number:
-            return _largest(ctx, (partial(curve, alpha) for curve in curves))
+            return largest_of(ctx, (partial(curve, alpha) for curve in curves))
 
         # Whether the integral of two laws converges is decided exactly, order by order.
         return order_by_order(ctx, rdp) if self.masses is None else rdp
@@ -122,10 +139,10 @@ class DistributionPair(Mechanism):
         return lambda alpha: ctx.maximum(*(excess(alpha) for excess in curves))
 
     def at_one(self, ctx: Arithmetic) -> Number:
-        return _largest(ctx, (partial(one.at_one, ctx) for one in self._directions(ctx)))
+        return largest_of(ctx, (partial(one.at_one, ctx) for one in self._directions(ctx)))
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
-        return _largest(ctx, (partial(one.at_infinity, ctx) for one in self._directions(ctx)))
+        return largest_of(ctx, (partial(one.at_infinity, ctx) for one in self._directions(ctx)))
 
     def _directions(self, ctx: Arithmetic) -> list[Direction]:
         """The directions whose larger value is the curve: one where a symmetry swaps the laws."""
@@ -158,7 +175,13 @@ class DistributionPair(Mechanism):
 
     def swapped(self) -> DistributionPair:
         """The pair (Q, P)."""
-        return type(self)(self.Q, self.P, self.adjacency)
+        return type(self)(self.Q, self.P, self.adjacency, self.record)
+
+    @property
+    def roles(self) -> tuple[DistributionPair, ...]:
+        """The pairs whose first law may be that with the record; one where a symmetry swaps it."""
+        is_one = self.record == "P" or self.swap_symmetric
+        return (self,) if is_one else (self, self.swapped())
 
     def sampled(self, gamma: Number) -> DistributionPair:
         """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair
@@ -175,10 +198,11 @@ class DistributionPair(Mechanism):
                 "finitely many outcomes and a rational rate; PoissonSubsample bounds the others"
             )
         mixed = mixture(self.masses, gamma)
-        return type(self)([m for m, _ in mixed], [q for _, q in mixed], self.adjacency)
+        laws = [m for m, _ in mixed], [q for _, q in mixed]
+        return type(self)(*laws, self.adjacency, self.record)
 
 
-def _largest(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:
+def largest_of(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:
     """The largest answer: ∞ as soon as one is, whether or not the others can be computed."""
     answers, failed = [], None
     for question in questions:

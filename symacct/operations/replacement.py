@@ -64,7 +64,7 @@ def moved_by_draws(noise: Node, weights: tuple[Fraction, ...], adjacency: str | 
     moves = [j * noise.sensitivity for j in range(len(weights))]
     P = NormalMixture(moves, weights, variance)  # noqa: N806
     if relation == ADD_REMOVE:
-        return DistributionPair(P, Normal(0, variance), ADD_REMOVE)
+        return DistributionPair(P, Normal(0, variance), ADD_REMOVE, record="P")
     other = NormalMixture([-x for x in moves], weights, variance)
     return PostProcess(DistributionPair(P, other, REPLACE_ONE))
 

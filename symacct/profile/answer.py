@@ -18,6 +18,7 @@ from symacct.enclosure import Enclosure, Guarantee, from_ball
 from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
 from symacct.expr import Node
 from symacct.options import By
+from symacct.profile.atoms import Atoms
 from symacct.profile.below import one_run_each, products_below, triangles_below
 from symacct.profile.closed import is_beyond
 from symacct.profile.densities import DensityLoss
@@ -210,7 +211,7 @@ def _counted(runs: Iterable[tuple[Part, int]]) -> frozenset[tuple[Part, int]]:
 def _exchanged(part: Part) -> Part | None:
     if part.symmetric:
         return part
-    return part.exchanged if isinstance(part, DensityLoss) else None
+    return part.exchanged if isinstance(part, Atoms | DensityLoss) else None
 
 
 def refuse_pinned(orders: Any, by: By) -> None:

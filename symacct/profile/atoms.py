@@ -54,6 +54,11 @@ class Atoms:
         return Counter(self.laws) == Counter((q, p) for p, q in self.laws)
 
     @property
+    def exchanged(self) -> Atoms | None:
+        """(Q, P), where nothing is sampled."""
+        return Atoms(tuple((q, p) for p, q in self.masses)) if self.gamma == 1 else None
+
+    @property
     def is_binary(self) -> bool:
         """Are there two losses?"""
         return len([1 for p, q in self.laws if p and q]) == 2

@@ -7,6 +7,7 @@ record may be replaced by one that contributes what all the others do, which is 
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from functools import singledispatch
 
@@ -15,7 +16,12 @@ from symacct.errors import AssumptionError
 from symacct.exact import expression
 from symacct.expr import Node
 from symacct.later import sympy
-from symacct.mechanisms import ExponentialMechanism, FiniteMechanism, RandomizedResponse
+from symacct.mechanisms import (
+    DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
+    RandomizedResponse,
+)
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
 from symacct.operations.group import GroupPrivacy
@@ -26,6 +32,8 @@ from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.pairs import Product, composed, products, sampled_once
 from symacct.profile.part import Part
 
+_MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
+_FEW = 16  # runs, which may lie half one way and half the other
 _MANY = 20  # runs, of which the moments of three means fall
 _NOTHING = Product((), Kind.EXACT)
 
@@ -88,6 +96,14 @@ def _(node: FiniteMechanism) -> list[Product]:
 
 
 @_below.register
+def _(node: DistributionPair) -> list[Product]:
+    """One way in all runs, or the other: both occur, where none is stated."""
+    if node.masses is None:
+        return products(node)
+    return [Product(((Atoms(role.masses), 1),), Kind.EXACT) for role in node.roles if role.masses]
+
+
+@_below.register
 def _(node: ExponentialMechanism) -> list[Product]:
     """Two candidates, with one as likely as the other on the other dataset."""
     return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
@@ -95,10 +111,20 @@ def _(node: ExponentialMechanism) -> list[Product]:
 
 @_below.register
 def _(node: Compose) -> list[Product]:
-    choices = [
-        [(product, count) for product in products_below(part)] for part, count in node.terms.items()
-    ]
-    return [composed(choice) for choice in itertools.product(*choices)]
+    choices = [_ways(products_below(part), count) for part, count in node.terms.items()]
+    if math.prod(map(len, choices)) > _MOST_WAYS:
+        choices = [found[:1] for found in choices]
+    return [composed(itertools.chain(*choice)) for choice in itertools.product(*choices)]
+
+
+def _ways(found: list[Product], count: int) -> list[list[tuple[Product, int]]]:
+    """One product in all runs; of two of finite laws each in half of them, too."""
+    ways = [[(product, count)] for product in found]
+    parts = [part for product in found for part, _ in product.runs]
+    if len(found) == 2 and 1 < count <= _FEW and all(isinstance(part, Atoms) for part in parts):
+        more, less = count - count // 2, count // 2
+        ways += [list(zip(found, halves, strict=True)) for halves in {(more, less), (less, more)}]
+    return ways
 
 
 @_below.register

@@ -1,4 +1,7 @@
-"""The pair whose profile is the largest of those of some finite pairs, at every ε."""
+"""The pair whose profile is the largest of those of some finite pairs, at every ε, in one run
+
+or in several, the pair of each run chosen by what the earlier ones told.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ import itertools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+_MOST = 1000  # outcomes, of all first runs with what is worst after them
+
 Masses = Sequence[tuple[Fraction, Fraction]]
+_NOTHING: Masses = ((Fraction(1), Fraction(1)),)
 Line = tuple[Fraction, Fraction]  # c − da, by c and d
 
 
@@ -27,6 +33,39 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple(
         pair for pair in (*masses, (lost, Fraction(0)), (Fraction(0), unseen)) if any(pair)
     )
+
+
+def adaptive(
+    kinds: Sequence[tuple[Sequence[Masses], int]],
+) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    """The pair of the worst k_i runs of each kind, each with any of the kind's pairs, in an order
+
+    and by choices that follow what was told: V(k) is the largest profile of a first run beside
+    V(k − 1). None where there are too many outcomes, or masses that are no fractions.
+    """
+    if not all(every and _are_fractions(every) for every, _ in kinds):
+        return None
+    worst: dict[tuple[int, ...], Masses] = {}
+    for state in itertools.product(*(range(count + 1) for _, count in kinds)):
+        after = [(every, worst[_less(state, i)]) for i, (every, _) in enumerate(kinds) if state[i]]
+        if sum(len(masses) * len(rest) for every, rest in after for masses in every) > _MOST:
+            return None
+        firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)
+        worst[state] = envelope(itertools.chain(*firsts)) if after else _NOTHING
+    return tuple(worst[state])
+
+
+def _are_fractions(every: Iterable[Masses]) -> bool:
+    return all(isinstance(x, Fraction) for masses in every for pair in masses for x in pair)
+
+
+def _less(state: tuple[int, ...], i: int) -> tuple[int, ...]:
+    """One run of a kind less."""
+    return (*state[:i], state[i] - 1, *state[i + 1 :])
+
+
+def _beside(masses: Masses, others: Masses) -> Masses:
+    return [(p * u, q * v) for p, q in masses for u, v in others]
 
 
 def _lines(masses: Masses) -> Iterable[Line]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
-from symacct import sizes
 from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError, echo
 from symacct.exact import Exact, exact, expression
@@ -38,11 +36,11 @@ from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy, noise_for_group
 from symacct.operations.postprocess import PostProcess
 from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
-from symacct.profile.atoms import Atoms
+from symacct.profile.atoms import Atoms, Masses
 from symacct.profile.bounded_range import bounded_range
 from symacct.profile.charts import Pair
 from symacct.profile.densities import DensityLoss
-from symacct.profile.envelope import envelope
+from symacct.profile.envelope import adaptive, envelope
 from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
@@ -58,7 +56,8 @@ class Product:
 
     `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
     (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
-    are dominated, and are `is_glued`: there the Rényi curve may know less or more.
+    are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
+    these, where they are finitely many of finite laws.
     """
 
     runs: tuple[tuple[Part, int], ...]
@@ -66,14 +65,15 @@ class Product:
     one_way: bool = False
     of_many: bool = False
     is_glued: bool = False
+    pairs: tuple[Atoms, ...] = ()
 
 
 @singledispatch
 def products(node: Node) -> list[Product]:
     """Products whose largest profile, over both directions of each, is that of the node.
 
-    More than one where a mechanism's two laws may lie either way round. AssumptionError where no
-    pair is known.
+    More than one where either of two densities may be the law with the record, in one run.
+    AssumptionError where no pair is known.
     """
     raise AssumptionError(
         f"conversion='exact': found {type(node).__name__}, of which only a Rényi curve is known, "
@@ -132,9 +132,7 @@ def _(node: ExponentialMechanism) -> list[Product]:
 
 @products.register
 def _(node: FiniteMechanism) -> list[Product]:
-    if len(node.pairs) == 1:
-        return _one(Atoms(node.pairs[0]))
-    return [Product(((Atoms(envelope(node.pairs)), 1),), Kind.EXACT, of_many=True)]
+    return _any_of(node.pairs)
 
 
 @products.register
@@ -159,13 +157,19 @@ def _(node: DistributionPair) -> list[Product]:
     if masses is None:
         known = noise(node.P, node.Q)
         return _densities(node) if known is None else products(known)
-    if node.swap_symmetric:
-        return _one(Atoms(masses))
-    return [*_one(Atoms(masses)), *_one(Atoms(tuple((q, p) for p, q in masses)))]
+    return _any_of([role.masses or () for role in node.roles])
+
+
+def _any_of(every: Sequence[Masses]) -> list[Product]:
+    """Finite laws of which any pair may be that of the neighbours, in each run another."""
+    pairs = tuple(map(Atoms, every))
+    if len({frozenset(Counter(pair.laws).items()) for pair in pairs}) == 1:
+        return _one(pairs[0])
+    return [Product(((Atoms(envelope(every)), 1),), Kind.EXACT, of_many=True, pairs=pairs)]
 
 
 def _densities(node: DistributionPair) -> list[Product]:
-    """Two densities, either way round."""
+    """Two densities, either way round unless it is stated."""
     overlap = Overlap(*one_dimensional(node.P, node.Q))
     if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
         raise AssumptionError(
@@ -173,18 +177,24 @@ def _densities(node: DistributionPair) -> list[Product]:
             "densities on the same part of the line; use conversion='improved'"
         )
     found = [DensityLoss(Pair(overlap))]
-    if not found[0].symmetric:
+    if len(node.roles) > 1 and not found[0].symmetric:
         found.append(DensityLoss(found[0].pair.exchanged))
     return [product for part in found for product in _one(part)]
 
 
 @products.register
 def _(node: Compose) -> list[Product]:
-    choices = [
-        [(product, count) for product in products(part)] for part, count in node.terms.items()
-    ]
-    sizes.check("outcomes", math.prod(map(len, choices)), "conversion='exact', orientations")
-    return [_several(choice) for choice in itertools.product(*choices)]
+    choice = []
+    for part, count in node.terms.items():
+        found, *others = products(part)
+        if others:
+            raise AssumptionError(
+                f"conversion='exact': found several runs with {echo(part)}, whose densities may "
+                "lie either way round in each run, needed one run, finite laws, or record='P' if "
+                "P is always the law with the record; use conversion='improved'"
+            )
+        choice.append((found, count))
+    return [_several(choice)]
 
 
 @products.register
@@ -328,20 +338,31 @@ def sampled_once(product: Product, gamma: Exact) -> Product:
         return Product((), product.kind)
     if gamma == 1:
         return product
-    return replace(product, runs=((_one_part(product).sampled(gamma), 1),))
+    pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
+    return replace(product, runs=((_one_part(product).sampled(gamma), 1),), pairs=pairs)
 
 
-def _several(choice: Iterable[tuple[Product, int]]) -> Product:
-    """What stands for many pairs dominates them one by one, and so all of them together."""
+def _several(choice: Sequence[tuple[Product, int]]) -> Product:
+    """What stands for many pairs dominates them one by one, and so all of them together.
+
+    One run of these has its profile beside all others: it may come last, its pair chosen by what
+    they told. Several have that of the worst choices where these can be gone through.
+    """
     found = composed(choice)
-    if not any(product.of_many for product, _ in choice):
-        return found
-    if any(product.one_way for product, _ in choice):
+    many = [(product, times) for product, times in choice if product.of_many]
+    if many and any(product.one_way for product, _ in choice):
         raise AssumptionError(
             "conversion='exact': found several runs with samples of fixed size and "
             "densities, needed one run, or noise or finite laws; use conversion='improved'"
         )
-    return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
+    if sum(times for _, times in many) < 2:
+        return replace(found, of_many=bool(many))
+    chosen = adaptive([([pair.laws for pair in one.pairs], times) for one, times in many])
+    if chosen is None:
+        return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
+    others = [(product, times) for product, times in choice if not product.of_many]
+    worst = Product(((Atoms(chosen), 1),), found.kind)
+    return replace(composed([*others, (worst, 1)]), of_many=True)
 
 
 def _one_part(product: Product) -> Part:

@@ -206,7 +206,8 @@ def test_what_the_exact_profile_has_no_use_for():
     noise = 30 * PoissonSubsample(Laplace("1/2"), "1/10") + PoissonSubsample(Gaussian(1), "1/3")
     with pytest.raises(LimitError, match="conversion='improved'"):
         noise.epsilon("1e-5", conversion="exact")
-    thirds = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
+    laws = ["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"]
+    thirds = DistributionPair(*laws, "add_remove", record="P")
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")
 
@@ -214,7 +215,10 @@ def test_what_the_exact_profile_has_no_use_for():
 DEAR = {
     "two million nodes": 100_000 * PoissonSubsample(Gaussian(50), "1e-6"),
     "many outcomes": 5 * PoissonSubsample(Gaussian(1), "1/10")
-    + 40 * DistributionPair([Fraction(i, 5050) for i in range(1, 101)], ["1/100"] * 100),
+    + 40
+    * DistributionPair(
+        [Fraction(i, 5050) for i in range(1, 101)], ["1/100"] * 100, "add_remove", record="P"
+    ),
 }
 
 

@@ -250,7 +250,7 @@ def test_laws_of_different_supports_are_refused():
 
 def test_moments_that_end_below_order_2():
     """Of (Q, P) those from 2 on are infinite: its contour has 1 < Re z < 2."""
-    pair = DistributionPair(laws.Normal(0, 4), laws.Normal("1/2", 8))
+    pair = DistributionPair(laws.Normal(0, 4), laws.Normal("1/2", 8), "add_remove", "P")
     # P(L > y) − e^y Q(L > y) by noncentral χ² laws, sums of mpmath's gammainc over Poisson weights
     known = "296.72564536286449982075075583735494691945770607972187460139"
     found = Accountant(20).epsilon(1000 * pair, "1e-5", "exact").epsilon
@@ -261,7 +261,7 @@ def test_moments_that_end_below_order_2():
 
 def test_any_number_of_digits_of_moments_on_pieces():
     """Pieces whose ends are logarithms, and so many nodes on each as the digits need."""
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
     # by mpmath's gammainc: the sum of the losses is k log(2/3) and half of a gamma variable
     known = "51.164369312914425829522132048395407258163695303500268714"
     found = Accountant(36).epsilon(200 * pair, "1e-5", "exact").epsilon

@@ -151,7 +151,7 @@ def test_by_how_much_all_runs_are_moved(count):
 
 def test_exponential_laws():
     """k losses are k log(2/3) and half of a gamma variable: P(L > y) − e^y Q(L > y) by mpmath."""
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
     found = Accountant(2).epsilon(2 * pair, "1e-3", "exact")
     assert found.kind is Kind.EXACT
 
@@ -300,7 +300,8 @@ def test_ends_up_to_where_balls_tell():
 
 def test_where_the_profile_ends():
     """ε next to the largest loss: of two losses x + c, 0 <= x <= 4, by quadrature."""
-    pair = DistributionPair(*(laws.Density(f"exp({n}*x)", (0, 4), mass="any") for n in (-1, -2)))
+    P, Q = (laws.Density(f"exp({n}*x)", (0, 4), mass="any") for n in (-1, -2))
+    pair = DistributionPair(P, Q, "add_remove", record="P")
     found = (2 * pair).epsilon("1e-9", digits=2, conversion="exact").epsilon
     c = MP.log((1 + MP.exp(-4)) / 2)
 
@@ -317,7 +318,7 @@ def test_where_the_profile_ends():
 
 def test_beside_finite_laws():
     """Two runs of densities and randomized response: by mpmath, 1 of 4 outcomes at a time."""
-    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"))
+    pair = DistributionPair(laws.Exponential(1), laws.Exponential("3/2"), "add_remove", "P")
     found = (2 * pair + RandomizedResponse("3/5")).delta("1/4", digits=2, conversion="exact").delta
 
     def delta(y):

@@ -177,8 +177,7 @@ def finite_pair(
             f"which of four divergences is the larger at the open rate {gamma}; replace it "
             "by .subs({...}) or pin S22-POISSON with by="
         )
-    roles = [pair] if pair.swap_symmetric else [pair, pair.swapped()]
-    masses = [mixture(role.masses or (), gamma) for role in roles]
+    masses = [mixture(role.masses or (), gamma) for role in pair.roles]
     directions = [FiniteDirection(m) for m in masses]
     directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
     return largest_of(ctx, directions, alpha)
