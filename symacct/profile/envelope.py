@@ -6,12 +6,12 @@ or in several, the pair of each run chosen by what the earlier ones told.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 
 _MOST = 1000  # outcomes, of all first runs with what is worst after them
 
-Masses = Sequence[tuple[Fraction, Fraction]]
+Masses = Collection[tuple[Fraction, Fraction]]
 _NOTHING: Masses = ((Fraction(1), Fraction(1)),)
 Line = tuple[Fraction, Fraction]  # c − da, by c and d
 
@@ -36,18 +36,18 @@ def envelope(pairs: Iterable[Masses]) -> tuple[tuple[Fraction, Fraction], ...]:
 
 
 def adaptive(
-    kinds: Sequence[tuple[Sequence[Masses], int]],
+    kinds: Mapping[Collection[Masses], int],
 ) -> tuple[tuple[Fraction, Fraction], ...] | None:
     """The pair of the worst k_i runs of each kind, each with any of the kind's pairs, in an order
 
     and by choices that follow what was told: V(k) is the largest profile of a first run beside
     V(k − 1). None where there are too many outcomes, or masses that are no fractions.
     """
-    if not all(every and _are_fractions(every) for every, _ in kinds):
+    if not all(every and _are_fractions(every) for every in kinds):
         return None
     worst: dict[tuple[int, ...], Masses] = {}
-    for state in itertools.product(*(range(count + 1) for _, count in kinds)):
-        after = [(every, worst[_less(state, i)]) for i, (every, _) in enumerate(kinds) if state[i]]
+    for state in itertools.product(*(range(count + 1) for count in kinds.values())):
+        after = [(every, worst[_less(state, i)]) for i, every in enumerate(kinds) if state[i]]
         if sum(len(masses) * len(rest) for every, rest in after for masses in every) > _MOST:
             return None
         firsts = ([_beside(masses, rest) for masses in every] for every, rest in after)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
+from typing import Any
 
 from symacct.claims import Kind, combine
 from symacct.errors import AssumptionError, echo
@@ -163,7 +164,7 @@ def _(node: DistributionPair) -> list[Product]:
 def _any_of(every: Sequence[Masses]) -> list[Product]:
     """Finite laws of which any pair may be that of the neighbours, in each run another."""
     pairs = tuple(map(Atoms, every))
-    if len({frozenset(Counter(pair.laws).items()) for pair in pairs}) == 1:
+    if len({frozenset(pair.laws) for pair in pairs}) == 1:
         return _one(pairs[0])
     return [Product(((Atoms(envelope(every)), 1),), Kind.EXACT, of_many=True, pairs=pairs)]
 
@@ -357,7 +358,10 @@ def _several(choice: Sequence[tuple[Product, int]]) -> Product:
         )
     if sum(times for _, times in many) < 2:
         return replace(found, of_many=bool(many))
-    chosen = adaptive([([pair.laws for pair in one.pairs], times) for one, times in many])
+    kinds: Counter[frozenset[frozenset[Any]]] = Counter()
+    for product, times in many:  # the same laws written the other way round are one kind
+        kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
+    chosen = adaptive(kinds)
     if chosen is None:
         return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
     others = [(product, times) for product, times in choice if not product.of_many]
