@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -358,7 +358,7 @@ def _several(choice: Sequence[tuple[Product, int]]) -> Product:
         )
     if sum(times for _, times in many) < 2:
         return replace(found, of_many=bool(many))
-    kinds: Counter[frozenset[frozenset[Any]]] = Counter()
+    kinds: Counter[Collection[Collection[Any]]] = Counter()
     for product, times in many:  # the same laws written the other way round are one kind
         kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
     chosen = adaptive(kinds)
