@@ -189,6 +189,9 @@ def _(node: Compose) -> list[Product]:
 
 @products.register
 def _(node: PoissonSubsample) -> list[Product]:
+    """On all of the data a record replaced is one removed and one added."""
+    if node.gamma == 1 and not node.is_one_step():
+        return products(GroupPrivacy(node.mechanism, 2))
     _refuse_other_relation(node)
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 
