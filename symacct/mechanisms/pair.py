@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.claims import Adjacency, Claim, Kind, Orders, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.digits import to_digits
-from symacct.domains import rate
+from symacct.domains import number_of_records, rate
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import DomainError, PrecisionError, echo
 from symacct.exact import Numeric, Order, directed_order, exact
@@ -39,8 +39,9 @@ class DistributionPair(Mechanism):
     `symacct.laws`: of one family, or densities on the line, which are integrated. Neighbours
     are unordered: either law may be the one of the dataset that holds the record. ε(∞) is the
     larger ess sup of the log-ratio; where one law has outcomes that the other lacks, ε = ∞.
-    Raises DomainError, LimitError; PrecisionError where an integral is not proved to be finite
-    or infinite.
+    `records` says of how many the larger dataset is, if the laws are those of so many: no sampling
+    may be above them then. Raises DomainError, LimitError; PrecisionError where an integral is not
+    proved to be finite or infinite.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -49,6 +50,8 @@ class DistributionPair(Mechanism):
     P: Any  # a Law, or the tuple of its probabilities
     Q: Any
     adjacency: Adjacency
+    records: int | None
+    json_optional: ClassVar[tuple[str, ...]] = ("records",)
     kind = Kind.EXACT
 
     def __new__(
@@ -56,6 +59,7 @@ class DistributionPair(Mechanism):
         P: Law | Given,  # noqa: N803
         Q: Law | Given,  # noqa: N803
         adjacency: str | Adjacency = "either",
+        records: Numeric | None = None,
     ) -> DistributionPair:
         if isinstance(P, Law) or isinstance(Q, Law):
             _check_laws(P, Q)
@@ -68,7 +72,17 @@ class DistributionPair(Mechanism):
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
                     "the same outcomes in both; give those that one law lacks the probability 0"
                 )
-        return cls._intern(P=P, Q=Q, adjacency=named_adjacency(adjacency))
+        return cls._intern(
+            P=P,
+            Q=Q,
+            adjacency=named_adjacency(adjacency),
+            records=number_of_records(records, "DistributionPair, records"),
+        )
+
+    @property
+    def counts_records(self) -> bool:  # type: ignore[override]
+        """If their number is stated."""
+        return self.records is not None
 
     @property
     def source(self) -> Source:  # type: ignore[override]
@@ -158,7 +172,7 @@ class DistributionPair(Mechanism):
 
     def swapped(self) -> DistributionPair:
         """The pair (Q, P)."""
-        return type(self)(self.Q, self.P, self.adjacency)
+        return type(self)(self.Q, self.P, self.adjacency, self.records)
 
     def sampled(self, gamma: Number) -> DistributionPair:
         """((1−γ)Q + γP, Q): what sampling at a rational rate γ makes of a finite pair
