@@ -58,6 +58,11 @@ def whole(value: Numeric, name: str, least: int = 0) -> int:
     return int(number)
 
 
+def number_of_records(value: Numeric | None, name: str) -> int | None:
+    """How many records there are; None where nothing is said of it."""
+    return None if value is None else whole(value, name, least=1)
+
+
 def _within(value: Numeric, name: str, needed: str, conditions: tuple[Condition, ...]) -> Exact:
     number = exact(value, name)
     if not isinstance(number, Fraction) and symbols.alpha in number.free_symbols:

@@ -142,6 +142,8 @@ class OperationCurve(NodeCurve):
         self._premises: tuple[NodeCurve, ...] | None = None
         self._bounds: dict[str, Callable[[Order], Number]] = {}
         self._rate = node.gamma if isinstance(node, Sampling) else None
+        #: Is it run on all of the data, whose neighbours are those that its curve is read for?
+        self._takes_all = isinstance(node, Sampling) and node.gamma == 1 and node.is_one_step()
 
     @property
     def _is_pinned(self) -> bool:
@@ -161,9 +163,9 @@ class OperationCurve(NodeCurve):
         return self._theorems[key]
 
     def compute(self, alpha: Order) -> Number:
-        if self._rate == 1 and not self._is_pinned:
+        if self._takes_all and not self._is_pinned:
             self.theorems(alpha)  # raises where nothing is proved
-            return self.evaluation.curve(self.node.children[0])(alpha)  # all of the data is taken
+            return self.evaluation.curve(self.node.children[0])(alpha)
         theorems = self.theorems(alpha)
         if len(theorems) == 1:
             return self._value_of(theorems[0], alpha)

@@ -49,6 +49,8 @@ class Node(Currencies, Interned):
     one_pair: bool = False
     #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
     steepest_up_to: Order = 1
+    #: Is it stated for a number of records, so that it holds where there are so many?
+    counts_records: bool = False
 
     def _settle(self, fields: dict[str, Any]) -> None:
         """Depth and claim of a new node; errors of adjacency and soundness are raised here."""

@@ -243,7 +243,7 @@ def test_far_orders_are_told_up_to_a_limit():
 
 def test_text_json_latex_words_and_the_exact_profile():
     P = laws.NormalMixture([0, 1], ["2/3", "1/3"], 1)
-    m = DistributionPair(P, laws.Normal(0, 1), "add_remove", record="P")
+    m = DistributionPair(P, laws.Normal(0, 1), "add_remove", with_record="P")
     node = 10 * PoissonSubsample(m, "1/100")
     assert parse(repr(node)) is node
     assert from_json(node.to_json()) is node
@@ -362,7 +362,7 @@ def event(deviation, sizes, weights):
 def test_the_event_is_the_pair_it_documents():
     node = from_dp_event(event(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]))
     P = laws.NormalMixture([0, 1, 2], ["1/2", "1/4", "1/4"], "9/4")
-    assert node is DistributionPair(P, laws.Normal(0, "9/4"), "add_remove", record="P")
+    assert node is DistributionPair(P, laws.Normal(0, "9/4"), "add_remove", with_record="P")
     assert from_dp_event(event(1.5, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]), "replace_special") is node
     assert from_dp_event(event(1.5, [0.0], [1.0])) is Compose()
     assert from_dp_event(event(1.5, [0, 0], [0.5, 0.5])) is Compose()
@@ -386,7 +386,7 @@ def test_weights_that_floats_do_not_sum_to_one_cost_no_less(weights):
 
 def test_to_the_event_nothing_gets_cheaper():
     P = laws.NormalMixture([0, "1/3", 2], ["1/3", "1/3", "1/3"], 2)
-    node = DistributionPair(P, laws.Normal(0, 2), "add_remove", record="P")
+    node = DistributionPair(P, laws.Normal(0, 2), "add_remove", with_record="P")
     deviation, sizes, weights = mixtures.mixture_parts(node)
     assert Fraction(deviation) ** 2 < 2
     assert all(Fraction(x) >= y for x, y in zip(sizes, (0, Fraction(1, 3), 2), strict=True))

@@ -73,7 +73,6 @@ def test_a_sample_of_a_sample_by_every_subset(gammas, alpha):
 
 def test_other_samples_of_samples_stay():
     for node in (
-        PoissonSubsample(SubsampleWithoutReplacement(Gaussian(2), "1/2", "add_remove"), "1/2"),
         PoissonSubsample(Convexify(PoissonSubsample(ZCDP(1), "1/2"), 9), "1/2"),
         SubsampleWithoutReplacement(2 * Gaussian(2), "1/2"),
         PoissonSubsample(Gaussian(2) + Laplace(2), "1/2"),

@@ -228,7 +228,7 @@ def test_it_lies_between_one_sample_and_records_replaced():
     plain = PoissonSubsample(Gaussian(2), "1/10")
     assert truncated_poisson(Gaussian(2), "1/10", 100, 100) is plain
     assert truncated_poisson(Gaussian(2), 1, 10, 4) is PostProcess(
-        PoissonSubsample(Gaussian(2, 2), "2/5")
+        PoissonSubsample(Gaussian(2, 2), "2/5"), 10
     )
     assert truncated_poisson(DiscreteLaplace(2), "1/10", 9, 3).rdp(2).digits >= 30
 

@@ -1,8 +1,8 @@
 """Pairs of laws: the sampled curve itself, at every real order.
 
 A DistributionPair says that the outputs on two neighbouring datasets have the laws P and Q, and
-does not say which of the two datasets is the one with the record, unless record="P": then of the
-roles below there is one, in both directions, at every order. With the record x, the sampled
+does not say which of the two datasets is the one with the record, unless with_record="P": then of
+the roles below there is one, in both directions, at every order. With the record x, the sampled
 output is a mixture over the samples S of the others: (1−γ)M(S) + γM(S∪{x}), and M(S) without it.
 D_α is jointly quasi-convex (VEH14 Theorem 13), so the worst S counts alone; either law may be
 M(S∪{x}); and D_α has two directions. The largest of these four divergences is attained where x
@@ -171,7 +171,7 @@ def _largest_log_ratio(ctx: Arithmetic, pair: DistributionPair, gamma: Exact) ->
 
 def _has_one_role(pair: DistributionPair) -> bool:
     """Is P the law with the record, and no symmetry makes the mixture's the larger direction?"""
-    return pair.record == "P" and not pair.swap_symmetric
+    return pair.with_record == "P" and not pair.swap_symmetric
 
 
 def roughly(node: Node) -> Callable[[Order], float] | None:

@@ -151,7 +151,7 @@ def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> 
 
 def may_be_the_record(node: Node) -> str | None:
     """Either of two laws may be that with the record, or nothing is said of it."""
-    if node.mechanism.fields().get("record") != "P":  # type: ignore[attr-defined]
+    if node.mechanism.fields().get("with_record") != "P":  # type: ignore[attr-defined]
         return None
     return "the pair says which law is that with the record, so that its ε(∞) may be the other's"
 

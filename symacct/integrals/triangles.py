@@ -29,7 +29,7 @@ from symacct.sums.refine import ball, normal_tail, within
 _BITS = 24  # of the values that decide, and as many as their difference loses
 _SLOPE_BITS = 30
 _DERIVATIVES = 2  # of the slope by integrals, the last of them bounded
-_WIDE = Fraction(161, 144)  # a rational number just above √5/2
+WIDE = Fraction(161, 144)  # a rational number just above √5/2
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Triangles:
     @property
     def dominating(self) -> Triple:
         """|a|² = |a − b|² = (161/144)²δ², |b| = δ: at no B is G larger."""
-        return self.wide(_WIDE * self.delta, self.delta**2)
+        return self.wide(WIDE * self.delta, self.delta**2)
 
     def wide(self, apart: Fraction, square: Fraction) -> Triple:
         """|a| = |a − b| = apart, |b|² = square"""

@@ -174,7 +174,7 @@ class Reading:
             return DistributionPair([own, other, *rest], [other, own, *rest])
         uniform = Fraction(1, k)
         told, special = [own, 1 - own], [uniform, 1 - uniform]
-        return DistributionPair(told, special, ADD_REMOVE, record="P")
+        return DistributionPair(told, special, ADD_REMOVE, with_record="P")
 
     def concentrated(self, event: object, depth: int) -> Node:
         """(ξ, ρ)-zCDP is said of the relation in use, whichever that is."""

@@ -40,7 +40,7 @@ def mixture_of(deviation: object, sensitivities: object, weights: object) -> Nod
     if set(kept) == {0}:
         return Compose()
     law = laws.NormalMixture(list(kept), list(kept.values()), sigma**2)
-    return DistributionPair(law, laws.Normal(0, sigma**2), ADD_REMOVE, record="P")
+    return DistributionPair(law, laws.Normal(0, sigma**2), ADD_REMOVE, with_record="P")
 
 
 def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
 from symacct.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
 from symacct.claims import adjacency as named_adjacency
 from symacct.digits import to_digits
-from symacct.domains import rate
+from symacct.domains import number_of_records, rate
 from symacct.enclosure import Enclosure, from_ball
 from symacct.errors import AdjacencyError, DomainError, PrecisionError, echo
 from symacct.exact import Numeric, Order, directed_order, exact
@@ -42,10 +42,11 @@ class DistributionPair(Mechanism):
     Neighbours are unordered: which of the two datasets has the law P may change from run to run,
     by what the earlier runs told, and in a sample either may be the one with the record. The
     curves of several runs add all the same, exactly: at each order one direction is the larger,
-    in every run. `record="P"` states that P is the law of the dataset with the record, and Q that
-    of the one without it, in every run; it wants adjacency="add_remove".
-    Raises DomainError, LimitError, AdjacencyError; PrecisionError where an integral is not proved
-    to be finite or infinite.
+    in every run. `with_record="P"` states that P is the law of the dataset with the record, and Q
+    that of the one without it, in every run; it wants adjacency="add_remove".
+    `records` says of how many the larger dataset is, if the laws are those of so many: no sampling
+    may be above them then. Raises DomainError, LimitError, AdjacencyError; PrecisionError where an
+    integral is not proved to be finite or infinite.
 
     >>> print(DistributionPair(["1/2", "1/2"], ["1/3", "2/3"]).rdp("inf", digits=10))
     0.4054651081
@@ -55,22 +56,24 @@ class DistributionPair(Mechanism):
     Q: Any
     adjacency: Adjacency
     #: The law of the dataset with the record, in every run: "P", or "either".
-    record: str
+    with_record: str
+    records: int | None
+    json_optional: ClassVar[tuple[str, ...]] = ("with_record", "records")
     kind = Kind.EXACT
-    json_optional = ("record",)
 
     def __new__(
         cls,
         P: Law | Given,  # noqa: N803
         Q: Law | Given,  # noqa: N803
         adjacency: str | Adjacency = "either",
-        record: str = "either",
+        with_record: str = "either",
+        records: Numeric | None = None,
     ) -> DistributionPair:
         relation = named_adjacency(adjacency)
-        record = doors.one_of(record, "DistributionPair, record", ("either", "P"))
-        if record == "P" and relation != ADD_REMOVE:
+        with_record = doors.one_of(with_record, "DistributionPair, with_record", ("either", "P"))
+        if with_record == "P" and relation != ADD_REMOVE:
             raise AdjacencyError(
-                f"DistributionPair: found record='P' with adjacency {relation}, needed "
+                f"DistributionPair: found with_record='P' with adjacency {relation}, needed "
                 "'add_remove': of two records that replace each other neither is the one that "
                 "is there"
             )
@@ -85,7 +88,18 @@ class DistributionPair(Mechanism):
                     f"DistributionPair: found {len(P)} outcomes of P and {len(Q)} of Q, needed "
                     "the same outcomes in both; give those that one law lacks the probability 0"
                 )
-        return cls._intern(P=P, Q=Q, adjacency=relation, record=record)
+        return cls._intern(
+            P=P,
+            Q=Q,
+            adjacency=relation,
+            with_record=with_record,
+            records=number_of_records(records, "DistributionPair, records"),
+        )
+
+    @property
+    def counts_records(self) -> bool:  # type: ignore[override]
+        """If their number is stated."""
+        return self.records is not None
 
     @property
     def source(self) -> Source:  # type: ignore[override]
@@ -175,12 +189,12 @@ class DistributionPair(Mechanism):
 
     def swapped(self) -> DistributionPair:
         """The pair (Q, P)."""
-        return type(self)(self.Q, self.P, self.adjacency, self.record)
+        return type(self)(self.Q, self.P, self.adjacency, self.with_record, self.records)
 
     @property
     def roles(self) -> tuple[DistributionPair, ...]:
         """The pairs whose first law may be that with the record; one where a symmetry swaps it."""
-        is_one = self.record == "P" or self.swap_symmetric
+        is_one = self.with_record == "P" or self.swap_symmetric
         return (self,) if is_one else (self, self.swapped())
 
     def sampled(self, gamma: Number) -> DistributionPair:
@@ -199,7 +213,7 @@ class DistributionPair(Mechanism):
             )
         mixed = mixture(self.masses, gamma)
         laws = [m for m, _ in mixed], [q for _, q in mixed]
-        return type(self)(*laws, self.adjacency, self.record)
+        return type(self)(*laws, self.adjacency, self.with_record, self.records)
 
 
 def largest_of(ctx: Arithmetic, questions: Iterable[Callable[[], Number]]) -> Number:

@@ -30,6 +30,11 @@ class RandomAllocation(Operation):
     fixed_adjacency = ADD_REMOVE
     read_adjacency = ADD_REMOVE
 
+    @property
+    def changes_size(self) -> bool:  # type: ignore[override]
+        """Each run is given the records that were drawn for it."""
+        return self.steps > 1
+
     def __new__(cls, mechanism: Node, steps: Numeric) -> RandomAllocation:
         count = whole(steps, "RandomAllocation, steps", least=1)
         if count > _MOST_STEPS:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed
+from symacct.errors import DomainError, echo
 from symacct.expr import Node
 from symacct.theory import answering_always, bounding
 
@@ -20,6 +21,8 @@ class Operation(Node):
     fixed_adjacency: Adjacency = EITHER
     #: The relation that it reads its mechanism's curve for, where it fixes one.
     read_adjacency: Adjacency = EITHER
+    #: Is what is below run on another number of records than there are?
+    changes_size: bool = False
 
     def is_one_step(self) -> bool:
         """Are the laws on neighbours made of laws that are neighbours of the relation read?
@@ -39,7 +42,19 @@ class Operation(Node):
         ]
         return [replace(premise, adjacency=self.fixed_adjacency) for premise in read]
 
+    def _refuse_counting(self) -> None:
+        """DomainError where what is below is stated for a number of records."""
+        counting = next((node for node in self._below if node.counts_records), None)
+        if counting is not None:
+            raise DomainError(
+                f"{type(self).__name__}: found {echo(counting)}, which is stated for a number of "
+                "records, below what gives it another number of them; needed what holds for any "
+                "number: state one scheme that draws from all of the records"
+            )
+
     def _infer(self) -> Claim:
+        if self.changes_size:
+            self._refuse_counting()
         premises = [child.claim for child in self.children]
         lower = any(claim.kind is Kind.LOWER for claim in premises)
         goal = Kind.LOWER if lower else Kind.UPPER

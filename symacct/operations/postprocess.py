@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from symacct.exact import Order
+from typing import Any, ClassVar
+
+from symacct.domains import number_of_records
+from symacct.exact import Numeric, Order
 from symacct.expr import Node, as_node
 from symacct.operations.operation import Operation
 
@@ -10,15 +13,32 @@ from symacct.operations.operation import Operation
 class PostProcess(Operation):
     """Any function, random or not, of the mechanism's output alone: the curve never rises.
 
+    `records` says of how many the dataset is (the larger one) if what is said holds for so many,
+    and no sampling may be above it then; a whole number. Raises DomainError.
+
     >>> from symacct import Gaussian
     >>> print(PostProcess(Gaussian(5)).rdp(8, digits=3))
     0.160
     """
 
     mechanism: Node
+    records: int | None
+    json_optional: ClassVar[tuple[str, ...]] = ("records",)
 
-    def __new__(cls, mechanism: Node) -> PostProcess:
-        return cls._intern(mechanism=as_node(mechanism, "PostProcess, mechanism"))
+    def __new__(cls, mechanism: Node, records: Numeric | None = None) -> PostProcess:
+        return cls._intern(
+            mechanism=as_node(mechanism, "PostProcess, mechanism"),
+            records=number_of_records(records, "PostProcess, records"),
+        )
+
+    @property
+    def counts_records(self) -> bool:  # type: ignore[override]
+        """If their number is stated."""
+        return self.records is not None
+
+    def parameters(self) -> dict[str, Any]:
+        """None that a curve reads."""
+        return {}
 
     @property
     def swap_symmetric(self) -> bool:  # type: ignore[override]

@@ -33,7 +33,7 @@ def sample_with_replacement(
 
     Exact for add/remove neighbours, n being the size of the larger, a bound for replace-one ones;
     no less for fewer records, so that GroupPrivacy wants the size that its last step starts from,
-    and PoissonSubsample, which leaves the size open, is not for it.
+    and no sampling may be above it, which leaves fewer.
     `mechanism` is Gaussian noise for one record of the batch replaced. Every number of draws is
     told apart, up to the limit "terms"; `baselines.with_replacement` gives (ε, δ) for larger
     batches, and less for a record replaced.
@@ -46,10 +46,15 @@ def sample_with_replacement(
     draws = whole(batch, f"{_NAME}, batch", least=1)
     records = whole(n, f"{_NAME}, n", least=2)
     sizes.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
-    return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency)
+    return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency, records)
 
 
-def moved_by_draws(noise: Node, weights: tuple[Fraction, ...], adjacency: str | Adjacency) -> Node:
+def moved_by_draws(
+    noise: Node,
+    weights: tuple[Fraction, ...],
+    adjacency: str | Adjacency,
+    records: int | None = None,
+) -> Node:
     """Noise moved by jΔ with the j-th weight, against noise, or against it moved the other way."""
     if not isinstance(noise, Gaussian) or not noise.is_one_query:
         raise DomainError(
@@ -64,9 +69,9 @@ def moved_by_draws(noise: Node, weights: tuple[Fraction, ...], adjacency: str | 
     moves = [j * noise.sensitivity for j in range(len(weights))]
     P = NormalMixture(moves, weights, variance)  # noqa: N806
     if relation == ADD_REMOVE:
-        return DistributionPair(P, Normal(0, variance), ADD_REMOVE, record="P")
+        return DistributionPair(P, Normal(0, variance), ADD_REMOVE, "P", records)
     other = NormalMixture([-x for x in moves], weights, variance)
-    return PostProcess(DistributionPair(P, other, REPLACE_ONE))
+    return PostProcess(DistributionPair(P, other, REPLACE_ONE, records=records))
 
 
 def told_draws(noise: Gaussian, weights: tuple[Fraction, ...], spare: Fraction) -> Node:

@@ -59,6 +59,11 @@ class Sampling(Operation):
         """The pair of the sample's mixture and the law without the record."""
         return self.mechanism.one_pair
 
+    @property
+    def changes_size(self) -> bool:  # type: ignore[override]
+        """Unless all of the data is taken."""
+        return self.gamma != 1
+
     def _of_same_curve(self) -> tuple[Node, str]:
         """A sample of a sample of the same scheme is one sample."""
         inner = self.mechanism
@@ -137,6 +142,11 @@ class SubsampleWithoutReplacement(Sampling):
         cls, mechanism: Node, gamma: Numeric, adjacency: str | Adjacency = "replace_one"
     ) -> SubsampleWithoutReplacement:
         return cls._sampled(mechanism, gamma, adjacency)
+
+    @property
+    def counts_records(self) -> bool:  # type: ignore[override]
+        """As many are taken of n records as of n − 1, so that γ is the share of n alone."""
+        return self.adjacency == ADD_REMOVE
 
 
 def one_query(mechanism: Node) -> Node:

@@ -28,7 +28,7 @@ def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeri
 
     A bound for add/remove neighbours, n being the size of the larger: by a coin that falls as often
     as a batch is cut, the sampled noise, or that for a record in another's place. `mechanism` is
-    noise of the sensitivity of one record. Raises DomainError.
+    noise of the sensitivity of one record. No sampling may be above it. Raises DomainError.
 
     >>> from symacct import Gaussian
     >>> truncated_poisson(Gaussian(1), "1/2", 4, 4)
@@ -53,10 +53,10 @@ def truncated_poisson(mechanism: Node, gamma: Numeric, n: Numeric, batch: Numeri
     if most >= records or share == 0:
         return PoissonSubsample(noise, share)
     if share == 1:
-        return PostProcess(PoissonSubsample(replaced, Fraction(most, records)))
+        return PostProcess(PoissonSubsample(replaced, Fraction(most, records)), records)
     cut, rate_of_cut, grown = _rounded_up(share, records, most)
     coin = Either(PoissonSubsample(replaced, rate_of_cut), PoissonSubsample(noise, grown), cut)
-    return PostProcess(coin)
+    return PostProcess(coin, records)
 
 
 def _rounded_up(gamma: Fraction, n: int, batch: int) -> tuple[Fraction, Fraction, Fraction]:

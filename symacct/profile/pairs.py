@@ -191,8 +191,8 @@ def _(node: Compose) -> list[Product]:
         if others:
             raise AssumptionError(
                 f"conversion='exact': found several runs with {echo(part)}, whose densities may "
-                "lie either way round in each run, needed one run, finite laws, or record='P' if "
-                "P is always the law with the record; use conversion='improved'"
+                "lie either way round in each run, needed one run, finite laws, or with_record='P' "
+                "if P is always the law with the record; use conversion='improved'"
             )
         choice.append((found, count))
     return [_several(choice)]
@@ -200,6 +200,9 @@ def _(node: Compose) -> list[Product]:
 
 @products.register
 def _(node: PoissonSubsample) -> list[Product]:
+    """On all of the data a record replaced is one removed and one added."""
+    if node.gamma == 1 and not node.is_one_step():
+        return products(GroupPrivacy(node.mechanism, 2))
     _refuse_other_relation(node)
     return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
 

@@ -172,7 +172,7 @@ def test_one_sample_of_fixed_size(laws, gamma, grown):
 @example(FINDERS, Fraction(1), 2, Fraction(6, 5))
 def test_a_law_that_is_the_records_is_so_in_every_run(laws, gamma, count, grown):
     """The larger of two products, as for noise."""
-    pair = DistributionPair(*laws, "add_remove", record="P")
+    pair = DistributionPair(*laws, "add_remove", with_record="P")
     removed = sampled(both_ways(*laws)[0], gamma)
     known = max(fixed([one] * count, grown) for one in (removed, *exchanged([removed])))
     check(count * (pair if gamma == 1 else PoissonSubsample(pair, gamma)), known, grown)
@@ -240,7 +240,7 @@ def test_many_runs_are_an_upper_bound_that_says_so():
     m = DistributionPair(["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"])
     found = (20 * m).epsilon("1e-5", digits=5, conversion="exact")
     assert found.kind is Kind.UPPER
-    stated = DistributionPair(m.P, m.Q, "add_remove", record="P")
+    stated = DistributionPair(m.P, m.Q, "add_remove", with_record="P")
     one_way = (20 * stated).epsilon("1e-5", digits=5, conversion="exact")
     assert one_way.kind is Kind.EXACT
     assert one_way.epsilon.upper < found.epsilon.lower
@@ -267,26 +267,26 @@ def test_densities_are_told_one_run_at_a_time():
     pair = DistributionPair(laws.Exponential(1), laws.Exponential("5/4"))
     assert pair.delta("1/10", digits=5, conversion="exact").kind is Kind.EXACT
     for node in (2 * pair, pair + Gaussian(1), pair + pair.swapped()):
-        with pytest.raises(AssumptionError, match="record='P'"):
+        with pytest.raises(AssumptionError, match="with_record='P'"):
             node.delta("1/10", conversion="exact")
 
 
 @pytest.mark.parametrize("adjacency", ["either", "replace_one"])
 def test_only_a_record_that_is_there_or_not_has_a_law(adjacency):
     with pytest.raises(AdjacencyError, match="needed 'add_remove'"):
-        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], adjacency, record="P")
+        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], adjacency, with_record="P")
     with pytest.raises(DomainError, match="one of either, P"):
-        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], "add_remove", record="Q")
+        DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], "add_remove", with_record="Q")
 
 
 def test_text_and_json_say_whose_law_it_is():
-    pair = DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], "add_remove", record="P")
+    pair = DistributionPair(["1/2", "1/2"], ["1/3", "2/3"], "add_remove", with_record="P")
     node = 3 * PoissonSubsample(pair, "1/7")
     assert parse(repr(node)) is node
     assert from_json(node.to_json()) is node
     plain = DistributionPair(pair.P, pair.Q, "add_remove")
-    assert "record" not in repr(plain)
-    assert "record" not in plain.to_json()
+    assert "with_record" not in repr(plain)
+    assert "with_record" not in plain.to_json()
     assert from_json(plain.to_json()) is plain
     assert pair.swapped().swapped() is pair
-    assert pair.sampled("1/7").record == "P"
+    assert pair.sampled("1/7").with_record == "P"

@@ -207,7 +207,7 @@ def test_what_the_exact_profile_has_no_use_for():
     with pytest.raises(LimitError, match="conversion='improved'"):
         noise.epsilon("1e-5", conversion="exact")
     laws = ["1/2", "1/3", "1/6"], ["1/6", "1/2", "1/3"]
-    thirds = DistributionPair(*laws, "add_remove", record="P")
+    thirds = DistributionPair(*laws, "add_remove", with_record="P")
     with pytest.raises(LimitError, match="outcomes"):
         (1000 * thirds).epsilon("1e-5", conversion="exact")
 
@@ -217,7 +217,7 @@ DEAR = {
     "many outcomes": 5 * PoissonSubsample(Gaussian(1), "1/10")
     + 40
     * DistributionPair(
-        [Fraction(i, 5050) for i in range(1, 101)], ["1/100"] * 100, "add_remove", record="P"
+        [Fraction(i, 5050) for i in range(1, 101)], ["1/100"] * 100, "add_remove", with_record="P"
     ),
 }
 

@@ -190,7 +190,7 @@ LOSSY = [
 @pytest.mark.parametrize("gamma", [Fraction(1), Fraction(1, 3)])
 @pytest.mark.parametrize("grown", [Fraction(1), Fraction(11, 10), Fraction(3), Fraction(10**6)])
 def test_a_mass_at_infinity(count, gamma, grown):
-    pair = DistributionPair(*zip(*LOSSY, strict=True), "add_remove", record="P")
+    pair = DistributionPair(*zip(*LOSSY, strict=True), "add_remove", with_record="P")
     m = count * (pair if gamma == 1 else PoissonSubsample(pair, gamma))
     mixed = [((1 - gamma) * q + gamma * p, q) for p, q in LOSSY]
     both = [largest_delta(one, count, grown) for one in (mixed, [(q, m) for m, q in mixed])]

@@ -301,7 +301,7 @@ def test_ends_up_to_where_balls_tell():
 def test_where_the_profile_ends():
     """ε next to the largest loss: of two losses x + c, 0 <= x <= 4, by quadrature."""
     P, Q = (laws.Density(f"exp({n}*x)", (0, 4), mass="any") for n in (-1, -2))
-    pair = DistributionPair(P, Q, "add_remove", record="P")
+    pair = DistributionPair(P, Q, "add_remove", with_record="P")
     found = (2 * pair).epsilon("1e-9", digits=2, conversion="exact").epsilon
     c = MP.log((1 + MP.exp(-4)) / 2)
 

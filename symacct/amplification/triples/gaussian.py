@@ -28,7 +28,7 @@ from symacct.exact import Exact, Order, order
 from symacct.expr import Node
 from symacct.integrals.lattice import lattice_of, triple_excess, triple_log_excess
 from symacct.integrals.plane import Majorant, plan, rows_of
-from symacct.integrals.triangles import Triangles
+from symacct.integrals.triangles import WIDE, Triangles
 from symacct.integrals.triple import Triple
 from symacct.integrals.worst import Place, highest, is_far_beyond, raised_end, worst
 from symacct.mechanisms import ScalarGaussian
@@ -139,7 +139,7 @@ def worst_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -
 )
 def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log( 1 + (1+s)(max{G(0), G(δ²)} − 1) )/(α−1), G as for TRIPLE-GAUSSIAN;
-    s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more"""
+    s is one of 1/1000, 1/50, 3/20 and 1/2 for which no B in [0, δ²] gives more, 0 for γ = 1"""
     return _value(ctx, eps, alpha, gamma, _of_raised)
 
 
@@ -154,6 +154,8 @@ def raised_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) 
 def dominating_triangle(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
     """ε′(α) <= log E[m^α n^{1−α}]/(α−1), m = 1−γ+γX, n = 1−γ+γY, log X ~ N(−Aδ²/2, Aδ²),
     log Y ~ N(−δ²/2, δ²) of covariance δ²/2, A = (161/144)² > 5/4, δ = Δ/σ"""
+    if gamma == 1:
+        return ctx.number(WIDE**2) * eps(alpha)
     return _value(ctx, eps, alpha, gamma, _of_dominating)
 
 
