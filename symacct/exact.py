@@ -50,7 +50,8 @@ class Spelled(Fraction):
 
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
-_RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.ASCII)
+#: No space is given back: of two runs of them each could take what the other leaves.
+_RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
 
 
@@ -158,6 +159,11 @@ def text(value: Exact) -> str:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
     return str(printer()().doprint(value))
+
+
+def written(value: object) -> str:
+    """`value` as str gives it; numbers in formulas may have any number of digits."""
+    return text(value) if isinstance(value, sympy.Expr) else str(value)
 
 
 def spelled(value: Fraction) -> str:
