@@ -8,6 +8,7 @@ import unicodedata
 
 _NEEDED = "εαδσ₀⁻⁹×−≤∞…│─━é"  # what an encoding has that needs no help
 _HANDLER = "symacct.spelled"
+_ASCII = "symacct_ascii"  # by a name of its own: into what is called ascii click writes UTF-8
 _SIGNS = {
     "×": "x", "·": "*", "−": "-", "–": "-", "—": "-", "…": "...", "≤": "<=", "≥": ">=", "≠": "!=",
     "≈": "~", "±": "+-", "∞": "inf", "√": "sqrt", "∑": "sum", "∫": "int", "→": "->", "↦": "->",
@@ -24,7 +25,7 @@ def spell_out() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             has_all = _has_all(stream.encoding)
-            stream.reconfigure(encoding=None if has_all else "ascii", errors=_HANDLER)
+            stream.reconfigure(encoding=None if has_all else _ASCII, errors=_HANDLER)
 
 
 def writes_all() -> bool:
@@ -79,4 +80,15 @@ def _in_ascii(sign: str, before: str) -> str:
     return mark + kept if kept.isascii() else sign.encode("ascii", "backslashreplace").decode()
 
 
+def _ascii(name: str) -> codecs.CodecInfo | None:
+    if name != _ASCII:
+        return None
+    codec = codecs.lookup("ascii")
+    return codecs.CodecInfo(
+        codec.encode, codec.decode, incrementalencoder=codec.incrementalencoder,
+        incrementaldecoder=codec.incrementaldecoder, name=_ASCII,
+    )  # fmt: skip
+
+
 codecs.register_error(_HANDLER, _spelled)
+codecs.register(_ascii)
