@@ -128,16 +128,17 @@ def is_infinite(value: object) -> bool:
 
 
 @cache
-def printer() -> type[Any]:
-    """SymPy's own, without Python's limit on the digits of an integer."""
+def printers() -> tuple[type[Any], type[Any]]:
+    """SymPy's own without Python's limit on the digits of an integer, and one that is read back."""
     from sympy.printing.str import StrPrinter
 
-    class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+    class Numbers(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
         def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
             return text(Fraction(int(number.p), int(number.q)))
 
         _print_Integer = _print_Rational  # noqa: N815
 
+    class Printer(Numbers):
         def _print_Mul(self, product: sympy.Mul) -> str:  # noqa: N802
             """(x+y)/z·(p/q), the fraction last: read back, p(x+y) would be multiplied out."""
             share, rest = product.as_coeff_Mul()
@@ -147,7 +148,12 @@ def printer() -> type[Any]:
                 return str(super()._print_Mul(product))
             return f"{self._print(rest)}*({self._print(share)})"
 
-    return Printer
+    return Numbers, Printer
+
+
+def printer() -> type[Any]:
+    """SymPy's text of an expression such that it is read back as the same one."""
+    return printers()[1]
 
 
 def text(value: Exact) -> str:
@@ -163,7 +169,7 @@ def text(value: Exact) -> str:
 
 def written(value: object) -> str:
     """`value` as str gives it; numbers in formulas may have any number of digits."""
-    return text(value) if isinstance(value, sympy.Expr) else str(value)
+    return str(printers()[0]().doprint(value)) if isinstance(value, sympy.Expr) else str(value)
 
 
 def spelled(value: Fraction) -> str:

@@ -145,7 +145,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:  # which repeats what was given, however long
-            error.message = cut(error.message, _LONGEST)
+            vars(error)["message"] = cut(error.message, _LONGEST)
             raise
         except SymacctError as error:
             raise InputError(f"{type(error).__name__}: {error}") from None

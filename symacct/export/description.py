@@ -45,8 +45,8 @@ def _composition(m: Compose) -> str:
     if not m.terms:
         return "no mechanism at all"
     if len(m.terms) > _LISTED:
-        runs, kinds = _counted(m.runs), _counted(len(m.terms))
-        return f"the adaptive composition of {runs} runs of {kinds} mechanisms"
+        total = f"{_counted(m.runs)} runs of {len(m.terms):,} mechanisms"
+        return f"the adaptive composition of {total}"
     parts = sorted((describe(part), count) for part, count in m.terms.items())
     runs = [f"{_counted(n)} runs of {part}" if n > 1 else f"one run of {part}" for part, n in parts]
     if len(runs) == 1:
