@@ -23,13 +23,23 @@ def echo(value: object) -> str:
         text = " ".join(shown.split())
     # What no encoding can write is spelled out.
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 3 :]}"
+    return cut(text, _SHOWN)
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or both its ends where it is longer."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 3 :]}"
 
 
 def _written(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | dict | str | bytes):
         return _SHORT.repr(value)
     return str(value) if isinstance(value, Fraction) else repr(value)
+
+
+def reason(error: OSError) -> str:
+    """What the system says is wrong, which not every error has."""
+    return error.strerror or str(error) or type(error).__name__
 
 
 def meant(found: object, known: Iterable[str], needed: str) -> str:

@@ -50,7 +50,8 @@ class Spelled(Fraction):
 
 
 _DECIMAL = r"(\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+))?"
-_RATIONAL = re.compile(rf"\s*([+-]?)\s*{_DECIMAL}\s*(?:/\s*{_DECIMAL}\s*)?", re.ASCII)
+#: No space is given back: of two runs of them each could take what the other leaves.
+_RATIONAL = re.compile(rf"\s*+([+-]?)\s*+{_DECIMAL}\s*+(?:/\s*+{_DECIMAL}\s*+)?", re.ASCII)
 _INFINITE_TEXT = frozenset({"inf", "+inf", "oo", "+oo", "infinity", "∞"})
 
 
@@ -127,16 +128,17 @@ def is_infinite(value: object) -> bool:
 
 
 @cache
-def printer() -> type[Any]:
-    """SymPy's own, without Python's limit on the digits of an integer."""
+def printers() -> tuple[type[Any], type[Any]]:
+    """SymPy's own without Python's limit on the digits of an integer, and one that is read back."""
     from sympy.printing.str import StrPrinter
 
-    class Printer(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
+    class Numbers(StrPrinter):  # type: ignore[misc]  # SymPy ships no types
         def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
             return text(Fraction(int(number.p), int(number.q)))
 
         _print_Integer = _print_Rational  # noqa: N815
 
+    class Printer(Numbers):
         def _print_Mul(self, product: sympy.Mul) -> str:  # noqa: N802
             """(x+y)/z·(p/q), the fraction last: read back, p(x+y) would be multiplied out."""
             share, rest = product.as_coeff_Mul()
@@ -146,7 +148,12 @@ def printer() -> type[Any]:
                 return str(super()._print_Mul(product))
             return f"{self._print(rest)}*({self._print(share)})"
 
-    return Printer
+    return Numbers, Printer
+
+
+def printer() -> type[Any]:
+    """SymPy's text of an expression such that it is read back as the same one."""
+    return printers()[1]
 
 
 def text(value: Exact) -> str:
@@ -158,6 +165,11 @@ def text(value: Exact) -> str:
             return numerator
         return f"{numerator}/{flint.fmpz(value.denominator)}"
     return str(printer()().doprint(value))
+
+
+def written(value: object) -> str:
+    """`value` as str gives it; numbers in formulas may have any number of digits."""
+    return str(printers()[0]().doprint(value)) if isinstance(value, sympy.Expr) else str(value)
 
 
 def spelled(value: Fraction) -> str:

@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 import os
+import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
+
+from symacct.plain import writable
 
 _PIPED = 240  # columns of a table that is read by a program: its lines must survive a grep
+_WIDEST = 10_000  # columns, of which a tree fills each of its lines
 _TALLEST = 4  # lines of a cell, above which a row reads better as a list
 _INDENT = "  "
 
 Cell = str | Text
 
 
-def console() -> Console:
-    """Standard output; piped it is wide, unless COLUMNS says how wide."""
-    screen = Console(highlight=False, emoji=False)
-    return screen if _is_bounded(screen) else Console(highlight=False, emoji=False, width=_PIPED)
+def console(stderr: bool = False) -> Console:
+    """Standard output, or error; piped it is wide, unless COLUMNS says how wide."""
+    # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
+    width, height = shutil.get_terminal_size()
+    screen = Console(
+        highlight=False, emoji=False, stderr=stderr, width=min(width, _WIDEST), height=height
+    )
+    if not _is_bounded(screen):
+        screen.width = _PIPED
+    return screen
 
 
 def _is_bounded(screen: Console) -> bool:
     """Is there a width at which lines end?"""
-    return screen.is_terminal or "COLUMNS" in os.environ
+    with suppress(ValueError):
+        if int(os.environ.get("COLUMNS", "")) > 0:
+            return True
+    return screen.is_terminal
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
     """The rows below their headers, or each as a list where that is too wide to read."""
     screen = console()
     texts = [[_text(cell) for cell in row] for row in rows]
-    widths = _widths(list(map(Text, headers)), texts, screen.width)
+    names = list(map(_text, headers))
+    widths = _widths(names, texts, screen.width)
     if widths is None or _height(texts, widths) > _TALLEST:
         for row in texts:
-            _print_list(screen, headers, row)
+            _print_list(screen, [name.plain for name in names], row)
             screen.print()
         return
     table = Table()
-    for header, width in zip(headers, widths, strict=True):
-        table.add_column(Text(header), width=width)
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(name, width=width)
     for row in texts:
         table.add_row(*row)
     screen.print(table)
@@ -51,7 +67,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
 def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
     """Names and what belongs to them, in a box where it fits."""
     screen = console()
-    texts = [[Text(name), _text(value)] for name, value in pairs]
+    texts = [[_text(name), _text(value)] for name, value in pairs]
     widths = _widths(texts[0], texts, screen.width)
     if widths is None:
         _print_list(screen, [name.plain for name, _ in texts], [value for _, value in texts])
@@ -69,9 +85,17 @@ def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
 
 def print_prose(text: str, style: str = "") -> None:
     """Sentences wrapped between words on a terminal; as they are for a program."""
-    screen = console()
+    screen, text = console(), writable(text)
     lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
     screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
+
+
+def print_whole(tree: Tree) -> None:
+    """The tree wrapped between words, wider than the screen where a word is."""
+    screen = console()
+    room = screen.options.update(width=_WIDEST)
+    screen.width = max(screen.width, screen.measure(tree, options=room).minimum)
+    screen.print(tree)
 
 
 def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> None:
@@ -128,8 +152,10 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _text(cell: Cell) -> Text:
-    """Brackets in a formula are no markup."""
-    return cell if isinstance(cell, Text) else Text(cell)
+    """As standard output can write it, which tells how wide it is; brackets are no markup."""
+    if isinstance(cell, Text):
+        return Text(writable(cell.plain), style=cell.style)
+    return Text(writable(cell))
 
 
 def _longest_line(text: Text) -> int:

@@ -8,8 +8,13 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.thinning import pytest_collection_modifyitems  # noqa: F401
 
-# xdist tells its workers how wide its own terminal is; piped output is as wide as it needs.
-os.environ.pop("COLUMNS", None)
+# xdist tells its workers how wide its own terminal is; piped output is as wide as it needs. What
+# else a shell says of its terminal, its encoding and its warnings is no business of the tests.
+for name in (
+    "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE", "TERM", "PYTHONWARNINGS", "PYTHONIOENCODING", "PYTHONUTF8", "MPLBACKEND",
+):  # fmt: skip
+    os.environ.pop(name, None)
 # A shell's background job ignores Ctrl-C, and so do its children: tests send it to themselves.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -156,7 +156,7 @@ COMMANDS = {
 }
 VALUES = ["2", "1/2", "1e-5", "inf", "nan", "-1", "0", "1e999999", "", " ", "2,3", "1..3", "3..1",
           "sigma=1,2", "delta=1e-5", "alpha=2", "sigma", "=", "1:2:3:log", "0:1:2:log", "ZW19-T5",
-          "/", "/nonexistent/file", "/proc/self/mem", "9" * 5000, "\udcff", "a\x00b", "∞", "--",
+          "/", "nowhere/file", "/proc/self/mem", "9" * 5000, "\udcff", "a\x00b", "∞", "--",
           "gamma=\\input{x}", "python", "numpy", "text", "csv", "[", "'", "10**5000"]  # fmt: skip
 SMALL = ["Gaussian(5)", "Laplace(2)", "Gaussian(sigma)", "RandomizedResponse(1/3)", "Curve(", "",
          "Gaussian('\udcff')", "\x00", "Compose()", "-", "3*PureDP(1)", "9**9**9"]  # fmt: skip

@@ -6,6 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from symacct.cli import main
+from tests import command_lines
+from tests.extremes import bounded
+from tests.thinning import covering
 
 COMMANDS = sorted(main.list_commands())
 
@@ -15,9 +18,9 @@ COMMANDS = sorted(main.list_commands())
     [
         (["rdp", "Gaussian(\udcff)", "--alpha", "2"], "needed an argument that is text in UTF-8"),
         (["rdp", "Gaussian(5)\0", "--alpha", "2"], "needed an argument that is text in UTF-8"),
-        (["check", "/nonexistent/file"], "/nonexistent/file"),
+        (["check", "nowhere/file"], "nowhere/file"),
         (["check", "/"], "is a directory"),
-        (["plot", "Gaussian(5)", "--out", "/nonexistent/x.svg"], "No such file or directory"),
+        (["plot", "Gaussian(5)", "--out", "nowhere/x.svg"], "No such file or directory"),
         (["reference", "Gaussian(5)", "--grid", "alpha=2", "--csv", "/"], "Is a directory"),
         (["rdp", "Gaussian(5)", "--alpha", "2", "--digits", "9" * 400], "needed at most 10,000"),
         (["rdp", "Gaussian(9**9999)*10", "--alpha", "1/" + "0" * 50], "denominator other than 0"),
@@ -25,13 +28,40 @@ COMMANDS = sorted(main.list_commands())
         (["rdp", "9" * 30_000 + "*Gaussian(5)", "--alpha", "2"], "LimitError"),
     ],
 )
-def test_an_input_that_cannot_be_answered_is_one_clear_line(words, says):
+def test_an_input_that_cannot_be_answered_is_one_clear_line(words, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     ended = CliRunner().invoke(main, words)
     assert ended.exit_code == 2
     errors = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
     assert len(errors) == 1
     assert says in errors[0]
     assert "Traceback" not in ended.stderr
+
+
+def test_every_verb_has_a_good_command_line(tmp_path, monkeypatch):
+    assert set(command_lines.GOOD) == set(COMMANDS)
+    monkeypatch.chdir(tmp_path)
+    for name in set(COMMANDS) - command_lines.FINDING:
+        ended = CliRunner().invoke(main, [name, *command_lines.GOOD[name]])
+        assert ended.exit_code == 0, (name, ended.output)
+
+
+@covering(command_lines.shown)
+@pytest.mark.parametrize(("name", "option", "value"), command_lines.options())
+def test_any_value_of_any_option_ends_in_an_answer_or_in_one_clear_line(
+    name, option, value, tmp_path, monkeypatch
+):
+    """Huge, tiny, negative, no number, nothing, long, in another script."""
+    monkeypatch.chdir(tmp_path)
+    with bounded(120):
+        ended = CliRunner().invoke(main, command_lines.words(name, option, value))
+    assert ended.exception is None or isinstance(ended.exception, SystemExit)
+    assert "Traceback" not in ended.output
+    if ended.exit_code == 2:
+        [line] = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
+        assert len(line) < 2000
+    else:
+        assert ended.exit_code == 0 or (ended.exit_code, name) in ((1, "check"), (1, "falsify"))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,6 +1,7 @@
 """The paper file: every verdict against values that are known without symacct; its grammar."""
 
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -300,7 +301,7 @@ def test_the_exit_status_tells_true_from_wrong_from_bad_input(tmp_path):
 
 def test_no_more_of_a_file_is_read_than_is_allowed(monkeypatch):
     monkeypatch.setattr(Path, "read_text", None)
-    for path in ("/dev/zero", "/dev/full"):
+    for path in filter(os.path.exists, ("/dev/zero", "/dev/full")):
         answer = CliRunner().invoke(main, ["check", path])
         assert (answer.exit_code, "LimitError" in answer.output) == (2, True)
 

@@ -32,6 +32,7 @@ from symacct.cli.frame import (
     shown_order,
 )
 from symacct.cli.relation import print_relation, protected
+from symacct.errors import ExecutorError
 from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_runs, plot_sweep
@@ -48,13 +49,14 @@ ask_option = click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))
 )
 _SHOWN = 40  # rows of a table on the terminal
+_JOBS = click.IntRange(1, 256)  # processes, all of which are started at once
 
 
 @expression_command("sweep")
 @click.option("--over", required=True, multiple=True, metavar="NAME=VALUES", help=AXIS_HELP)
 @ask_option
 @how_options
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@click.option("--jobs", default=1, show_default=True, type=_JOBS, help="Processes.")
 @click.option("--file", type=click.Path(path_type=Path), help="Results, kept and resumed (JSONL).")
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write a table there.")
 def sweep_command(
@@ -231,7 +233,12 @@ def _count(name: str) -> sympy.Symbol:
 
 
 def _executor(jobs: int) -> AbstractContextManager[Executor | None]:
-    return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
+    try:
+        return nullcontext() if jobs == 1 else ProcessPoolExecutor(jobs)
+    except (OSError, ImportError) as error:  # there are no semaphores here
+        raise ExecutorError(
+            f"--jobs: found {jobs}, and no processes to be had ({error}); needed --jobs 1"
+        ) from None
 
 
 def _print_sweep(swept: Sweep, asked: str) -> None:

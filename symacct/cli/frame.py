@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import json
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -14,12 +14,13 @@ from typing import IO, Any
 import click
 
 from symacct.claims import Claim, Kind
-from symacct.errors import DomainError, SymacctError, echo
-from symacct.exact import Order
+from symacct.errors import DomainError, SymacctError, cut, echo, reason
+from symacct.exact import Order, written
 from symacct.explore.grids import grid
 from symacct.expr import Node
 from symacct.notation import parse_open
 from symacct.options import By
+from symacct.plain import spell_out, writes_all
 from symacct.rounding import order_text
 from symacct.screen import print_pairs
 from symacct.version import __version__
@@ -76,6 +77,9 @@ JOBS = {
 _ROOMS = {name: room for listed in JOBS.values() for name, (room, _) in listed.items()}
 
 
+_LONGEST = 400  # characters of an error about an option
+
+
 class InputError(click.ClickException):
     """One clear line and exit status 2 for an input that cannot be answered."""
 
@@ -90,10 +94,10 @@ def findings_alone_are_1() -> Iterator[None]:
     """A defect of ours or an interrupt must not end with 1, which says that something is wrong."""
     try:
         yield
-    except (click.ClickException, SymacctError):
-        raise
     except (KeyboardInterrupt, BrokenPipeError) as stopped:
         raise SystemExit(130 if isinstance(stopped, KeyboardInterrupt) else 141) from None
+    except (click.ClickException, SymacctError, OSError):
+        raise
     except Exception:
         from symacct.verify.judgement import NOT_JUDGED  # a room that takes long to open
 
@@ -104,6 +108,17 @@ def findings_alone_are_1() -> Iterator[None]:
 
 class Commands(click.Group):
     """The group, which turns what is wrong with an input into one line and exit status 2."""
+
+    def main(self, *args: Any, **how: Any) -> Any:
+        """Any output can be written to, and what is wrong with one is one line as well."""
+        spell_out()
+        try:
+            return super().main(*args, **how)
+        except OSError as error:  # of a closed pipe click says nothing; no file of ours gets here
+            where = "standard output" if error.filename is None else echo(error.filename)
+            with contextlib.suppress(OSError):
+                click.echo(f"Error: {where}: {reason(error)}", err=True)
+            sys.exit(InputError.exit_code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         for word in args:
@@ -129,12 +144,11 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:  # which repeats what was given, however long
+            vars(error)["message"] = cut(error.message, _LONGEST)
+            raise
         except SymacctError as error:
             raise InputError(f"{type(error).__name__}: {error}") from None
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # who reads the output has read enough
-                raise
-            raise InputError(f"{echo(error.filename)}: {error.strerror or error}") from None
 
 
 def expression_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -199,7 +213,7 @@ KIND_LABELS = {
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    click.echo(json.dumps(value, indent=2, ensure_ascii=not writes_all()))
 
 
 def print_text(
@@ -217,7 +231,7 @@ def print_facts(as_json: bool, document: object, *facts: tuple[str, object]) -> 
     if as_json:
         print_json(document)
     else:
-        print_pairs((name, str(value)) for name, value in facts)
+        print_pairs((name, written(value)) for name, value in facts)
 
 
 def shown_order(alpha: Order, digits: int) -> str:

@@ -28,7 +28,7 @@ from symacct.export.explanation import Explanation, explain
 from symacct.expr import Node
 from symacct.notation import parse_open
 from symacct.rounding import format_shared
-from symacct.screen import console, print_prose, print_table
+from symacct.screen import print_prose, print_table, print_whole
 from symacct.theory import PROVED
 
 
@@ -97,7 +97,7 @@ def explain_command(expr: str, alpha: str, digits: int, as_json: bool) -> None:
     if as_json:
         print_json(explanation.as_dict())
     else:
-        console().print(_tree(explanation))
+        print_whole(_tree(explanation))
 
 
 @main.command("theorems")

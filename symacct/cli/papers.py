@@ -21,7 +21,7 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.errors import SymacctError
+from symacct.errors import SymacctError, reason
 from symacct.explore import paper_check
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
@@ -150,7 +150,7 @@ def _read(file: Path) -> str:
         sizes.check("text_bytes", len(content), f"{file}, in bytes (or more)")
         return content.decode()
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from None
+        raise InputError(f"{file}: {reason(error)}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: no UTF-8 ({error})") from None
 

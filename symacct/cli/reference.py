@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from symacct.cli.frame import AXIS_HELP, axis, main
-from symacct.errors import DomainError, echo
+from symacct.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.notation import parse_open
@@ -57,4 +57,4 @@ def _write(file: str | None, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DomainError(f"file: {echo(file)} cannot be written ({error.strerror})") from None
+        raise DomainError(f"file: {echo(file)} cannot be written ({reason(error)})") from None

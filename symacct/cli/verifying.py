@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from symacct.cli.frame import InputError, findings_alone_are_1, main
-from symacct.errors import SymacctError, echo
+from symacct.errors import SymacctError, echo, reason
 from symacct.screen import console, print_prose
 from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
 from symacct.verify.bounds import Truth, decimal_text
@@ -123,6 +123,9 @@ class _Run:
         if self.version is not None and self.every:
             raise PeerError("--version: found --all beside it, needed one PEER")
 
+        if self.timeout is not None and math.isnan(self.timeout):
+            raise PeerError("--timeout: found nan, needed a number of seconds")
+
     def all(self) -> tuple[list[Report], list[tuple[str, str]]]:
         """A report for each peer; with several, one that cannot be run is said and left out."""
         if not self.every:
@@ -164,7 +167,7 @@ class _Run:
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
     """(stage, asked) ↦ a line on standard error; nothing where that is not a terminal."""
-    screen = Console(stderr=True)
+    screen = console(stderr=True)
     if not screen.is_terminal:
         yield lambda stage, asked: None
         return
@@ -181,7 +184,7 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 
 @contextlib.contextmanager
 def _waiting(what: str) -> Iterator[None]:
-    screen = Console(stderr=True)
+    screen = console(stderr=True)
     if screen.is_terminal:
         with screen.status(what):
             yield
@@ -262,15 +265,15 @@ def _writable(file: str | None) -> None:
     if file is None:
         return
     path = Path(file)
-    existed = path.exists()
     try:
+        existed = path.exists()
         with path.open("a", encoding="utf-8"):
             pass
         if not existed:
             path.unlink()
     except OSError as error:
         raise PeerError(
-            f"report: found {echo(file)}, which cannot be written ({error.strerror})"
+            f"report: found {echo(file)}, which cannot be written ({reason(error)})"
         ) from None
 
 
@@ -279,4 +282,4 @@ def _write(file: str | None, text: str) -> None:
         try:
             Path(file).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise PeerError(f"report: {echo(file)} cannot be written ({error.strerror})") from None
+            raise PeerError(f"report: {echo(file)} cannot be written ({reason(error)})") from None

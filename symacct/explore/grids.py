@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -30,10 +31,10 @@ def grid(text: str) -> list[str]:
     if match := _WHOLE.fullmatch(text):
         first, last = (int(exact.exact(end, "grid")) for end in match.groups())
         _counted(last - first + 1, text)
-        return [str(n) for n in range(first, last + 1)]
+        return [exact.text(Fraction(n)) for n in range(first, last + 1)]
     if match := _SPACED.fullmatch(text):
         low, high = match[1].strip(), match[2].strip()
-        count = _counted(int(match[3]), text)
+        count = _counted(int(exact.exact(match[3], "grid")), text)
         if count < 2:
             raise DomainError(f"grid: found {echo(text)}, needed at least 2 values from end to end")
         return (_by_logs if match[4] else _evenly)(low, high, count)
@@ -53,7 +54,7 @@ def whole(values: list[str]) -> list[str]:
     >>> whole(grid("1:100:6:log"))
     ['1', '3', '6', '16', '40', '100']
     """
-    return list(dict.fromkeys(str(round(exact.exact(x, "grid"))) for x in values))
+    return list(dict.fromkeys(exact.text(Fraction(round(exact.exact(x, "grid")))) for x in values))
 
 
 def _counted(count: int, text: str) -> int:

@@ -17,6 +17,7 @@ from symacct.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one
+_UNWRITTEN = 10**4300  # the first number that Python writes by no f"{n:,}"
 _PLACES = 40  # binary ones, which no decimal stated by hand has
 
 
@@ -44,12 +45,18 @@ def _composition(m: Compose) -> str:
     if not m.terms:
         return "no mechanism at all"
     if len(m.terms) > _LISTED:
-        return f"the adaptive composition of {m.runs:,} runs of {len(m.terms):,} mechanisms"
+        total = f"{_counted(m.runs)} runs of {len(m.terms):,} mechanisms"
+        return f"the adaptive composition of {total}"
     parts = sorted((describe(part), count) for part, count in m.terms.items())
-    runs = [f"{n:,} runs of {part}" if n > 1 else f"one run of {part}" for part, n in parts]
+    runs = [f"{_counted(n)} runs of {part}" if n > 1 else f"one run of {part}" for part, n in parts]
     if len(runs) == 1:
         return runs[0]
     return "the adaptive composition of " + ", ".join(runs[:-1]) + " and " + runs[-1]
+
+
+def _counted(n: int) -> str:
+    """With commas, where Python writes it."""
+    return f"{n:,}" if n < _UNWRITTEN else text(Fraction(n))
 
 
 def _inner(m: Node) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from symacct import doors
-from symacct.errors import DomainError, StorageError, echo
+from symacct.errors import DomainError, StorageError, echo, reason
 from symacct.exact import INFINITY
 from symacct.export.tables import Table
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 FORMATS = ("pgf", "pdf", "png", "svg")
 #: Orders up to which each has a tick with its number.
 _LABELLED = 10
-_DEFAULT_FONT = "\\providecommand{\\mathdefault}[1]{#1}\n"
+_DEFAULT_FONT = b"\\providecommand{\\mathdefault}[1]{#1}\n"
+_NEEDED = (
+    "which matplotlib measures a pgf figure's text with; install Debian's "
+    "texlive-latex-recommended and texlive-pictures, or save as .pdf"
+)
 #: Fonts are those of the document that reads the pgf file.
 _PGF = {"pgf.texsystem": "pdflatex", "pgf.rcfonts": False}
 
@@ -54,23 +59,34 @@ def figure(table: Table) -> Figure:
 
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure by its suffix: .pgf is drawn by LaTeX where it is read, and needs pdflatex."""
-    path = Path(path)
+    path = doors.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
         raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed one of {FORMATS}")
-    if suffix == "pgf" and which("pdflatex") is None:
-        raise DomainError(
-            "figure: found no pdflatex, which matplotlib measures a pgf figure's text with; "
-            "install Debian's texlive-latex-recommended and texlive-pictures, or save as .pdf"
-        )
+    content = _pgf(figure) if suffix == "pgf" else _drawn(figure, suffix)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise StorageError(f"figure {path}: {reason(error)}; name another file") from None
+    return path
+
+
+def _drawn(figure: Figure, suffix: str) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format=suffix)
+    return content.getvalue()
+
+
+def _pgf(figure: Figure) -> bytes:
+    """The figure as LaTeX reads it, with a command that matplotlib expects of the preamble."""
+    if which("pdflatex") is None:
+        raise DomainError(f"figure: found no pdflatex, {_NEEDED}")
     with matplotlib_module().rc_context(_PGF):
         try:
-            figure.savefig(path)
-            if suffix == "pgf":  # a command that matplotlib expects of the document's preamble
-                path.write_text(_DEFAULT_FONT + path.read_text(encoding="utf-8"), encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"figure {path}: {error.strerror}; name another file") from None
-    return path
+            return _DEFAULT_FONT + _drawn(figure, "pgf")
+        except Exception as error:  # of any kind: it is another program that failed
+            said = echo(" ".join(str(error).split()) or type(error).__name__)
+            raise DomainError(f"figure: found a pdflatex that fails ({said}), {_NEEDED}") from error
 
 
 def _literal(text: str) -> str:

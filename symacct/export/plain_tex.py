@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 
 from pylatexenc.latexencode import UnicodeToLatexEncoder
@@ -10,12 +11,10 @@ from pylatexenc.latexencode import UnicodeToLatexEncoder
 _OURS = {
     "ε": r"{\ensuremath{\epsilon}}",  # as in the formulas
     "′": "'",
-    "²": r"{\ensuremath{^2}}",
-    "₁": r"{\ensuremath{_1}}",
-    "₂": r"{\ensuremath{_2}}",
     "{": r"{\ensuremath{\lbrace}}",
     "}": r"{\ensuremath{\rbrace}}",
 }
+_SCRIPTS = {"<super>": "^", "<sub>": "_"}
 
 
 @cache
@@ -33,7 +32,15 @@ def plain_tex(text: str) -> str:
     >>> print(plain_tex("Rényi, 5 % & ε"))
     R{\'e}nyi, 5 {\%} {\&} {\ensuremath{\epsilon}}
     """
-    return "".join(_OURS.get(sign) or _encoder().unicode_to_latex(sign) for sign in text)
+    return "".join(_sign(sign) for sign in text)
+
+
+def _sign(sign: str) -> str:
+    sort, _, code = unicodedata.decomposition(sign).partition(" ")
+    if sort in _SCRIPTS:  # of which versions of the library know some
+        raised = chr(int(code, 16)).replace("\N{MINUS SIGN}", "-")
+        return rf"{{\ensuremath{{{_SCRIPTS[sort]}{raised}}}}}"
+    return _OURS.get(sign) or str(_encoder().unicode_to_latex(sign))
 
 
 def tex_number(shown: str) -> str:

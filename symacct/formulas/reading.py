@@ -49,8 +49,8 @@ _TOKEN = re.compile(
 
 def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
-    place, depth = 0, 0
-    while place < len(text.rstrip()):
+    place, depth, last = 0, 0, len(text.rstrip())
+    while place < last:
         match = _TOKEN.match(text, place)
         if match is None:
             # What follows cannot be read; the reader says so if it gets as far.

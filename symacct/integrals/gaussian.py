@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from symacct.integrals.magnitude import LOG2, crossing
 from symacct.integrals.newton import log_second_term, newton_length, newton_local
-from symacct.integrals.trapezoid import Grid, Guess, Nodes, Orders, guess, plan
+from symacct.integrals.trapezoid import FEW_NODES, Grid, Guess, Nodes, Orders, guess, is_root, plan
 from symacct.sums.alternating import binomial_integral
 from symacct.sums.local import LOST, REACH, Local
 from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
@@ -20,10 +20,10 @@ from symacct.sums.refine import ball, steered_by_floats, to_relative_accuracy
 # Costs measured in trapezoidal nodes, each a logarithm and an exponential, at 60 to 4,000 bits.
 _TRAPEZOID_START = 40
 _ERFC_COST = 4.5
+_ROOT_BITS = 500  # bits to which a node by a square root costs half of one by a logarithm
 _BINOMIAL_COST = 0.4
 _ALIKE = 3.0  # nats between two values of which one is found as well as the other on one grid
 _ALIKE_LOCALLY = 12.0  # the same where many orders are going to be asked
-_FEW_NODES = 512  # that are kept for the next order
 
 #: (⌈α⌉, q, σ, bits) ↦ the grid for the orders up to ⌈α⌉, None where each has its own.
 Known: TypeAlias = dict[Any, Nodes | None]
@@ -70,7 +70,7 @@ def _nodes_over(
     guessed = replace(high, log_tolerance=low.log_tolerance)
     grid = plan(guessed)
     cost = _trapezoid_cost(guessed, grid, bits)
-    if grid.nodes > _FEW_NODES or _ERFC_COST * _series_length(guessed, bits) < cost:
+    if grid.nodes > FEW_NODES or _ERFC_COST * _series_length(guessed, bits) < cost:
         return None
     return Nodes(orders, q, sigma, guessed, grid)
 
@@ -98,7 +98,10 @@ def _cheapest(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
     cost = _trapezoid_cost(guessed, grid, bits)
     if alpha.denominator == 1 and _BINOMIAL_COST * float(alpha) < cost:
         return excess_by_binomial(alpha, q, sigma, guessed)
-    if _ERFC_COST * _series_length(guessed, bits) < cost:
+    erfc_cost = _ERFC_COST
+    if grid.nodes > FEW_NODES and is_root(alpha):  # whose nodes cost products and a root
+        erfc_cost *= 1 + bits / (_ROOT_BITS * alpha.denominator)
+    if erfc_cost * _series_length(guessed, bits) < cost:
         return excess_by_series(alpha, q, sigma, guessed)
     return Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from flint import arb, arb_mat, arb_poly, ctx
 
 from symacct.integrals.magnitude import LOG2, cgf_order, log_gaussian_excess, log_mixture, reach_of
+from symacct.progress import progress
 from symacct.sums.local import REACH, Local
 from symacct.sums.refine import ball, within
 
@@ -20,6 +21,10 @@ from symacct.sums.refine import ball, within
 Orders: TypeAlias = tuple[Fraction, Fraction]
 
 _BOUND_BITS = 64
+FEW_NODES = 512  # that are kept for the next order
+_BLOCK = 128  # nodes summed with as many bits each
+_BLOCK_BITS = 20  # lost by the products within one
+_LARGEST_ROOT = 16
 _MOST_TERMS = 128  # of a polynomial in the order
 _TOGETHER = 6  # of its coefficients, found at a time; even
 _WIDEST_ANGLE = 3.1415926  # below π, where the branch points of the integrand lie
@@ -116,9 +121,12 @@ class Nodes:
         kept, dropped = split(guessed, grid)
         self.log_tolerance = guessed.log_tolerance
         self.bits = _working_bits(guessed, grid)
+        self.many = Blocks(q, sigma, guessed, grid, kept)
+        self.logarithms: list[tuple[arb, arb]] = []
         with ctx.workprec(self.bits):
-            runs = (_logarithms(q, sigma, grid.step, *span) for span in kept)
-            self.logarithms = [pair for run in runs for pair in run]
+            if self.many.nodes <= FEW_NODES:
+                runs = (_logarithms(q, sigma, grid.step, *span) for span in kept)
+                self.logarithms = [pair for run in runs for pair in run]
             self.share = arb(grid.step) / (ball(sigma) * (2 * arb.pi()).sqrt())
             self.constant, shift = _theta_excess(grid.step, ball(sigma))
             self.slope = ball(q) * (shift - self.constant)
@@ -132,7 +140,7 @@ class Nodes:
     def excess(self, alpha: Fraction) -> arb:
         """A_α − 1 = h Σ_j φ(jh)·m(jh)^α − 1 with all errors as a radius."""
         with ctx.workprec(self.bits):
-            power, total = ball(alpha), arb(0)
+            power, total = ball(alpha), arb(0) if self.logarithms else self.many.total(alpha)
             for log_ratio, log_weight in self.logarithms:
                 total += (log_ratio * power + log_weight).exp()
             excess = total * self.share - 1 - self.constant - power * self.slope
@@ -157,6 +165,74 @@ class Nodes:
             rest = within(self.share * found[1])
             everywhere = polynomial(arb(0, ball(REACH).upper())) + rest
             return Local(polynomial, rest + self._error(everywhere))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Nodes too many to keep, summed for one order, a block in the bits that its weight needs."""
+
+    q: Fraction
+    sigma: Fraction
+    guessed: Guess
+    grid: Grid
+    kept: list[tuple[int, int]]
+
+    @property
+    def nodes(self) -> int:
+        """How many are summed."""
+        return sum(last - first for first, last in self.kept)
+
+    def total(self, alpha: Fraction) -> arb:
+        """Σ_j m(jh)^α e^{−(jh)²/(2σ²)}."""
+        total = arb(0)
+        with progress("integral, nodes", self.nodes) as advance:
+            for start, end in self.kept:
+                for first in range(start, end, _BLOCK):
+                    last = min(first + _BLOCK, end)
+                    with ctx.workprec(min(ctx.prec, self._bits(first, last))):
+                        block = self._block(alpha, first, last)
+                    total += block
+                    advance(last - first)
+        return total
+
+    def _bits(self, first: int, last: int) -> int:
+        """Bits for an absolute error of each term far below the tolerance."""
+        step = self.grid.step
+        above = _log_chord_bound(self.guessed, first * step, last * step)
+        relative = max(0.0, above - self.guessed.log_tolerance) / LOG2
+        return int(relative + _growth(self.guessed, self.grid)) + _BLOCK_BITS
+
+    def _block(self, alpha: Fraction, first: int, last: int) -> arb:
+        """By products alone, but for the power."""
+        h, variance = Fraction(self.grid.step), self.sigma * self.sigma
+        rest, power = ball(1 - self.q), _power(alpha)
+        weighed = ball(self.q) * ball((2 * first * h - 1) / (2 * variance)).exp()
+        weight = ball(-((first * h) ** 2) / (2 * variance)).exp()
+        fall = ball(-(2 * first + 1) * h * h / (2 * variance)).exp()
+        ratio, faster = ball(h / variance).exp(), ball(-h * h / variance).exp()
+        total = arb(0)
+        for _ in range(first, last):
+            total += power(weighed + rest) * weight
+            weighed *= ratio
+            weight *= fall
+            fall *= faster
+        return total
+
+
+def is_root(alpha: Fraction) -> bool:
+    """Is a power found sooner by a root than by a logarithm, at thousands of bits?"""
+    return alpha.denominator <= _LARGEST_ROOT
+
+
+def _power(alpha: Fraction) -> Callable[[arb], arb]:
+    """x ↦ x^α."""
+    if not is_root(alpha):
+        exponent = ball(alpha)
+        return lambda x: (x.log() * exponent).exp()
+    whole, part = divmod(alpha.numerator, alpha.denominator)
+    if not part:
+        return lambda x: x**whole
+    return lambda x: x**whole * x.root(alpha.denominator) ** part
 
 
 def _taylor(
@@ -202,11 +278,15 @@ def _products(some: list[arb], others: list[arb]) -> list[arb]:
 
 def _working_bits(guessed: Guess, grid: Grid) -> int:
     """Bits for an absolute error of the sum at the tolerance."""
+    scale = _log_sum(max(guessed.log_excess, 0.0), 0.0)
+    return int((scale - guessed.log_tolerance) / LOG2 + _growth(guessed, grid)) + 4
+
+
+def _growth(guessed: Guess, grid: Grid) -> float:
+    """Bits that the roundings of exponents and of the sum add up to."""
     top = max(guessed.log_weight(grid.first * grid.step), guessed.log_weight(1 + guessed.lam), 0)
     exponent = (abs(guessed.log_weight(grid.last * grid.step)) + abs(top) + 1) * 4
-    growth = math.log2((1 + guessed.lam) * (grid.nodes + 4) + exponent)
-    scale = _log_sum(max(guessed.log_excess, 0.0), 0.0)
-    return int((scale - guessed.log_tolerance) / LOG2 + growth) + 4
+    return math.log2((1 + guessed.lam) * (grid.nodes + 4) + exponent)
 
 
 def _logarithms(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from symacct import doors
-from symacct.errors import SymacctError, echo
+from symacct.errors import SymacctError, echo, reason
 from symacct.verify.clusters import Cluster
 from symacct.verify.defects import Defect
 from symacct.verify.report import Report
@@ -94,7 +94,7 @@ def read(file: str) -> dict[str, Baseline]:
             for report in row.get("peers", [row])
         }
     except OSError as error:
-        raise BaselineError(f"baseline {echo(file)}: cannot be read ({error.strerror})") from None
+        raise BaselineError(f"baseline {echo(file)}: cannot be read ({reason(error)})") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BaselineError(
             f"baseline {echo(file)}: found {type(error).__name__} {echo(error)}, "

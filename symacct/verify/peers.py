@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from symacct.errors import reason
 from symacct.verify.process import PeerError
 
 _FOLDER = Path(__file__).parent / "adapters"
@@ -130,7 +131,7 @@ def _run(command: list[str], what: str) -> None:
     except subprocess.TimeoutExpired:
         raise PeerError(f"{what}: found no end after {_INSTALL_SECONDS} s") from None
     except OSError as error:
-        raise PeerError(f"{what}: {command[0]!r} cannot be run ({error.strerror})") from None
+        raise PeerError(f"{what}: {command[0]!r} cannot be run ({reason(error)})") from None
     if done.returncode:
         last = [line for line in done.stderr.splitlines() if line.strip()][-1:]
         raise PeerError(f"{what} failed: {last[0][:300] if last else 'no message'}")

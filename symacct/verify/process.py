@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from symacct import doors
 from symacct.domains import positive
-from symacct.errors import DomainError, SymacctError, echo
+from symacct.errors import DomainError, SymacctError, echo, reason
 from symacct.exact import Numeric
 from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
@@ -183,7 +183,7 @@ class Peer:
         except OSError as error:
             raise PeerError(
                 f"peer command: found {echo(self.command[0])}, which cannot be run "
-                f"({error.strerror}); needed a program that exists and may be executed"
+                f"({reason(error)}); needed a program that exists and may be executed"
             ) from None
         return self._greet()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from symacct.accountant import Accountant
 from symacct.domains import whole
@@ -50,7 +51,12 @@ def _first_order(
     if len(sampled) != 1 or sampled[0].gamma == 0:
         return None
     [step] = sampled
-    accountant, log_rate = Accountant(_DIGITS), math.log(step.gamma)
+    accountant, rate = Accountant(_DIGITS), step.gamma
+    log_rate = (
+        math.log(rate.numerator) - math.log(rate.denominator)  # which may be beyond the floats
+        if isinstance(rate, Fraction)
+        else math.log(rate)
+    )
 
     def is_beyond(alpha: int) -> bool:
         eps = float(accountant.rdp(step.mechanism, alpha).upper)

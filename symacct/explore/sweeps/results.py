@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from symacct import sizes
-from symacct.errors import StorageError
+from symacct.errors import StorageError, reason
 
 try:
     import fcntl
@@ -35,9 +36,10 @@ class ResultsFile:
         self._question = hashlib.sha256(_line(header))
         self._file = self._opened()
         try:
-            self._read()
+            with self._told(lambda: "name another file"):
+                self._read()
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def _opened(self) -> IO[bytes]:
@@ -45,7 +47,7 @@ class ResultsFile:
             file = open(self.path, "a+b")  # noqa: SIM115  # it stays open for the whole sweep
         except OSError as error:
             raise StorageError(
-                f"results file {self.path}: {error.strerror}; name another file"
+                f"results file {self.path}: {reason(error)}; name another file"
             ) from None
         if fcntl is not None:
             try:
@@ -127,43 +129,49 @@ class ResultsFile:
         self._write([self._row(point, record) for point, record in records.items()])
         self.records.update(records)
 
-    def _write(self, lines: list[bytes]) -> None:
-        before = self._file.seek(0, os.SEEK_END)
+    @contextmanager
+    def _told(self, remedy: Callable[[], str]) -> Iterator[None]:
+        """What the system says is wrong with the file, as our error."""
         try:
+            yield
+        except OSError as error:
+            raise StorageError(f"results file {self.path}: {reason(error)}; {remedy()}") from None
+
+    def _write(self, lines: list[bytes]) -> None:
+        before = os.fstat(self._file.fileno()).st_size
+        safe = f"{len(self.records):,} of {self._header['points']:,} points are safe"
+        room = "make room and run the same sweep again to go on"
+        with self._told(lambda: f"{safe} in its first {before:,} bytes; {room}"):
+            self._file.seek(0, os.SEEK_END)
             self._file.write(b"".join(lines))
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise StorageError(
-                f"results file {self.path}: {error.strerror}; {len(self.records):,} of "
-                f"{self._header['points']:,} points are safe in its first {before:,} bytes; make "
-                "room and run the same sweep again to go on"
-            ) from None
 
     def finish(self) -> None:
         """Put the lines into the order of the points, at one stroke."""
-        self._file.seek(0)
         ordered = [self._row(point, self.records[point]) for point in sorted(self.records)]
         content = b"".join([_line(self._header), *ordered])
-        if self._file.read() == content:
-            return
         sorted_file = self.path.with_name(self.path.name + ".sorted")
-        try:
-            with open(sorted_file, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(sorted_file, self.path)
-        except OSError as error:
-            sorted_file.unlink(missing_ok=True)
-            raise StorageError(
-                f"results file {self.path}: {error.strerror}; every point is safe in it, in the "
-                "order of computation; run the same sweep again to put it in order"
-            ) from None
+        safe = "every point is safe in it, in the order of computation"
+        with self._told(lambda: f"{safe}; run the same sweep again to put it in order"):
+            self._file.seek(0)
+            if self._file.read() == content:
+                return
+            try:
+                with open(sorted_file, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(sorted_file, self.path)
+            except OSError:
+                with suppress(OSError):
+                    sorted_file.unlink(missing_ok=True)
+                raise
 
     def close(self) -> None:
         """Let go of the file; another sweep may use it."""
-        self._file.close()
+        with suppress(OSError):  # what could not be written was said, and closing tries it again
+            self._file.close()
 
 
 def _line(record: Record) -> bytes:

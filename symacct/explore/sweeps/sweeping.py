@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 from symacct import doors, exact, sizes
 from symacct.disk_memo import source_digest
-from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo
+from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
 from symacct.exact import Numeric
 from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
@@ -91,13 +91,14 @@ class Sweep(Sequence[Record]):
 
     def to_csv(self, path: str | Path) -> None:
         """Write a table with a row for each point. Raises StorageError."""
+        path = doors.path(path, "table")
         try:
             with open(path, "w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
                 writer.writeheader()
                 writer.writerows(self)
         except OSError as error:
-            raise StorageError(f"table {path}: {error.strerror}; name another file") from None
+            raise StorageError(f"table {path}: {reason(error)}; name another file") from None
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""

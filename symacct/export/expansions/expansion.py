@@ -14,7 +14,7 @@ from symacct.claims import Claim
 from symacct.enclosure import Enclosure, claim_as_dict, from_ball
 from symacct.errors import DomainError, PrecisionError, SymacctError, echo
 from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import Numeric, Order, exact, expression, is_infinite
+from symacct.exact import Numeric, Order, exact, expression, is_infinite, text, written
 from symacct.exact import order as checked_order
 from symacct.export.cards import card
 from symacct.export.expansions import taylor
@@ -46,7 +46,7 @@ class Remainder:
 
     def __str__(self) -> str:
         ends = f"[{self.coefficient.rounded_down(4)}, {self.coefficient.rounded_up(4)}]"
-        return f"c·h^{self.power} with c in {ends} for 0 <= h <= {self.until}"
+        return f"c·h^{self.power} with c in {ends} for 0 <= h <= {text(self.until)}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Expansion:
 
     def __str__(self) -> str:
         rest = str(self.remainder) if self.remainder else "only O(·), not bounded"
-        return f"{self.expression}\n  remainder: {rest}\n  claim: {self.claim}"
+        return f"{written(self.expression)}\n  remainder: {rest}\n  claim: {self.claim}"
 
     def __repr__(self) -> str:
         return f"Expansion: {self}"
@@ -76,21 +76,21 @@ class Expansion:
     def _repr_html_(self) -> str:
         rest = str(self.remainder) if self.remainder else "only O(·): no bound is proved"
         rows = [("ε(α)", self.expression), ("leading", self.leading), ("remainder", rest)]
-        return card([*((name, str(value)) for name, value in rows), ("claim", str(self.claim))])
+        return card([*((name, written(value)) for name, value in rows), ("claim", str(self.claim))])
 
     def as_dict(self) -> dict[str, Any]:
         """The expansion for JSON, formulas as SymPy's text."""
         rest = self.remainder
         return {
             "variable": str(self.variable),
-            "at": "inf" if self.at is sympy.oo else str(self.at),
-            "alpha": str(self.alpha),
-            "expression": str(self.expression),
-            "leading": str(self.leading),
+            "at": "inf" if self.at is sympy.oo else written(self.at),
+            "alpha": written(self.alpha),
+            "expression": written(self.expression),
+            "leading": written(self.leading),
             "remainder": rest
             and {
                 "coefficient": rest.coefficient.as_dict(),
-                "until": str(rest.until),
+                "until": text(rest.until),
                 "power": rest.power,
             },
             "claim": claim_as_dict(self.claim),

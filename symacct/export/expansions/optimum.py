@@ -11,7 +11,7 @@ from symacct.claims import Claim, Kind
 from symacct.conversion import named as named_conversion
 from symacct.enclosure import claim_as_dict
 from symacct.errors import DomainError, SoundnessError, echo
-from symacct.exact import Numeric, exact, expression
+from symacct.exact import Numeric, exact, expression, written
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
 from symacct.expr import Node, as_node
@@ -36,9 +36,9 @@ class Optimum:
     def as_dict(self) -> dict[str, Any]:
         """The optimum for JSON, formulas as SymPy's text."""
         return {
-            "alpha": str(self.alpha),
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
+            "alpha": written(self.alpha),
+            "epsilon": written(self.epsilon),
+            "delta": written(self.delta),
             "conversion": self.conversion,
             "claim": claim_as_dict(self.claim),
         }
@@ -96,7 +96,7 @@ def _line(m: Node) -> tuple[sympy.Expr, sympy.Expr]:
     rho = curve.diff(ALPHA)
     if rho.has(ALPHA):
         raise DomainError(
-            f"optimum: found the curve {curve}, needed a line ξ + ρα; ask for numbers with "
+            f"optimum: found the curve {echo(curve)}, needed a line ξ + ρα; ask for numbers with "
             "m.epsilon(delta)"
         )
     return sympy.simplify(curve - rho * ALPHA), sympy.factor(rho)
@@ -125,8 +125,8 @@ def _for_delta(xi: sympy.Expr, rho: sympy.Expr, delta: sympy.Expr, claim: Claim)
 def _for_epsilon(xi: sympy.Expr, rho: sympy.Expr, epsilon: sympy.Expr, claim: Claim) -> Optimum:
     if rho == 0 or (epsilon - xi - rho).is_negative:
         raise DomainError(
-            f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {xi + rho} with ρ > 0 for "
-            "an order above 1 that gives δ < 1"
+            f"epsilon: found {echo(epsilon)}, needed at least ξ + ρ = {echo(xi + rho)} with ρ > 0 "
+            "for an order above 1 that gives δ < 1"
         )
     best = (epsilon - xi + rho) / (2 * rho)
     delta = sympy.exp(-((epsilon - xi - rho) ** 2) / (4 * rho))
