@@ -41,6 +41,7 @@ from symacct.theory import Theorem
 WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)
 REAL = sympy.Symbol(ALPHA.name, positive=True, integer=False)
 
+_NEAR_ONE = 1 + Fraction(1, 2**20)
 _BITS = 128  # enough to see which corners a hull has
 
 
@@ -253,7 +254,7 @@ def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
 def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> None:
     """OrderError where the curve is not stated to end at an order that α may pass, and does."""
     node, last = curve.node, reach or sizes.current().order
-    if not has_value(curve, last):
+    if ends_unstated(curve, last):
         raise OrderError(
             f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
             f"formula holds at the open order {alpha}; ask for it at a number, m.formula(4), or "
@@ -261,14 +262,19 @@ def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> N
         )
 
 
-def has_value(curve: NodeCurve, alpha: int) -> bool:
-    """Is a leaf's ε(α) a number >= 0, as far as balls of few bits tell, or ∞ as is stated of it?"""
+def ends_unstated(curve: NodeCurve, last: int) -> bool:
+    """Has a leaf a value next to the order 1, and at the last one none, nor said so?"""
     node: Any = curve.node
     if node.finite_up_to != INFINITY or node.free_symbols:
-        return True
+        return False
     is_of_laws = isinstance(node, DistributionPair) and node.masses is None
     if is_of_laws and Overlap(node.P, node.Q).normal_parts is not None:
-        return True
+        return False
+    return not _has_value(curve, last) and _has_value(curve, _NEAR_ONE)
+
+
+def _has_value(curve: NodeCurve, alpha: Order) -> bool:
+    """Is ε(α) a number >= 0, as far as balls of few bits tell?"""
     try:
         with precision(_BITS):
             value = curve.using(BALL)(alpha)

@@ -21,7 +21,7 @@ from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
 from symacct.export.code.number import Operand, Traced, UntraceableError
 from symacct.export.code.theorems import FORMS, leaf_curve, within
-from symacct.export.writing import has_value
+from symacct.export.writing import ends_unstated
 from symacct.expr import Node
 from symacct.mechanisms import Curve
 from symacct.mechanisms.mechanism import Mechanism
@@ -138,7 +138,7 @@ class TracedCurve:
             pure = mechanism.finite_up_to == INFINITY
             return Traced.of(mechanism.at_infinity(ctx) if pure else INFINITY)
         value = Traced.of(within(mechanism, ctx, leaf_curve(mechanism, ctx))(Traced.of(alpha)))
-        if not value.is_number(INFINITY) and not has_value(self.real, ctx.max_order):
+        if ends_unstated(self.real, ctx.max_order):
             raise DomainError(
                 f"code of {mechanism}: found no number >= 0 at order {ctx.max_order}, needed one; "
                 "state finite_up_to in a class of your own where it is infinite from some order "
