@@ -279,7 +279,11 @@ class Accountant:
             raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
         with self._lock:
             curve = self._evaluation(FLOAT64, goal, by).curve(m)
-            return np.asarray(curve(orders.ravel()).known()).reshape(orders.shape)
+            found = np.array(curve(orders.ravel()).known())
+            for i in np.flatnonzero(np.isnan(found)):  # ∞ on the way, which an array does not tell
+                value = curve(order(float(orders.flat[i])))
+                found[i] = INFINITY if FLOAT64.is_infinite(value) else value.known()
+            return found.reshape(orders.shape)
 
     # --- (ε, δ)
 

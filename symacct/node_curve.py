@@ -11,7 +11,7 @@ import numpy as np
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.float64 import LogNumber
 from symacct.claims import Claim, Kind
-from symacct.errors import DomainError, OrderError, SoundnessError
+from symacct.errors import DomainError, OrderError, SoundnessError, SymacctError
 from symacct.exact import INFINITY, Order
 from symacct.expr import Node
 from symacct.forking import cached_property
@@ -76,8 +76,9 @@ class NodeCurve:
         ctx, values = self.evaluation.ctx, self.remember("excess")
         mechanism = self.node
         direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
-
         compute = direct or (lambda l: ctx.expm1((l - 1) * self(l)))
+        if isinstance(mechanism, Mechanism):
+            compute = mechanism.within(ctx, compute)
 
         def moment(l: Order) -> Number:
             try:
@@ -94,6 +95,8 @@ class NodeCurve:
         """The same over a run of orders in balls; None where the moment has no formula."""
         mechanism = self.node
         if not isinstance(mechanism, Mechanism) or mechanism.excess(EXPONENTIALS) is None:
+            return None
+        if mechanism.finite_up_to != INFINITY:
             return None
 
         def over(orders: range) -> ExponentialSum | None:
@@ -168,16 +171,37 @@ class LeafCurve(NodeCurve):
 
     def compute(self, alpha: Order) -> Number:
         if type(alpha) is int and alpha > 1:
-            return self._inner(alpha)
+            return self._asked(alpha)
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             ctx = self.evaluation.ctx
+            if alpha == INFINITY and self.node.finite_up_to != INFINITY:
+                return ctx.number(INFINITY)
             value = self.node.at_one(ctx) if alpha == 1 else self.node.at_infinity(ctx)
             return _possible(value, alpha) if isinstance(self.node, Curve) else value
-        return self._inner(alpha)
+        return self._asked(alpha)
+
+    def _asked(self, alpha: Order) -> Number:
+        """The formula's value; an error that is none of ours is one of the formula."""
+        try:
+            value = self._inner(alpha)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SymacctError):
+                raise
+            raise self._no_number(alpha, error) from error
+        if hasattr(value, "_mpc_"):
+            raise self._no_number(alpha, value)
+        return value
+
+    def _no_number(self, alpha: Order, found: object) -> DomainError:
+        return DomainError(
+            f"{type(self.node).__name__} at order {alpha}: found {found}, needed a number; "
+            "state finite_up_to where the curve is infinite from some order on"
+        )
 
     def _start(self, alpha: Order) -> Number:
         """The first value at an order inside (1, ∞); the constants are computed only then."""
-        function = self.node.curve(self.evaluation.ctx)
+        ctx = self.evaluation.ctx
+        function = self.node.within(ctx, self.node.curve(ctx))
         if isinstance(self.node, Curve):
             # What a user's function gives back is looked at each time.
             self._inner = lambda alpha: _possible(function(alpha), alpha)

@@ -7,6 +7,8 @@ import random
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symacct import (
     AssumptionError,
@@ -28,7 +30,7 @@ from symacct import (
 )
 from tests import independent
 from tests.support import holds
-from tests.thinning import covering
+from tests.thinning import covering, examples
 
 MP = independent.context(15)
 WIDE = independent.context(60)
@@ -282,3 +284,95 @@ def test_bad_input(make, message):
 def test_too_many_ways_to_count():
     with pytest.raises(LimitError, match="count"):
         GaussianSparseVector(1, 1, 10**6, 65)
+
+
+def told_of_scores(scores, scale):
+    """The laws of all that chooses the largest score, for noise of one scale, and what it is."""
+    weights = [MP.exp(s / scale) for s in scores]
+    yield "Gumbel", [w / MP.fsum(weights) for w in weights]
+    for noise in ("Laplace", "Gaussian"):
+        yield noise, max_law(scores, noise, scale)
+    law = [MP.mpf(0)] * len(scores)
+    orders = [*itertools.permutations(range(len(scores)))]
+    for order in orders:
+        left = MP.mpf(1) / len(orders)
+        for i in order:
+            coin = MP.exp((scores[i] - max(scores)) / scale)
+            law[i] += left * coin
+            left *= 1 - coin
+    yield "exponential", law
+
+
+@covering(lambda seed: {0})
+@pytest.mark.parametrize("seed", range(12))
+def test_scores_that_move_the_same_way_are_of_half_the_sensitivity(seed):
+    """By quadrature, and as the docstrings say."""
+    draw = random.Random(seed)
+    scale, up = Fraction(draw.randint(2, 20), 4), draw.choice((-1, 1))
+    scores = [draw.uniform(-2, 2) for _ in range(2 + seed % 3)]
+    moved = [s + up * draw.choice((0, 1)) for s in scores]
+    half = {
+        "Gumbel": ExponentialMechanism.of_noise(scale, "1/2"),
+        "exponential": PermuteAndFlip.of_noise(scale, "1/2"),
+        "Laplace": NoisyMax(scale, "1/2"),
+        "Gaussian": GaussianNoisyMax(scale, len(scores), "1/2"),
+    }
+    size = independent.number(MP, scale)
+    for (noise, P), (_, Q) in zip(
+        told_of_scores(scores, size), told_of_scores(moved, size), strict=True
+    ):
+        assert "the same way" in " ".join(type(half[noise]).__doc__.split())
+        for alpha in (Fraction(11, 10), 3, 12):
+            at = independent.number(MP, alpha)
+            most = max(divergence(at, *both) for both in ((P, Q), (Q, P)))
+            assert most <= half[noise].rdp(alpha).upper * (1 + 1e-9)
+
+
+@covering(lambda seed: {0})
+@pytest.mark.parametrize("seed", range(8))
+def test_queries_that_move_the_same_way_are_as_the_docstrings_say(seed):
+    draw = random.Random(seed)
+    count, up = 1 + seed % 2, draw.choice((-1, 1))
+    threshold, query = Fraction(draw.randint(1, 12), 4), Fraction(draw.randint(2, 16), 4)
+    queries = [draw.uniform(-3, 3) for _ in range(2)]
+    moved = [q + up * draw.choice((0, 1)) for q in queries]
+    for noise, m in (
+        ("Laplace", SparseVector(threshold, 2 * query, count)),
+        ("Gaussian", GaussianSparseVector(threshold, 2 * query, 4 * 2, count)),
+    ):
+        assert "all the same way" in " ".join(type(m).__doc__.split())
+        scales = [independent.number(MP, x) for x in (threshold, query)]
+        laws = [vector_law(q, noise, *scales, count) for q in (queries, moved)]
+        for alpha in (Fraction(11, 10), 3, 12):
+            at, bound = independent.number(MP, alpha), m.rdp(alpha).upper
+            assert all(divergence(at, *way) <= bound * (1 + 1e-9) for way in (laws, laws[::-1]))
+
+
+parts = st.integers(2, 40).map(lambda k: Fraction(k, 8))
+
+
+def at_the_place_that_tells_most(variance, alpha):
+    """The larger D_α of whether normal noise exceeds a number, and the number 1 less, by erfc."""
+    shift = 1 / WIDE.sqrt(independent.number(WIDE, variance))
+    start = (alpha - 1) * shift
+    law, other = (
+        (above, 1 - above)
+        for above in (WIDE.erfc(x / WIDE.sqrt(2)) / 2 for x in (start, start + shift))
+    )
+    return max(divergence(alpha, *way) for way in ((law, other), (other, law)))
+
+
+@examples(30, 300)
+@given(parts, parts, st.integers(3, 60))
+def test_one_query_and_two_scores_at_the_place_that_tells_most(threshold, query, alpha):
+    most = at_the_place_that_tells_most(threshold**2 + query**2, alpha)
+    assert most <= GaussianSparseVector(threshold, 2 * query, 4).rdp(alpha).upper
+    most = at_the_place_that_tells_most(2 * query**2, alpha)
+    assert most <= GaussianNoisyMax(query, 2, "1/2").rdp(alpha).upper
+
+
+def test_noise_counted_twice_for_as_many_queries_would_say_less_than_the_truth():
+    """A quarter of what one told number costs: so four times as many are to be given."""
+    most = at_the_place_that_tells_most(Fraction(1, 16) + 4, 40)
+    assert GaussianSparseVector("1/4", 4, 1).rdp(40).upper < most
+    assert most > GaussianNoisyMax(2, 2, "1/4").rdp(40).upper

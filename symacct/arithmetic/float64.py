@@ -13,6 +13,7 @@ from flint import arb
 from symacct import sizes
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.expression import evaluate
+from symacct.errors import PrecisionError
 from symacct.exact import INFINITY, Numeric, exact
 
 Array: TypeAlias = np.ndarray
@@ -306,7 +307,10 @@ class Float64Arithmetic:
 
     def log(self, x: LogNumber) -> LogNumber:
         if np.any((x.sign < 0) & np.isfinite(x.error)):
-            raise ArithmeticError("logarithm of a negative float64 number")
+            raise PrecisionError(
+                "float64: found the logarithm of a negative number; needed another engine, or "
+                "finite_up_to stated of a curve that is infinite from some order on"
+            )
         found = LogNumber.of(x.log)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(x.error == 0, 0.0, x.error / np.abs(x.log))

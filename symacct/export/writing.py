@@ -21,12 +21,12 @@ from symacct.arithmetic.ball import precision
 from symacct.bounded import bits
 from symacct.claims import Claim, Kind
 from symacct.convexity import lower_hull
-from symacct.errors import DomainError, OrderError, SymacctError
+from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
 from symacct.evaluation import Evaluation, OperationCurve
 from symacct.exact import INFINITY, Order, expression
 from symacct.expr import Node
 from symacct.forking import cached_property
-from symacct.mechanisms import TCDP, Curve, DistributionPair, ExponentialFamily
+from symacct.mechanisms import Curve, DistributionPair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
 from symacct.node_curve import LeafCurve, NodeCurve
@@ -41,6 +41,7 @@ from symacct.theory import Theorem
 WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)
 REAL = sympy.Symbol(ALPHA.name, positive=True, integer=False)
 
+_NEAR_ONE = 1 + Fraction(1, 2**20)
 _BITS = 128  # enough to see which corners a hull has
 
 
@@ -171,6 +172,12 @@ class NamedCurve(NodeCurve):
 class WrittenLeaf(LeafCurve):
     """The curve of a mechanism, with the orders at which its formula holds."""
 
+    def excesses(self) -> Callable[[Order], Number]:
+        """By the curve where that has an end: a formula of their own does not show it."""
+        if self.node.finite_up_to == INFINITY:
+            return super().excesses()
+        return lambda l: self.evaluation.ctx.expm1((l - 1) * self(l))
+
     def compute(self, alpha: Order) -> Number:
         node = self.node
         if not has_formula(node) and alpha != INFINITY:
@@ -178,13 +185,18 @@ class WrittenLeaf(LeafCurve):
                 "Curve: found a Python function, which has no formula; "
                 "state the curve as a SymPy expression in alpha"
             )
-        if isinstance(alpha, sympy.Expr):
-            _require_finite(node, alpha, self.evaluation.ctx.reach.get(alpha))
-        value = super().compute(alpha)
         condition = _edge(node, self.evaluation.ctx, alpha)
-        if condition is True:
-            return value
-        return sympy.Piecewise((value, condition), (sympy.oo, True))
+        if condition is False:
+            return sympy.oo
+        value = sympy.sympify(super().compute(alpha))
+        if value.is_negative or value.has(sympy.I, sympy.nan, sympy.zoo):
+            raise OrderError(
+                f"{node}: undefined at order {alpha}, where its formula is no number >= 0; state "
+                "finite_up_to where it is infinite from some order on"
+            )
+        if isinstance(alpha, sympy.Expr) and value != sympy.oo:
+            _require_finite(self, alpha, self.evaluation.ctx.reach.get(alpha))
+        return value if condition is True else sympy.Piecewise((value, condition), (sympy.oo, True))
 
 
 class WrittenOperation(OperationCurve):
@@ -197,7 +209,11 @@ class WrittenOperation(OperationCurve):
             (theorem,) = self.theorems(2)
             self.evaluation.names.theorems[theorem.name] = theorem
             return _chord(self.evaluation.curve(self.node.mechanism), alpha, self.node)
-        return super().compute(alpha)
+        value = super().compute(alpha)
+        if value == sympy.oo and isinstance(alpha, sympy.Expr):
+            for child in self.node.children:
+                self.evaluation.curve(child)(alpha)  # which has no formula, perhaps, and says why
+        return value
 
     def value_by(self, theorem: Theorem, alpha: Order) -> Number:
         tau = dict(theorem.options).get("tau", 0)
@@ -223,37 +239,50 @@ def has_formula(node: Node) -> bool:
     return isinstance(value, sympy.Expr)
 
 
-def _edge(node: Node, ctx: WritingArithmetic, alpha: Order) -> Number:
+def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
     """The condition on α under which the mechanism says something; True where it always does."""
     if isinstance(alpha, float) and alpha == INFINITY:
         return True
     at = ctx.reach.get(alpha, alpha)  # an index is below the edge where its last value is
     for order in (expression(at), expression(alpha)):
-        if isinstance(node, TCDP):
-            holds = order < expression(node.omega)
-        elif isinstance(node, ExponentialFamily) and node.kappa != INFINITY:
-            holds = order <= 1 + expression(node.kappa) / expression(node.sensitivity)
-        else:
-            return True
-        if holds is sympy.true or (holds is sympy.false and order == alpha):
+        holds = node.is_finite_at(order)
+        if holds in (True, sympy.true) or (holds is sympy.false and order == alpha):
             return bool(holds)
     return holds
 
 
-def _require_finite(node: Node, alpha: sympy.Expr, reach: int | None) -> None:
-    """OrderError where two laws' divergence is infinite from some order on that α may pass."""
-    if not isinstance(node, DistributionPair) or node.masses is not None:
-        return
-    if Overlap(node.P, node.Q).normal_parts is not None:
-        return
-    last = reach or sizes.current().order
-    with precision(_BITS):
-        finite = node.curve(BALL)(last).is_finite()
-    if not finite:
+def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> None:
+    """OrderError where the curve is not stated to end at an order that α may pass, and does."""
+    node, last = curve.node, reach or sizes.current().order
+    if ends_unstated(curve, last):
         raise OrderError(
             f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "
-            f"formula holds at the open order {alpha}; ask for it at a number, m.formula(4)"
+            f"formula holds at the open order {alpha}; ask for it at a number, m.formula(4), or "
+            "state finite_up_to in a class of your own"
         )
+
+
+def ends_unstated(curve: NodeCurve, last: int) -> bool:
+    """Has a leaf a value next to the order 1, and at the last one none, nor said so?"""
+    node: Any = curve.node
+    if node.finite_up_to != INFINITY or node.free_symbols:
+        return False
+    is_of_laws = isinstance(node, DistributionPair) and node.masses is None
+    if is_of_laws and Overlap(node.P, node.Q).normal_parts is not None:
+        return False
+    return not _has_value(curve, last) and _has_value(curve, _NEAR_ONE)
+
+
+def _has_value(curve: NodeCurve, alpha: Order) -> bool:
+    """Is ε(α) a number >= 0, as far as balls of few bits tell?"""
+    try:
+        with precision(_BITS):
+            value = curve.using(BALL)(alpha)
+            return bool(value.is_finite()) and not value < 0
+    except (LimitError, PrecisionError):
+        return True
+    except (OrderError, DomainError):
+        return False
 
 
 def _chord(eps: NodeCurve, alpha: Order, hull: Convexify) -> Number:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
 from symacct.claims import Adjacency, Kind
 from symacct.claims import adjacency as named_adjacency
 from symacct.domains import above_one, nonnegative
 from symacct.exact import INFINITY, Exact, Numeric, Order
-from symacct.mechanisms.mechanism import Mechanism, order_by_order
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import BDRS18, BS16
 
 
@@ -68,6 +67,10 @@ class TCDP(Mechanism):
     def steepest_up_to(self) -> Order:  # type: ignore[override]
         return self.omega
 
+    @property
+    def finite_up_to(self) -> Exact:  # type: ignore[override]
+        return self.omega
+
     source = BDRS18.at("Definition 1")
 
     def __new__(cls, rho: Numeric, omega: Numeric, adjacency: str | Adjacency = "either") -> TCDP:
@@ -79,21 +82,10 @@ class TCDP(Mechanism):
 
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         rho = ctx.number(self.rho)
-
-        def rdp(alpha: Order) -> Any:
-            return ctx.number(INFINITY) if self._beyond(alpha) else rho * ctx.number(alpha)
-
-        return order_by_order(ctx, rdp)
+        return lambda alpha: rho * ctx.number(alpha)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.number(self.rho)
 
     def at_infinity(self, ctx: Arithmetic) -> Number:
         return ctx.number(INFINITY)
-
-    def _beyond(self, alpha: Order) -> bool:
-        """Is α >= ω? A symbolic order or ω is taken to lie below."""
-        try:
-            return bool(alpha >= self.omega)
-        except (TypeError, ValueError):
-            return False

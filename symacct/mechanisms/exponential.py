@@ -15,7 +15,7 @@ from symacct.exact import INFINITY, Exact, Numeric, Order, exact, expression, is
 from symacct.formulas import parse_formula
 from symacct.later import sympy
 from symacct.mechanisms.curve import Curve
-from symacct.mechanisms.mechanism import Mechanism, order_by_order
+from symacct.mechanisms.mechanism import Mechanism
 from symacct.sources import WBK19
 
 
@@ -40,6 +40,7 @@ class ExponentialFamily(Mechanism):
     sensitivity: Exact
     adjacency: Adjacency
     kind = Kind.UPPER
+    is_finite_there = True
     source = WBK19.at("Proposition 38")
 
     def __new__(
@@ -65,14 +66,9 @@ class ExponentialFamily(Mechanism):
     def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
         per_order, flat = self.branches(ctx)
 
-        def rdp(alpha: Order) -> Any:
-            if self._beyond(alpha):
-                return ctx.number(INFINITY)
-            if ctx.is_infinite(per_order):
-                return flat
-            return ctx.minimum(ctx.number(alpha) * per_order, flat)
-
-        return order_by_order(ctx, rdp)
+        if ctx.is_infinite(per_order):
+            return lambda alpha: flat
+        return lambda alpha: ctx.minimum(ctx.number(alpha) * per_order, flat)
 
     def branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
         """LΔ²/2 and 2BΔ."""
@@ -82,14 +78,10 @@ class ExponentialFamily(Mechanism):
         flat = infinite if self.B == INFINITY else 2 * ctx.number(self.B) * delta
         return smooth, flat
 
-    def _beyond(self, alpha: Order) -> bool:
-        """Is α > κ/Δ + 1? A symbolic order or parameter is taken to lie within."""
-        if self.kappa == INFINITY:
-            return False
-        try:
-            return bool((expression(alpha) - 1) * self.sensitivity > self.kappa)
-        except (TypeError, ValueError):
-            return False
+    @property
+    def finite_up_to(self) -> Exact | float:  # type: ignore[override]
+        """κ/Δ + 1"""
+        return self.kappa if self.kappa == INFINITY else exact(self.kappa / self.sensitivity + 1)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         return ctx.minimum(*self.branches(ctx))

@@ -35,10 +35,14 @@ class Gaussian(Mechanism):
     #: Is all of the query fixed beforehand? Else what a record moves may follow what came before:
     #: a subclass that does not say so is not.
     is_one_query = True
+    #: May records move the answer in any direction, so that three of them make a triangle, as
+    #: lower bounds take them to? A subclass that does not say so has answers on a line.
+    is_of_vectors = True
 
     def __init_subclass__(cls, **stated: Any) -> None:
         super().__init_subclass__(**stated)
-        cls.is_one_query = cls.__dict__.get("is_one_query", False)
+        for name in ("is_one_query", "is_of_vectors"):
+            setattr(cls, name, cls.__dict__.get(name, False))
 
     def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> Gaussian:
         return cls._intern(

@@ -44,6 +44,7 @@ class NoisyDescent(ComputedGaussian):
     steps: int
     contraction: Fraction
     diameter: Fraction | float
+    is_of_vectors = True
     source = _SOURCE
 
     def __new__(
@@ -85,6 +86,7 @@ class NoisyPass(ComputedGaussian):
 
     steps: int
     contraction: Fraction
+    is_of_vectors = True
     source = _SOURCE
 
     def __new__(cls, sigma: Numeric, steps: Numeric, contraction: Numeric = 1) -> NoisyPass:

@@ -35,6 +35,7 @@ class MatrixMechanism(ComputedGaussian):
     strategy: Rows
     participations: int
     separation: int
+    is_of_vectors = True
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(
@@ -70,6 +71,7 @@ class TreeAggregation(ComputedGaussian):
     """
 
     steps: int
+    is_of_vectors = True
     source = SYMACCT.at("docs/proofs.md, section 25")
 
     def __new__(cls, sigma: Numeric, steps: Numeric) -> TreeAggregation:

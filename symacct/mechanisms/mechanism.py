@@ -11,8 +11,9 @@ import numpy as np
 from symacct.arithmetic import Arithmetic, LogNumber, Number
 from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
 from symacct.errors import SoundnessError
-from symacct.exact import Order, order
+from symacct.exact import INFINITY, Exact, Order, expression, order
 from symacct.expr import Node
+from symacct.later import sympy
 
 _CURVE = {"curve", "excess", "at_one", "at_infinity"}
 _REMEDIES = {
@@ -32,6 +33,10 @@ class Mechanism(Node):
     source: Source
     #: Does a value of the curve cost no more than a few elementary functions? This only steers.
     is_cheap = False
+    #: The curve is finite below this order, at it if `is_finite_there`, and ∞ beyond, where neither
+    #: `curve` nor `excess` is asked.
+    finite_up_to: Exact | float = INFINITY
+    is_finite_there = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -70,8 +75,30 @@ class Mechanism(Node):
         direct = self.excess_in(ctx)
         if direct is None:
             curve = self.curve(ctx)
-            return (ctx.expm1((l - 1) * curve(l)) for l in count(2))
-        return map(direct, count(2))
+            direct = lambda l: ctx.expm1((l - 1) * curve(l))  # noqa: E731
+        return map(self.within(ctx, direct), count(2))
+
+    def is_finite_at(self, alpha: Order) -> Any:
+        """Is the curve finite at α? SymPy's condition on what is left open."""
+        end = self.finite_up_to
+        if end == INFINITY:
+            return True
+        if isinstance(alpha, sympy.Expr) or isinstance(end, sympy.Expr):
+            alpha, end = expression(alpha), expression(end)
+        return alpha <= end if self.is_finite_there else alpha < end
+
+    def within(
+        self, ctx: Arithmetic, of_order: Callable[[Order], Number]
+    ) -> Callable[[Order], Number]:
+        """A function of the order, ∞ where the curve is; what is open is taken to lie below."""
+        if self.finite_up_to == INFINITY:
+            return of_order
+
+        def value(alpha: Order) -> Number:
+            beyond = self.is_finite_at(alpha) in (False, sympy.false)
+            return ctx.number(INFINITY) if beyond else of_order(alpha)
+
+        return order_by_order(ctx, value)
 
     def at_one(self, ctx: Arithmetic) -> Number:
         """ε(1), the Kullback–Leibler bound."""

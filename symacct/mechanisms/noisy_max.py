@@ -50,9 +50,9 @@ class GaussianNoisyMax(GaussianComparison):
 
     ε(α) <= min{ kαΔ²/(2σ²), 2βΔ²/σ² + log(k)/(β−1) }, k = `candidates`,
 
-    where β is α, or the order at which that is smallest if it is larger. `sigma` and
-    `sensitivity` are positive, in the scores' units, `candidates` a whole number from 2 on;
-    DomainError otherwise.
+    where β is α, or the order at which that is smallest if it is larger. Scores that a record
+    moves all the same way count as ones of half the sensitivity. `sigma` and `sensitivity` are
+    positive, in the scores' units, `candidates` a whole number from 2 on; DomainError otherwise.
 
     >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
     1.3896

@@ -109,7 +109,8 @@ class PermuteAndFlip(PureDP):
     """The candidates in random order, each taken by a coin of probability e^{ε(u−max u)/(2Δ)}.
 
     It is report-noisy-max with exponential noise, ε-differentially private, and accounted by the
-    curve of all such mechanisms. `epsilon` is >= 0, in nats; `adjacency` says for which
+    curve of all such mechanisms. Where all scores move the same way, it is that of half the ε.
+    `epsilon` is >= 0, in nats; `adjacency` says for which
     neighbours a score moves by at most Δ. DomainError otherwise.
 
     >>> print(PermuteAndFlip("1/2").rdp("inf", digits=3))

@@ -26,9 +26,9 @@ class SparseVector(Mechanism):
     on the threshold, drawn once, of `b_query` on each query: ε(α) is at most that of all ε-DP
     mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at most ε₁(α) + 2·count·Δ/b₂, ε₁ of the threshold.
 
-    There may be any number of queries, each chosen from what was told. Queries that a record
-    moves all the same way count as ones of half the sensitivity: give twice b_query. Scales and
-    `sensitivity` are positive, in the queries' units; DomainError otherwise.
+    There may be any number of queries, each chosen from what was told. For queries that a record
+    moves all the same way give twice b_query, but all of the sensitivity: the threshold costs no
+    less. Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
 
     >>> print(SparseVector(2, 4).rdp("inf", digits=3))
     1.00
@@ -84,7 +84,9 @@ class GaussianSparseVector(GaussianComparison):
     ε(α) <= min{ nαΔ²/(2σ₂²), βΔ²/(2σ₁²) + log( Σ_j C(n, j) e^{2jβ(β−1)Δ²/σ₂²} )/(β−1) },
 
     j from 0 to `count`, for at most n = `queries` queries, β = α or larger, from where on that
-    rises. Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
+    rises. Queries that a record moves all the same way make the second bound that of twice σ₂ and
+    leave the first as it is: for both give twice sigma_query with four times as many `queries`.
+    Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
 
     >>> print(GaussianSparseVector(10, 20, 1000).rdp(64, digits=5))
     0.74964

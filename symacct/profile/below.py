@@ -13,24 +13,24 @@ from functools import singledispatch
 
 from symacct.claims import REPLACE_ONE, Kind
 from symacct.errors import AssumptionError
-from symacct.exact import expression
+from symacct.exact import Exact, exact, expression
 from symacct.expr import Node
 from symacct.later import sympy
 from symacct.mechanisms import (
     DistributionPair,
     ExponentialMechanism,
     FiniteMechanism,
+    Gaussian,
     RandomizedResponse,
 )
 from symacct.operations.compose import Compose
 from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
 from symacct.operations.group import GroupPrivacy
 from symacct.operations.subsample import Sampling, SubsampleWithoutReplacement
 from symacct.profile.atoms import Atoms
 from symacct.profile.equilateral import Equilateral, below
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.pairs import Product, composed, products, sampled_once
-from symacct.profile.part import Part
+from symacct.profile.pairs import Product, composed, either, products, sampled_once
 
 _MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
 _FEW = 16  # runs, which may lie half one way and half the other
@@ -55,7 +55,8 @@ def products_below(node: Node) -> list[Product]:
 def triangles_below(node: Node) -> list[Product]:
     """The same with the two records and all others equally far apart, three means in a plane, in
 
-    every run of Gaussian noise on a sample of fixed size; [] where there are not several.
+    every run of Gaussian noise on a sample of fixed size; [] where there are not several, or the
+    answers are no vectors.
     """
     terms = list(node.terms.items()) if isinstance(node, Compose) else []
     triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
@@ -73,20 +74,30 @@ def _triangle(node: Node) -> list[Product]:
         return []
     if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
         return []
-    parts: list[Part] = [
-        Equilateral(below(part.ratio), node.gamma)
-        for product in products_below(node.mechanism)
-        for part, _ in product.runs
-        if isinstance(part, GaussianLoss) and len(product.runs) == 1
-    ]
-    return [Product(((part, 1),), Kind.EXACT) for part in parts]
+    if not (square := _squared_side(node.mechanism)):
+        return []
+    return [Product(((Equilateral(below(square), node.gamma), 1),), Kind.EXACT)]
+
+
+def _squared_side(node: Node) -> Exact:
+    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors: three may be so far
+
+    apart from each other. Real numbers may not, nor two laws, which are those of two records.
+    """
+    if isinstance(node, Compose):
+        return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
+    if isinstance(node, Gaussian) and node.is_of_vectors and node.kind is Kind.EXACT:
+        return exact((node.sensitivity / node.sigma) ** 2)
+    return Fraction(0)
 
 
 @singledispatch
 def _below(node: Node) -> list[Product]:
+    """Those of the node, but for what stands for many pairs: it is above each of them."""
     known = products.dispatch(type(node)) is not products.dispatch(object)
     found = products(node) if known else []
-    return [product for product in found if product.kind is Kind.EXACT] or [_NOTHING]
+    least = [product for product in found if product.kind is Kind.EXACT and not product.of_many]
+    return least or [_NOTHING]
 
 
 @_below.register
@@ -130,6 +141,12 @@ def _ways(found: list[Product], count: int) -> list[list[tuple[Product, int]]]:
 @_below.register
 def _(node: Sampling) -> list[Product]:
     return [sampled_once(product, node.gamma) for product in products_below(node.mechanism)]
+
+
+@_below.register
+def _(node: Either) -> list[Product]:
+    """One pair of each of the two, in all runs."""
+    return either(node, products_below)
 
 
 @_below.register(GroupPrivacy)

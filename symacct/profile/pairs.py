@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -261,13 +261,14 @@ def _for_group(node: GroupPrivacy) -> Node:
 @products.register
 def _(node: Either) -> list[Product]:
     """The coin and what it chose: finite laws are one finite law, others are averaged."""
+    return either(node, products)
+
+
+def either(node: Either, of: Callable[[Node], list[Product]]) -> list[Product]:
+    """The same of what is known of either mechanism."""
     if node.share in (0, 1):
-        return products(node.first if node.share == 1 else node.second)
-    return [
-        _told(one, other, node.share)
-        for one in products(node.first)
-        for other in products(node.second)
-    ]
+        return of(node.first if node.share == 1 else node.second)
+    return [_told(one, other, node.share) for one in of(node.first) for other in of(node.second)]
 
 
 def _told(one: Product, other: Product, share: Exact) -> Product:

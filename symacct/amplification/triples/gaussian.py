@@ -78,13 +78,22 @@ def of_one_query(node: Node) -> str | None:
     return reason
 
 
+def of_vectors(node: Node) -> str | None:
+    """The same where three records may make a triangle."""
+    mechanism: Any = node.mechanism  # type: ignore[attr-defined]
+    reason = in_numbers(node)
+    if reason is None and not mechanism.is_of_vectors:
+        return f"needed answers that records move in any direction, got {type(mechanism).__name__}"
+    return reason
+
+
 @theorem(
     "TRIPLE-GAUSSIAN-LOWER",
     kind=Kind.LOWER,
     default=False,
     assumes="a Gaussian mechanism, of two dimensions or more, in rational numbers, 0 < γ < 1 and "
     "a third record",
-    applies=in_numbers,
+    applies=of_vectors,
     **_SHARED,
 )
 def larger_end(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:

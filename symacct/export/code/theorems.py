@@ -20,7 +20,7 @@ from symacct.exact import INFINITY, Exact
 from symacct.export.code.context import MOST_TERMS, CodeArithmetic, CodeCurve
 from symacct.export.code.ir import Num, Op, Var
 from symacct.export.code.number import Operand, Traced, UntraceableError, choose, logged
-from symacct.mechanisms import TCDP, DistributionPair, ExponentialFamily, Gaussian
+from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.mechanisms.direction import FiniteDirection, Mean, expected, log_ratio
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import mixture
@@ -191,7 +191,7 @@ def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Tr
 # --- theorems with conditions on the order
 
 
-def within(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
+def where(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
     """Register the decorated (ctx, α, quantities) ↦ ε′(α) as a theorem's form, in its regime."""
 
     def register(bound: Callable[..., Traced]) -> Lowered:
@@ -229,13 +229,13 @@ def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> T
     return choose("<=", left, right, value, NO_ANSWER)
 
 
-@within("MTZ19-T11")
+@where("MTZ19-T11")
 def gaussian_closed_form(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """2q²α/σ²"""
     return 2 * q**2 * alpha / sigma**2
 
 
-@within("ACG16-L3")
+@where("ACG16-L3")
 def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
     """The lemma's sum, all of its terms positive."""
     keep, lam = 1 - q, alpha - 1
@@ -252,7 +252,7 @@ def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Tra
     return (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
 
 
-@within("BDRS18-T11")
+@where("BDRS18-T11")
 def truncated_bound(
     ctx: CodeArithmetic, alpha: Traced, s: Traced, rho: Traced, omega: Traced
 ) -> Traced:
@@ -329,21 +329,10 @@ def leaf_curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Rdp:
     return mechanism.curve(ctx)
 
 
-@leaf_curve.register
-def _(mechanism: TCDP, ctx: CodeArithmetic) -> Rdp:
-    rho, omega = ctx.number(mechanism.rho), ctx.threshold(ctx.number(mechanism.omega), True)
-    return lambda alpha: choose(">=", alpha, omega, ctx.number(INFINITY), rho * alpha)
-
-
-@leaf_curve.register
-def _(mechanism: ExponentialFamily, ctx: CodeArithmetic) -> Rdp:
-    smooth, flat = mechanism.branches(ctx)
-
-    def inside(alpha: Traced) -> Traced:
-        return flat if ctx.is_infinite(smooth) else ctx.minimum(alpha * smooth, flat)
-
-    if mechanism.kappa == INFINITY:
-        return inside
-    last = ctx.number(mechanism.kappa) / ctx.number(mechanism.sensitivity) + 1
-    edge = ctx.threshold(last, False)
-    return lambda alpha: choose(">", alpha, edge, ctx.number(INFINITY), inside(alpha))
+def within(mechanism: Mechanism, ctx: CodeArithmetic, of_order: Rdp) -> Rdp:
+    """A function of the order, ∞ where the mechanism's curve is."""
+    if mechanism.finite_up_to == INFINITY:
+        return of_order
+    there, end = mechanism.is_finite_there, ctx.number(mechanism.finite_up_to)
+    sign, edge = ">" if there else ">=", ctx.threshold(end, upwards=not there)
+    return lambda alpha: choose(sign, alpha, edge, ctx.number(INFINITY), of_order(alpha))

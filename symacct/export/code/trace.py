@@ -20,7 +20,8 @@ from symacct.export.code import whole_numbers as _whole_numbers  # noqa: F401  #
 from symacct.export.code.context import CodeArithmetic
 from symacct.export.code.ir import Call, Compare, Difference, Entry, Expr, Num, Var, walk
 from symacct.export.code.number import Operand, Traced, UntraceableError
-from symacct.export.code.theorems import FORMS, leaf_curve
+from symacct.export.code.theorems import FORMS, leaf_curve, within
+from symacct.export.writing import ends_unstated
 from symacct.expr import Node
 from symacct.mechanisms import Curve
 from symacct.mechanisms.mechanism import Mechanism
@@ -105,8 +106,11 @@ class TracedCurve:
     def excesses(self) -> Callable[[Any], Traced]:
         """l ↦ e^{(l−1)ε(l)} − 1, directly where there is a form that does not cancel."""
         ctx = self.tracer.ctx
-        direct = self.node.excess_in(ctx) if isinstance(self.node, Mechanism) else None
-        return direct or (lambda l: ctx.expm1((l - 1) * self(l)))
+        mechanism = self.node
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
+        if direct is None:
+            return lambda l: ctx.expm1((l - 1) * self(l))
+        return within(cast(Mechanism, mechanism), ctx, direct)
 
     def value(self, kind: str) -> Traced:
         """ε at the orders of a class, as an expression in α."""
@@ -131,8 +135,16 @@ class TracedCurve:
         if isinstance(alpha, int):
             return Traced.of(mechanism.at_one(ctx))
         if isinstance(alpha, float):
-            return Traced.of(mechanism.at_infinity(ctx))
-        return Traced.of(leaf_curve(mechanism, ctx)(Traced.of(alpha)))
+            pure = mechanism.finite_up_to == INFINITY
+            return Traced.of(mechanism.at_infinity(ctx) if pure else INFINITY)
+        value = Traced.of(within(mechanism, ctx, leaf_curve(mechanism, ctx))(Traced.of(alpha)))
+        if ends_unstated(self.real, ctx.max_order):
+            raise DomainError(
+                f"code of {mechanism}: found no number >= 0 at order {ctx.max_order}, needed one; "
+                "state finite_up_to in a class of your own where it is infinite from some order "
+                "on, or take a lower max_order"
+            )
+        return value
 
     def _by(self, theorem: Theorem, alpha: Operand) -> Number:
         """The bound of one theorem."""

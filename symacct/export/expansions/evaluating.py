@@ -77,7 +77,7 @@ class ExpandedLeaf(LeafCurve):
             return ctx.number(node.f.xreplace({ALPHA: expression(alpha)}))
         if isinstance(alpha, int | float) and alpha in (1, INFINITY):
             return node.at_one(ctx) if alpha == 1 else node.at_infinity(ctx)
-        return node.curve(ctx)(alpha)
+        return node.within(ctx, node.curve(ctx))(alpha)
 
 
 class ExpandedCurve(OperationCurve):
