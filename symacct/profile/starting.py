@@ -48,12 +48,12 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
     log_delta, lost = log_of(lambda: ball(delta)), float(direction.lost.mid())
     y = direction.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
-        guess = direction.moments.renyi_log_delta(y)[1]
+        guess = direction.moments.log_delta(y)
         moments, chosen = planned(direction.moments, y, guess, _STEER_DIGITS)
         rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            is_rare = _sum_of_ones(direction, 0.0) < _RARE
+            is_rare = sum_of_ones(direction, 0.0) < _RARE
             return (
                 min(y, _by_one_jump(direction, delta, y))
                 if is_rare
@@ -87,12 +87,12 @@ def _by_one_jump(direction: Direction, delta: Fraction, most: float) -> float:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         with ctx.workprec(64):
-            is_above = _sum_of_ones(direction, middle) > ball(delta)
+            is_above = sum_of_ones(direction, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
 
 
-def _sum_of_ones(direction: Direction, y: float) -> arb:
+def sum_of_ones(direction: Direction, y: float) -> arb:
     """About Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):
         ones = (
