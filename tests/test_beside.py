@@ -175,7 +175,8 @@ def test_two_runs_are_what_a_sum_in_mpmath_gives_however_small(sigma, gamma, eps
     except LimitError:  # at once, and in words
         return
     truth = of_two_runs(mp.mpf(sigma), mp.mpf(gamma.numerator) / gamma.denominator, mp.mpf(epsilon))
-    assert found.lower * (1 - mp.mpf(10) ** -9) <= truth <= found.upper * (1 + mp.mpf(10) ** -9)
+    off = mp.mpf(10) ** -6  # which is more than the pieces of mp.quad are off by
+    assert found.lower * (1 - off) <= truth <= found.upper * (1 + off)
 
 
 @examples(1, 30)
