@@ -44,14 +44,13 @@ from symacct.profile.part import Part
 from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
-from symacct.profile.starting import about_root, nearer_root, sum_of_ones, valued_root
+from symacct.profile.starting import about_root, nearer_root, next_guess, valued_root
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _ATTEMPTS, _SOON = 8, 20_000  # nodes
 _FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
-_LOWER, _FARTHER = 12.0, 3.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
@@ -258,13 +257,9 @@ class Direction:
             value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
             if accuracy(value) >= digits:
                 return value
-            if value.is_finite():
-                log_delta = min(log_delta, float(value.upper().log()))
-                if not value > 0:  # it is below what was guessed, of rare large losses far below
-                    of_one_run = log_of(lambda: sum_of_ones(self, at))
-                    log_delta = min(log_delta - _LOWER, max(_FARTHER * log_delta, of_one_run))
-                    continue
-            wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
+            log_delta = next_guess(self, at, log_delta, value)
+            if value > 0 or not value.is_finite():
+                wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float) -> Iterator[Contour]:

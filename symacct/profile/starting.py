@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # which asks it
 
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
+_LOWER, _FARTHER = 12.0, 3.0  # of log δ, where it was guessed too large
 _VALUED_DIGITS = 3.0
 _ASIDE = 0.1  # of a bracket, that is always cut off
 _FEW_KINDS = 8
@@ -53,7 +54,7 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
         rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            is_rare = sum_of_ones(direction, 0.0) < _RARE
+            is_rare = _sum_of_ones(direction, 0.0) < _RARE
             return (
                 min(y, _by_one_jump(direction, delta, y))
                 if is_rare
@@ -87,15 +88,29 @@ def _by_one_jump(direction: Direction, delta: Fraction, most: float) -> float:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         with ctx.workprec(64):
-            is_above = sum_of_ones(direction, middle) > ball(delta)
+            is_above = _sum_of_ones(direction, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
 
 
-def sum_of_ones(direction: Direction, y: float) -> arb:
+def _sum_of_ones(direction: Direction, y: float) -> arb:
     """About Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):
         ones = (
             k * part.hockey_stick(arb(y), direction.reverse) for part, k in direction.moments.alike
         )
         return sum(ones, arb(0)).mid()
+
+
+def next_guess(direction: Direction, y: float, log_delta: float, value: arb) -> float:
+    """About log D(y), guessed to be `log_delta` by a contour that gave this value.
+
+    Where that is not above 0, D is less: of rare large losses about what one run has of it, far
+    below what moments say.
+    """
+    if not value.is_finite():
+        return log_delta
+    most = min(log_delta, float(value.upper().log()))
+    if value > 0:
+        return most
+    return min(most - _LOWER, max(_FARTHER * most, log_of(lambda: _sum_of_ones(direction, y))))
