@@ -13,7 +13,7 @@ from symacct.errors import DomainError, LimitError, echo
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused; each is a count."""
+    """What is refused or left out; each is a count."""
 
     digits: int = 10_000  # decimal digits asked of an answer
     bits: int = 2**17  # working precision, in bits, before a PrecisionError
@@ -34,6 +34,7 @@ class Limits:
     answers: int = 2**12  # (ε, δ) remembered of one node, between questions
     outcomes: int = 10_000  # of a finite distribution, or entries of a matrix
     contour: int = 2**34  # of an exact profile: bits of all the terms that it sums
+    beside: int = 2  # seconds for what stands beside an answer, which is left out after them
 
 
 #: How far a limit can be raised: what walks an expression recurses, and Python's stack is finite;

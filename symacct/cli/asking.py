@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from fractions import Fraction
+import sys
 from typing import Any
 
 import click
@@ -29,10 +28,11 @@ from symacct.errors import SymacctError
 from symacct.exact import order
 from symacct.explore.comparison import ratio
 from symacct.expr import Node
+from symacct.in_time import Beside, OutOfTimeError
 from symacct.options import By
 from symacct.progress import progress
 from symacct.rounding import given
-from symacct.screen import print_table
+from symacct.screen import print_pairs, print_table
 
 _PROFILE_DIGITS = 6
 
@@ -84,9 +84,7 @@ def rdp(
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ, beside the true one."""
     m = in_numbers(expr)
-    guarantee = m.epsilon(delta, digits, **how)
-    truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
-    print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
+    print_guarantee(m, m.epsilon(delta, digits, **how), ("ε", "δ"), as_json)
 
 
 @expression_command("delta")
@@ -95,28 +93,43 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε, beside the true one."""
     m = in_numbers(expr)
-    guarantee = m.delta(epsilon, digits, **how)
-    truth = [] if as_json else beside_the_truth(m, guarantee, m.delta, m.lower_delta)
-    print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json, truth)
+    print_guarantee(m, m.delta(epsilon, digits, **how), ("δ", "ε"), as_json)
 
 
-def beside_the_truth(
-    m: Node, g: Guarantee, ask: Callable[..., Guarantee], ask_least: Callable[..., Enclosure]
-) -> list[tuple[str, str]]:
-    """The true number where the laws of m are known, else what it is at most and at least."""
+def print_beside(m: Node, g: Guarantee) -> None:
+    """Below the answer the true number, where the laws of m are known, else what it is at most and
+
+    at least: what takes longer than `limits(beside=…)` allows is left out, and said to be.
+    """
+    sys.stdout.flush()  # the answer waits for nothing
+    if rows := _truth(m, g):
+        print_pairs(rows)
+
+
+def _truth(m: Node, g: Guarantee) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if g.kind is Kind.EXACT:
         return rows
-    with contextlib.suppress(SymacctError):
-        known = ask(g.given, _PROFILE_DIGITS, "exact")
-        if known.kind is Kind.EXACT:
-            return [("exact", _beside(g.asked, known.asked))]
-        if g.conversion != "exact" and known.asked.upper < g.asked.lower:
-            rows.append(("at most", _beside(g.asked, known.asked)))
-    with contextlib.suppress(SymacctError):
-        least = ask_least(g.given, _PROFILE_DIGITS)
-        if least.lower > 0:
-            rows.append(("at least", _beside(g.asked, least)))
+    # Of its own: what is given up half way is forgotten.
+    accountant, beside = Accountant(_PROFILE_DIGITS), Beside()
+    name, lower = ("epsilon", "lower_epsilon") if g.epsilon is g.asked else ("delta", "lower_delta")
+    ask, ask_least = getattr(accountant, name), getattr(accountant, lower)
+    try:
+        with contextlib.suppress(SymacctError):
+            known = beside.ask(lambda: ask(m, g.given, "exact"))
+            if known.kind is Kind.EXACT:
+                return [("exact", _beside(g.asked, known.asked))]
+            if g.conversion != "exact" and known.asked.upper < g.asked.lower:
+                rows.append(("at most", _beside(g.asked, known.asked)))
+    except OutOfTimeError:
+        rows.append(("exact", beside.left_out("--conversion exact")))
+    try:
+        with contextlib.suppress(SymacctError):
+            least = beside.ask(lambda: ask_least(m, g.given))
+            if least.lower > 0:
+                rows.append(("at least", _beside(g.asked, least)))
+    except OutOfTimeError:
+        rows.append(("at least", beside.left_out(f"in Python m.{lower}('{given(g.given)}')")))
     return rows
 
 
@@ -139,22 +152,17 @@ def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
     ]
 
 
-def print_guarantee(
-    g: Guarantee,
-    letters: tuple[str, str],
-    stated: Fraction,
-    as_json: bool,
-    truth: list[tuple[str, str]],
-) -> None:
+def print_guarantee(m: Node, g: Guarantee, letters: tuple[str, str], as_json: bool) -> None:
     print_facts(
         as_json,
         g.as_dict(),
         (letters[0], f"{g.asked.rounded()}  (rounded up)"),
-        *truth,
-        ("given", f"{letters[1]} = {given(stated)}"),
+        ("given", f"{letters[1]} = {given(g.given)}"),
         *protected(g),
         *order_facts(g, g.asked.digits_asked),
         ("sources", "; ".join(map(str, g.claim.sources))),
         ("claim", f"{kind_label(g.asked.claim)}, {g.claim.adjacency}"),
         ("curve", kind_label(g.claim)),
     )
+    if not as_json:
+        print_beside(m, g)

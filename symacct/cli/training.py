@@ -7,7 +7,7 @@ from typing import Any
 import click
 import sympy
 
-from symacct.cli.asking import beside_the_truth, order_facts
+from symacct.cli.asking import order_facts, print_beside
 from symacct.cli.frame import (
     InputError,
     conversion_option,
@@ -75,11 +75,9 @@ def dpsgd_command(
         calibrated = calibrate(m, target_epsilon, delta, digits=digits, conversion=conversion)
         m, guarantee = calibrated.node, calibrated.guarantee
         document, found = calibrated.as_dict(), _noise(calibrated)
-    truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     facts = [
         *found,
         ("ε", f"{guarantee.epsilon.rounded(digits)}  (rounded up)"),
-        *truth,
         ("δ", given(guarantee.given)),
         *order_facts(guarantee, digits),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
@@ -87,6 +85,8 @@ def dpsgd_command(
         ("expression", repr(m)),
     ]
     print_facts(as_json, document, *facts)
+    if not as_json:
+        print_beside(m, guarantee)
 
 
 def _noise(found: Calibration) -> list[tuple[str, str]]:

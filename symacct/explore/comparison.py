@@ -11,7 +11,7 @@ import mpmath
 
 from symacct.accountant import Accountant
 from symacct.claims import Kind
-from symacct.conversion import conversions
+from symacct.conversion import WholeProfile, conversions
 from symacct.enclosure import Enclosure
 from symacct.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
 from symacct.exact import Numeric, Order, order
@@ -19,6 +19,7 @@ from symacct.explore.grids import several
 from symacct.export.cards import grid
 from symacct.export.description import about
 from symacct.expr import Node, as_node
+from symacct.in_time import Beside, OutOfTimeError
 from symacct.later import sympy
 from symacct.options import By
 from symacct.progress import progress
@@ -28,6 +29,7 @@ from symacct.theory import PROVED, Theorem, is_about, theorems
 _RATIO_BITS = 128
 _DIGITS = 6  # of a value in a table
 _SHOWN = 3  # rows in the repr
+_EXACT, _LEAST = "exact", "lower bound"
 _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
@@ -211,25 +213,38 @@ def compare_epsilon(
     """
     as_node(m, "compare")
     ask = accountant or Accountant(digits=digits)
-    known = [Answer(c.name, None, _epsilon(ask, m, delta, c.name)) for c in conversions()]
+    known = [
+        Answer(c.name, None, _epsilon(ask, m, delta, c.name))
+        for c in conversions()
+        if not isinstance(c, WholeProfile)
+    ]
     upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
     pinned = [
         Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
     ]
-    rows = [*sorted([*known, *pinned], key=_largest_first), *_least(ask, m, delta, known)]
-    return Comparison(("conversion", "theorem", "ε"), rows, about(m))
+    rows = sorted([*known, *pinned], key=_largest_first)
+    return Comparison(("conversion", "theorem", "ε"), [*rows, *_truth(ask, m, delta)], about(m))
 
 
-def _least(accountant: Accountant, m: Node, delta: Any, known: list[Answer]) -> list[Answer]:
-    """What ε is at least, where no conversion knows it."""
-    kinds = [row.epsilon.claim.kind for row in known if isinstance(row.epsilon, Enclosure)]
-    if Kind.EXACT in kinds:
-        return []
-    with contextlib.suppress(SymacctError):
-        found = accountant.lower_epsilon(m, delta)
-        if found.lower > 0:
-            return [Answer("lower bound", None, found)]
-    return []
+def _truth(accountant: Accountant, m: Node, delta: Any) -> list[Answer]:
+    """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
+    # Of an accountant of its own: what is given up half way is forgotten.
+    own, beside = Accountant(accountant.digits, accountant.engine), Beside()
+    try:
+        found = beside.ask(lambda: _epsilon(own, m, delta, _EXACT))
+    except OutOfTimeError:
+        found = beside.left_out(f"m.epsilon({str(delta)!r}, conversion='exact')")
+    rows = [Answer(_EXACT, None, found)]
+    if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
+        return rows
+    try:
+        with contextlib.suppress(SymacctError):
+            least = beside.ask(lambda: own.lower_epsilon(m, delta))
+            if least.lower > 0:
+                rows.append(Answer(_LEAST, None, least))
+    except OutOfTimeError:
+        rows.append(Answer(_LEAST, None, beside.left_out(f"m.lower_epsilon({str(delta)!r})")))
+    return rows
 
 
 def _epsilon(
@@ -241,12 +256,10 @@ def _epsilon(
         return _without_remedy(str(error), by)
 
 
-def _largest_first(row: Answer) -> tuple[bool, bool, Any]:
-    """What has no answer first, then the larger the sooner; the exact profile after all others."""
+def _largest_first(row: Answer) -> tuple[bool, Any]:
+    """What has no answer first, then the larger the sooner."""
     found = row.epsilon
-    if isinstance(found, str):
-        return row.conversion == "exact", False, 0
-    return row.conversion == "exact", True, -found.upper
+    return (False, 0) if isinstance(found, str) else (True, -found.upper)
 
 
 def _others(m: Node) -> list[Theorem]:

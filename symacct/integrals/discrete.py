@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from operator import sub
 
 from flint import arb, ctx
@@ -13,6 +12,7 @@ from flint import arb, ctx
 from symacct.arithmetic import MpmathArithmetic, Number
 from symacct.arithmetic.signs import log_sign
 from symacct.errors import PrecisionError
+from symacct.forking import cached_property
 from symacct.integrals.jets import constants
 from symacct.integrals.stretch import Bounds, Integrand, Logs
 from symacct.later import sympy
@@ -37,6 +37,18 @@ class Progression:
         """log p_k."""
         log = self.start + k * sympy.log(sympy.Rational(self.step.numerator, self.step.denominator))
         return log - sympy.log(sympy.factorial(k)) if self.factorial else log
+
+    @property
+    def balls(self) -> tuple[arb, arb]:
+        """log p_0 and the logarithm of the step, at flint's current precision."""
+        if ctx.prec not in self._balls:
+            self._balls[ctx.prec] = constants(self.start).real, ball(self.step).log()
+        return self._balls[ctx.prec]
+
+    @cached_property
+    def _balls(self) -> dict[int, tuple[arb, arb]]:
+        """By precision: to look them up by a step of 10,000 digits takes longer than a term."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ class Series:
 
     def _rate(self, powers: tuple[Fraction, Fraction]) -> arb:
         """The quotient of two terms of p^a q^b, times k + 1 with factorials."""
-        first, second = (_log_step(one, ctx.prec) for one in self.logs)
+        (_, first), (_, second) = (one.balls for one in self.logs)
         return (ball(powers[0]) * first + ball(powers[1]) * second).exp()
 
     def _term(self, powers: tuple[Fraction, Fraction], k: int) -> arb:
@@ -88,7 +100,7 @@ class Series:
     def _logs(self, k: int) -> list[arb]:
         """log p_k and log q_k."""
         shared = arb(k + 1).lgamma() if self.logs[0].factorial else arb(0)
-        return [_start(one, ctx.prec) + k * _log_step(one, ctx.prec) - shared for one in self.logs]
+        return [start + k * step - shared for start, step in (one.balls for one in self.logs)]
 
     def expectation(self, integrand: Integrand, bits: int) -> arb:
         """Σ of the integrand to a relative accuracy of `bits` bits; ∞ where it is."""
@@ -110,7 +122,7 @@ class Series:
 
     def _total(self, integrand: Integrand, bits: int) -> arb:
         """Terms from k = 0 on, but for stretches that are proved to be small beside the sum."""
-        steps = [_log_step(one, ctx.prec) for one in self.logs]
+        steps = [one.balls[1] for one in self.logs]
         summits = self._summits(integrand)
         highest = max((_at(integrand, self._logs(k)).abs_lower() for k in summits), default=arb(0))
         starts = [_before(summit, bits) for summit in summits]
@@ -186,18 +198,6 @@ def _too_long() -> PrecisionError:
 def _before(summit: int, bits: int) -> int:
     """From where on a law of Poisson's kind with this mean has all but 2^−bits of its mass."""
     return max(0, summit - 2 - math.isqrt(2 * (bits + 24) * (summit + 1)))
-
-
-@lru_cache(256)
-def _start(one: Progression, bits: int) -> arb:
-    """log p_0 at the current precision, which is `bits`."""
-    return constants(one.start).real
-
-
-@lru_cache(256)
-def _log_step(one: Progression, bits: int) -> arb:
-    """The logarithm of its step, likewise."""
-    return ball(one.step).log()
 
 
 def _at(integrand: Integrand, logs: list[arb]) -> arb:

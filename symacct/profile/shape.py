@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -121,10 +122,24 @@ class Moments:
         j, _ = self._renyi(log_delta)
         return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
 
-    def renyi_log_delta(self, y: float) -> tuple[float, float]:
-        """The shift of the order at which, and about what, the least log δ for ε is by a moment."""
-        j, found = self._least(lambda s, log_moment: log_moment - s * y + _log_kernel(s))
-        return shift(j), found
+    def log_delta(self, y: float) -> float:
+        """About the least log δ for ε = y by a moment: never below the true one."""
+        shifts, log_moments, _ = self.around(self.saddle(y))
+        found = log_moments - shifts * y + _log_kernel(shifts)
+        return float(np.nan_to_num(found, nan=math.inf).min())
+
+    def least_shift(self, y: float, log_bound: float) -> float | None:
+        """That of the lowest order whose moment tells D(y) <= e^{log_bound}: it costs least."""
+
+        def over(s: float, log_moment: float) -> float:
+            return log_moment - s * y + float(_log_kernel(s)) - log_bound
+
+        j, least = self._least(over)
+        if least > 0:
+            return None
+        while j > -_FARTHEST * _COARSE and over(shift(j - 1), self._coarse(j - 1)[0]) < -1:
+            j -= 1
+        return shift(j)
 
     def _least(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
         """Where a function of (s, K(s)) with one valley is least, coarsely; its value."""
@@ -152,9 +167,9 @@ def shift(j: int) -> float:
     return float(2.0 ** (j / _COARSE))
 
 
-def _log_kernel(s: float) -> float:
+def _log_kernel(s: float | Floats) -> Any:
     """log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su}."""
-    return s * math.log(s) - (1 + s) * math.log1p(s)
+    return s * np.log(s) - (1 + s) * np.log1p(s)
 
 
 def _chosen(runs: Runs) -> Iterator[tuple[Part, float]]:

@@ -44,14 +44,13 @@ from symacct.profile.part import Part
 from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
-from symacct.profile.starting import about_root, nearer_root, valued_root
+from symacct.profile.starting import about_root, nearer_root, next_guess, valued_root
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
 _ATTEMPTS, _SOON = 8, 20_000  # nodes
 _FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
 _RIGHT = 1 + 2.0**-44  # of y: beyond what float64 leaves
-_LOWER = 12.0  # of log δ, where it was guessed too large
 _KEPT_NODES = 200_000  # of all contours of a direction: a second question often finds its nodes
 _TOGETHER = 50  # runs of densities, below which finite laws beside them are not asked one by one
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
@@ -253,15 +252,14 @@ class Direction:
             value = self._summed(known, y)
             if accuracy(value) >= digits:
                 return value
-        log_delta, wanted = self.moments.renyi_log_delta(at)[1], digits
+        log_delta, wanted = self.moments.log_delta(at), digits
         for _ in range(_ATTEMPTS):
             value = self._new(at, log_delta, wanted, lambda made: self._summed(made, y))
             if accuracy(value) >= digits:
                 return value
-            if value.is_finite():  # where it is not above 0 it is below what was guessed
-                below = 0.0 if value > 0 else _LOWER
-                log_delta = min(log_delta, float(value.upper().log())) - below
-            wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
+            log_delta = next_guess(self, at, log_delta, value)
+            if value > 0 or not value.is_finite():
+                wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
     def _known(self, digits: float) -> Iterator[Contour]:
@@ -388,8 +386,8 @@ class Direction:
 
     def _by_one_moment(self, y: Callable[[], arb], bound: Callable[[], arb]) -> arb:
         """[0, d + C(λ)M(λ)e^{−λy}] for a λ that makes it small; NaN if not below the bound."""
-        lam, log_value = self.moments.renyi_log_delta(about(y))
-        if log_value > log_of(bound):
+        lam = self.moments.least_shift(about(y), log_of(bound))
+        if lam is None:
             return arb.nan()
         if lam not in self.bounds:
             self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # which asks it
 
 _ATTEMPTS, _HALVINGS = 8, 60
 _STEER_DIGITS = 3.0  # with fewer the order is so large that three means are refused
+_LOWER, _FARTHER = 12.0, 3.0  # of log δ, where it was guessed too large
 _VALUED_DIGITS = 3.0
 _ASIDE = 0.1  # of a bracket, that is always cut off
 _FEW_KINDS = 8
@@ -48,7 +49,7 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
     log_delta, lost = log_of(lambda: ball(delta)), float(direction.lost.mid())
     y = direction.moments.renyi_epsilon(log_delta)
     for _ in range(_ATTEMPTS):
-        guess = direction.moments.renyi_log_delta(y)[1]
+        guess = direction.moments.log_delta(y)
         moments, chosen = planned(direction.moments, y, guess, _STEER_DIGITS)
         rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
@@ -99,3 +100,17 @@ def _sum_of_ones(direction: Direction, y: float) -> arb:
             k * part.hockey_stick(arb(y), direction.reverse) for part, k in direction.moments.alike
         )
         return sum(ones, arb(0)).mid()
+
+
+def next_guess(direction: Direction, y: float, log_delta: float, value: arb) -> float:
+    """About log D(y), guessed to be `log_delta` by a contour that gave this value.
+
+    Where that is not above 0, D is less: of rare large losses about what one run has of it, far
+    below what moments say.
+    """
+    if not value.is_finite():
+        return log_delta
+    most = min(log_delta, float(value.upper().log()))
+    if value > 0:
+        return most
+    return min(most - _LOWER, max(_FARTHER * most, log_of(lambda: _sum_of_ones(direction, y))))

@@ -18,7 +18,7 @@ from symacct import doors
 from symacct.domains import positive
 from symacct.errors import DomainError, SymacctError, echo, reason
 from symacct.exact import Numeric
-from symacct.verify.in_time import OutOfTimeError
+from symacct.in_time import OutOfTimeError
 from symacct.verify.protocol import HELLO_LINE, Answer, Ask, Hello
 from symacct.verify.reading import (
     ProtocolError,

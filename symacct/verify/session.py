@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 
+from symacct.in_time import OutOfTimeError
 from symacct.rounding import nearest_float
 from symacct.verify import laws, questions
 from symacct.verify.clusters import Cluster, Clusters, in_common, region
 from symacct.verify.defects import SYMPTOMS, grouped
-from symacct.verify.in_time import OutOfTimeError
 from symacct.verify.jumps import Jumps
 from symacct.verify.process import Peer, PeerGoneError
 from symacct.verify.protocol import Answer, Ask, Asked, Hello

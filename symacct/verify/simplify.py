@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.verify.in_time import OutOfTimeError
+from symacct.in_time import OutOfTimeError
 from symacct.verify.protocol import Ask, Part
 from symacct.verify.questions import short
 from symacct.verify.verdict import Finding

@@ -20,11 +20,11 @@ from symacct.enclosure import Enclosure
 from symacct.errors import LimitError, OrderGridWarning, SymacctError
 from symacct.exact import Numeric, exact
 from symacct.expr import Node
+from symacct.in_time import OutOfTimeError, before
 from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
 from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
 from symacct.verify import replaced
 from symacct.verify.bounds import Bound, Truth, ends
-from symacct.verify.in_time import OutOfTimeError, before
 from symacct.verify.protocol import MECHANISMS, Ask, Part
 
 #: As far as a float64 goes.

@@ -2,8 +2,9 @@
 
 `python -m tests.soak.mutants integrals/plain.py`, or `make mutants MODULE=…`, works on copies in a
 temporary directory, prints every survivor as `line: before → after, in: …` and ends with status 1
-if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at once. Many a
-survivor is none: a steering float, a speed, a limit. They are for reading, not for counting.
+if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at once;
+FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a steering float,
+a speed, a limit. They are for reading, not for counting.
 """
 
 import ast
@@ -41,8 +42,11 @@ CONCERNED = {
     "integrals/trapezoid.py": SAMPLED,
     **{
         f"integrals/{name}.py": "tests/test_worst.py tests/test_lattice.py"
-        for name in ("worst", "triangles", "slopes", "drift", "lattice")
+        for name in ("worst", "triangles", "drift", "lattice")
     },
+    "integrals/slopes.py": "tests/test_bounds_of_balls.py tests/test_worst.py",
+    "profile/": "tests/test_bounds_of_balls.py tests/profile",
+    "explore/attacks/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
     "integrals/normal_mixtures.py": "tests/test_normal_mixtures.py",
     "mechanisms/participation.py": "tests/test_matrix.py",
     "mechanisms/noisy_max.py": "tests/test_sparse_vector.py",
@@ -64,6 +68,9 @@ NEGATED |= {ast.In: ast.NotIn} | {after: before for before, after in NEGATED.ite
 JOINED = {ast.And: ast.Or, ast.Or: ast.And}
 NAMES = {"min": "max", "lower": "upper", "all": "any", "log_p": "log_q"}
 NAMES |= {after: before for before, after in NAMES.items()}
+#: The end of a ball that is taken for a bound, and the other one.
+ENDS = {"upper": "lower", "abs_upper": "abs_lower"}
+ENDS |= {after: before for before, after in ENDS.items()}
 #: What says something to a reader, or to a type checker.
 SPOKEN = (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 
@@ -98,6 +105,19 @@ def faults(node):
             yield ast.If(ast.UnaryOp(ast.Not(), test), body, rest)
 
 
+def bounds(node):
+    """A bound turned round: the other end of a ball, or a union without what it was widened by."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=[]) if name in ENDS:
+            yield ast.Call(ast.Attribute(value, ENDS[name], ast.Load()), [], [])
+        case ast.Call(func=ast.Attribute(value=value, attr="union"), args=[_]):
+            yield value
+
+
+#: What FAULTS may be.
+FAULTS = {"all": faults, "bounds": bounds}
+
+
 def places(node):
     """(where a child hangs, the child) for everything below a node that computes."""
     for field, value in ast.iter_fields(node):
@@ -117,7 +137,7 @@ def put(place, child):
         getattr(node, field)[key] = child
 
 
-def mutants(source):
+def mutants(source, faults=faults):
     """(description, text of the module) for every fault."""
     tree, lines = ast.parse(source), source.splitlines()
     for place, child in list(places(tree)):
@@ -198,7 +218,8 @@ def survivors(module, drawn, jobs, tests):
 
 def main(module, *tests):
     seed = int(os.environ.get("SEED", 0))
-    drawn = list(mutants((ROOT / "symacct" / module).read_text()))
+    source = (ROOT / "symacct" / module).read_text()
+    drawn = list(mutants(source, FAULTS[os.environ.get("FAULTS", "all")]))
     every, most = len(drawn), int(os.environ.get("MUTANTS", len(drawn)))
     drawn = random.Random(seed).sample(drawn, min(most, every))
     tests = [name for name in tests or concerning(module) if (ROOT / name.split("::")[0]).exists()]

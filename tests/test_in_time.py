@@ -8,8 +8,8 @@ import pytest
 
 from symacct import Accountant
 from symacct.errors import LimitError
+from symacct.in_time import OutOfTimeError, before
 from symacct.verify import Peer, verify
-from symacct.verify.in_time import OutOfTimeError, before
 from symacct.verify.protocol import Ask, Part
 from symacct.verify.questions import Extent
 from symacct.verify.truth import Oracle

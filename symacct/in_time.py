@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
+from symacct import sizes
 from symacct.forking import new_lock
 
 _PACE = 0.05  # seconds between two looks
 _AGAIN = 0.5  # until it is raised again: what a weak reference calls would have kept it
 _T = TypeVar("_T")
+Clock: TypeAlias = Callable[[], float]
 
 
 class OutOfTimeError(BaseException):
@@ -29,12 +32,12 @@ class _Watch:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._ends: dict[int, float] = {}
+        self._ends: dict[int, tuple[Clock, float]] = {}
         self._thread: threading.Thread | None = None
 
-    def begin(self, me: int, end: float) -> None:
+    def begin(self, me: int, end: float, clock: Clock) -> None:
         with self._lock:
-            self._ends[me] = end
+            self._ends[me] = clock, end
             if self._thread is None or not self._thread.is_alive():  # as in a forked child
                 self._thread = threading.Thread(target=self._look, name="in time", daemon=True)
                 self._thread.start()
@@ -48,9 +51,10 @@ class _Watch:
         while self._thread is not None:
             time.sleep(_PACE)
             with self._lock:
-                for thread in [t for t, end in self._ends.items() if time.monotonic() >= end]:
-                    self._ends[thread] = time.monotonic() + _AGAIN
-                    _raise_in(thread, OutOfTimeError)
+                for thread, (clock, end) in list(self._ends.items()):
+                    if (now := clock()) >= end:
+                        self._ends[thread] = clock, now + _AGAIN
+                        _raise_in(thread, OutOfTimeError)
                 self._thread = self._thread if self._ends else None
 
 
@@ -63,12 +67,12 @@ def _raise_in(thread: int, error: type[BaseException] | None) -> None:
 _watch = _Watch()
 
 
-def before(end: float, question: Callable[[], _T]) -> _T:
-    """The answer; OutOfTimeError where there is none at `end`, of time.monotonic()."""
+def before(end: float, question: Callable[[], _T], clock: Clock = time.monotonic) -> _T:
+    """The answer; OutOfTimeError where there is none when the clock shows `end`."""
     me = threading.get_ident()
-    if time.monotonic() >= end:
+    if clock() >= end:
         raise OutOfTimeError
-    _watch.begin(me, end)
+    _watch.begin(me, end, clock)
     try:
         try:
             return question()
@@ -76,3 +80,26 @@ def before(end: float, question: Callable[[], _T]) -> _T:
             _watch.end(me)
     finally:
         _watch.end(me)  # should the time be over within the first
+
+
+class Beside:
+    """The time for all that stands beside one answer: `limits(beside=…)` of this thread's own
+
+    seconds, so that a busy machine leaves out no more; by the wall's where the system has none.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = sizes.current().beside
+        self._clock: Clock = time.monotonic
+        if hasattr(time, "pthread_getcpuclockid"):
+            own = time.pthread_getcpuclockid(threading.get_ident())
+            self._clock = functools.partial(time.clock_gettime, own)
+        self._end = self._clock() + self._seconds
+
+    def ask(self, question: Callable[[], _T]) -> _T:
+        """The answer; OutOfTimeError where the time is over before."""
+        return before(self._end, question, self._clock)
+
+    def left_out(self, how: str) -> str:
+        """The words in the place of what was not known by then, and how it is asked for."""
+        return f"left out, not known in {self._seconds} s; {how} asks for it alone"
