@@ -40,6 +40,7 @@ from symacct.profile.digits import (
 )
 from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.lattice import Lattices
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
@@ -134,6 +135,11 @@ class Direction:
         """Grids of losses for the same runs."""
         return Grids(self.runs, self.reverse)
 
+    @cached_property
+    def lattices(self) -> Lattices:
+        """Lattices of losses for the same runs."""
+        return Lattices(self.moments)
+
     @property
     def largest(self) -> arb:
         """The largest finite loss."""
@@ -184,7 +190,7 @@ class Direction:
             if value is None:
                 return self._either(
                     lambda: self.by_contour(y, digits),
-                    lambda: self.grids.delta(y, digits),
+                    lambda losses: losses.delta(y, digits),
                     digits,
                 )
             with ctx.workprec(bits):
@@ -195,16 +201,22 @@ class Direction:
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
     def _either(
-        self, by_contour: Callable[[], T], on_grid: Callable[[], T], digits: float = 0
+        self,
+        by_contour: Callable[[], T],
+        on: Callable[[Grids | Lattices], T],
+        digits: float = 0,
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        Raises PrecisionError or LimitError where both do: of few densities or of atoms alone the
+        On a lattice first, where it has the digits and is likely to cost less. Raises PrecisionError or LimitError where both do: of few densities or of atoms alone the
         grid's, which tells what digits there are.
         """
+        if self.lattices.are_cheap(digits):
+            with suppress(PrecisionError, LimitError):
+                return on(self.lattices)
         if self.closed is not None or not self._hardly_fall:
             return by_contour()
-        count, ways = self.grids.count, {True: on_grid, False: by_contour}
+        count, ways = self.grids.count, {True: partial(on, self.grids), False: by_contour}
         is_few = self._densities > 0 and count < _FEW_RUNS
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
@@ -326,7 +338,7 @@ class Direction:
             if self.closed
             else self._either(
                 lambda: self._root(delta, digits),
-                lambda: self.grids.root(delta, digits, self._at_an_end),
+                lambda losses: losses.root(delta, digits, self._at_an_end),
                 digits,
             )
         )
@@ -353,7 +365,7 @@ class Direction:
             if not bound() > 0 and self.closed is None:
                 return None  # no sum is known to be 0
         return self._either(
-            lambda: self._is_within_by_contour(y, bound), lambda: self.grids.is_within(y, bound)
+            lambda: self._is_within_by_contour(y, bound), lambda losses: losses.is_within(y, bound)
         )
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
