@@ -18,11 +18,10 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz, fmpz_poly
 
-from symacct.errors import PrecisionError
 from symacct.forking import cached_property
 from symacct.profile.digits import about, accuracy, decided, log_of, undecided
 from symacct.profile.part import Part
-from symacct.profile.roots import Value, bracket, enclosed
+from symacct.profile.roots import bracket, enclosed
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.shape import Moments
 from symacct.profile.spread import floor, parallel
@@ -32,23 +31,29 @@ from symacct.sums.refine import ball
 
 _BLOCKS = 16  # that are cut into cells
 _HALVINGS = 24  # of the range in which no loss counts
-_CELLS, _MOST_CELLS, _NODES = 2**9, 2**13, 8  # nodes to a cell
+_CELLS, _MOST_CELLS, _NODES = 2**10, 2**13, 8  # nodes to a cell
 _TELLING, _FEW_DIGITS = (2**8, 2**10), 2.0
 _SPARE_BITS, _TINY = 16, 5.0
 _BEFORE, _BEYOND = 0.98, 1.02  # of the root that the lattice before knows
 _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
-_LEAST, _LEAP, _SURELY = 1.5, 4.0, 2.0
+_LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.8
 _KEPT = 3
 _MOST_DIGITS, _FEW_RUNS, _RARE = 6.0, 8, 1.0
+_SPARED = 0.9  # of the digit more that is worked with than asked for
 
 Runs = Sequence[tuple[Part, int]]
+AtAnEnd = Callable[[arb], arb | None]  # of which a lattice has no need
 
 
 class Law(NamedTuple):
-    """P-masses times 2^bits at the nodes from `first` on, for bounds of B from both sides."""
+    """P-masses times 2^bits at the nodes from the first on, for bounds of B from both sides;
+
+    the one from below may be above B by `over`.
+    """
 
     below: fmpz_poly
     above: fmpz_poly
+    over: arb
 
 
 def value(part: Part, y: arb) -> arb:
@@ -74,8 +79,7 @@ def laid(part: Part, first: arb, step: arb, count: int, cells: int, bits: int) -
     side meet is below; the hull of that is convex.
     """
     known = _knots(part, first, step, count, cells)
-    places = [(first + step * j).exp() for j in known]
-    values = list(known.values())
+    places, values = map(list, zip(*known.values(), strict=True))
     apart = [after - before for before, after in itertools.pairwise(places)]
     slopes = [(w - v) / a for a, (v, w) in zip(apart, itertools.pairwise(values), strict=True)]
     kinks = [t - s for s, t in itertools.pairwise([arb(0), *slopes])]
@@ -87,26 +91,28 @@ def laid(part: Part, first: arb, step: arb, count: int, cells: int, bits: int) -
     start = 2 + max((j for j, v in enumerate(lower) if not v > 0), default=-1)
     lower[:start] = [arb(0)] * len(lower[:start])
     below, above = [fmpz(0)] * count, [fmpz(0)] * count
-    rows = zip(known, places, kinks, _hull(lower, places), strict=False)
+    hull, over = _hull(lower, places)
+    rows = zip(known, places, kinks, hull, strict=False)
     for j, a, upper_kink, lower_kink in rows:
         above[j] = _whole((a * upper_kink * arb(2) ** bits).upper().max(arb(0)).ceil())
         below[j] = _whole((a * lower_kink * arb(2) ** bits).lower().max(arb(0)).floor())
-    return Law(fmpz_poly(below), fmpz_poly(above))
+    return Law(fmpz_poly(below), fmpz_poly(above), over)
 
 
-def _knots(part: Part, first: arb, step: arb, count: int, cells: int) -> dict[int, arb]:
-    """B at the ends of cells, of which the one is halved where its chord is off by most in all."""
-    known: dict[int, arb] = {}
+def _knots(part: Part, first: arb, step: arb, count: int, cells: int) -> dict[int, tuple[arb, arb]]:
+    """a and B(a) at the ends of cells; the one whose chord is off by most in all is halved."""
+    known: dict[int, tuple[arb, arb]] = {}
 
-    def at(j: int) -> arb:
+    def at(j: int) -> tuple[arb, arb]:
         if j not in known:
-            known[j] = value(part, first + step * j)
+            y = first + step * j
+            known[j] = y.exp(), value(part, y)
         return known[j]
 
     def halved(i: int, j: int) -> tuple[float, int, int, int]:
-        middle = (i + j) // 2
-        bend = float(((at(i) * (j - middle) + at(j) * (middle - i)) / (j - i) - at(middle)).mid())
-        return (-bend * (j - i), i, middle, j)
+        (a, low), (b, middle), (c, high) = at(i), at((i + j) // 2), at(j)
+        bend = (low * (c - b) + high * (b - a)) / (c - a) - middle
+        return (-float(bend.mid()) * (j - i), i, (i + j) // 2, j)
 
     ends = sorted({count * b // _BLOCKS for b in range(_BLOCKS + 1)})
     pending = [halved(i, j) for i, j in itertools.pairwise(ends) if j - i > 1]
@@ -119,24 +125,26 @@ def _knots(part: Part, first: arb, step: arb, count: int, cells: int) -> dict[in
     return dict(sorted(known.items()))
 
 
-def _hull(values: list[arb], places: list[arb]) -> list[arb]:
-    """The kinks of the largest convex function that is nowhere above the chords of exact values."""
-    kept, slopes = [0], [arb(0)]
+def _hull(values: list[arb], places: list[arb]) -> tuple[list[arb], arb]:
+    """The kinks of the largest convex function that is nowhere above the chords of exact values;
+
+    and by how much it may be above them, as balls do not tell slopes apart.
+    """
+    kept, slopes, over = [0], [arb(0)], arb(0)
     for j in range(1, len(values)):
         while True:
             slope = (values[j] - values[kept[-1]]) / (places[j] - places[kept[-1]])
             if len(kept) == 1 or slope > slopes[-1]:
                 break
-            if not slope <= slopes[-1]:
-                raise PrecisionError("the exact profile: found slopes that balls do not tell apart")
+            more = slope - slopes.pop()
             kept.pop()
-            slopes.pop()
+            over += more.upper().max(arb(0)) * (places[j] - places[kept[-1]])
         kept.append(j)
         slopes.append(slope)
     found = [arb(0)] * (len(values) - 1)
     for i, (s, t) in zip(kept, itertools.pairwise(slopes), strict=False):
         found[i] = t - s
-    return found
+    return found, over.upper()
 
 
 def _whole(x: arb) -> fmpz:
@@ -192,10 +200,8 @@ class Lattice:
         if j < 0:
             return arb(0).union(self._lost)
         over = (y - self.first - self.step * j).expm1()
-        below, above = (
-            values[j] + over * (values[j] + totals[j]) for totals, values in self._sums
-        )
-        return below.union(above + self._lost)
+        below, above = (values[j] + over * (values[j] + totals[j]) for totals, values in self._sums)
+        return (below - self._over).union(above + self._lost)
 
     @cached_property
     def _lost(self) -> arb:
@@ -204,16 +210,28 @@ class Lattice:
         return sum(logs, arb(0)).expm1().upper()
 
     @cached_property
-    def _sums(self) -> list[tuple[list[arb], list[arb]]]:
-        """Σ p_i over i <= j and Σ p_i (e^{(j−i)h} − 1) at each node j, from below and from above."""
-        laws = [
+    def _laws(self) -> list[Law]:
+        return [
             laid(part, first, self.step, self.count, self.cells, self.bits)
             for (part, _), first in self._each
         ]
+
+    @cached_property
+    def _over(self) -> arb:
+        """By how much what is below may be above B of all runs: Σ k_i r_i Π max(1, m_i)^{k_i}."""
+        total, grown = arb(0), arb(1)
+        for (_, k), law in zip(self.runs, self._laws, strict=True):
+            total += k * law.over
+            grown *= (arb(law.below(fmpz(1))) / arb(2) ** self.bits).max(arb(1)) ** k
+        return (total * grown).upper()
+
+    @cached_property
+    def _sums(self) -> list[tuple[list[arb], list[arb]]]:
+        """Σ p_i over i <= j and Σ p_i (e^{(j−i)h} − 1) at each node j, from both sides."""
         ones = fmpz_poly([1] * self.count)
         return [
-            self._summed(self._product([law.below for law in laws], fmpz_poly())),
-            self._summed(self._product([law.above for law in laws], ones)),
+            self._summed(self._product([law.below for law in self._laws], fmpz_poly())),
+            self._summed(self._product([law.above for law in self._laws], ones)),
         ]
 
     def _product(self, masses: list[fmpz_poly], more: fmpz_poly) -> fmpz_poly:
@@ -276,8 +294,8 @@ class Lattices:
                 return told
         raise undecided(f"δ at ε = {about(y):.6g}", _FEW_DIGITS)
 
-    def root(self, delta: Fraction, digits: float, at_an_end: Value | None = None) -> arb:
-        """Where D is δ, looked for first up to twice where one run's is, or where moments tell."""
+    def root(self, delta: Fraction, digits: float, at_an_end: AtAnEnd | None = None) -> arb:
+        """Where D is δ, looked for up to twice where Σ k_i D_i is, then up to what moments tell."""
 
         def ask(lattice: Lattice) -> arb:
             def value(y: arb) -> arb:
@@ -288,8 +306,8 @@ class Lattices:
 
         log_delta = log_of(lambda: ball(delta))
         most = self.moments.renyi_epsilon(log_delta)
-        most = min(most, 2 * by_one_jump(self.moments, delta, most))
-        return self._refined(ask, most, digits, log_delta, True)
+        first = min(most, 2 * by_one_jump(self.moments, delta, most))
+        return self._refined(ask, first, digits, log_delta, most)
 
     def _refined(
         self,
@@ -297,10 +315,11 @@ class Lattices:
         y: float,
         digits: float,
         log_delta: float,
-        is_root: bool = False,
+        most: float = 0.0,
     ) -> arb:
-        """What is asked of a lattice up to y, or up to the root that the one before knows."""
-        cells, ends = _CELLS, (0.0 if is_root else y, y)
+        """What is asked of a lattice up to y; or a root, then near to what the one before knows."""
+        cells, digits, is_root = _CELLS, digits - _SPARED, most > 0
+        ends = (0.0 if is_root else y, y)
         while True:
             lattice = self._lattice(ends[not self.reverse], cells, digits, log_delta)
             with progress(f"a lattice of {lattice.count:,} losses"), ctx.workprec(lattice.work):
@@ -308,17 +327,18 @@ class Lattices:
             known = max(0.0, accuracy(found))
             if known >= digits:
                 return found
+            wanted = cells * _MORE * 10 ** ((digits - known) / _RATE)
+            if is_root and not found.is_finite():
+                if ends[1] == most:
+                    raise undecided("a lattice of losses", digits)
+                ends = ends[0], most
+                continue
             if is_root:
-                is_found = found.is_finite()
-                ends = (
-                    (float(found.lower()), float(found.upper()))
-                    if is_found
-                    else (ends[0], 2 * ends[1])
-                )
-            wanted = _MORE * 10 ** ((digits - known) / _RATE)
-            if cells * wanted > _SURELY * _MOST_CELLS or cells == _MOST_CELLS:
+                ends = float(found.lower()), float(found.upper())
+            is_told = cells > _CELLS or self.count >= _FEW_RUNS
+            if cells == _MOST_CELLS or (is_told and wanted > _SURELY * _MOST_CELLS):
                 raise undecided("a lattice of losses", digits)
-            cells = min(_MOST_CELLS, math.ceil(cells * min(max(wanted, _LEAST), _LEAP)))
+            cells = min(_MOST_CELLS, math.ceil(min(max(wanted, _LEAST * cells), _LEAP * cells)))
 
     def _lattice(self, y: float, cells: int, digits: float, log_delta: float) -> Lattice:
         """With B up to y, or up to −y of the pairs exchanged."""

@@ -125,10 +125,9 @@ class Direction:
 
     def easily(self, y: arb) -> arb:
         """D(y) without a contour, at flint's current precision; NaN where one is needed."""
-        value = self._without_contour(y)
-        if value is None:
-            return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
-        return value
+        if (value := self._without_contour(y)) is not None:
+            return value
+        return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
 
     @cached_property
     def grids(self) -> Grids:
@@ -166,13 +165,10 @@ class Direction:
         if self.contours:
             return 1 + self.contours[0].plan.c
         middle = about(y)
-        if self.grids.last is not None:
-            return self.grids.last.order(middle)
-        return 1 + shift(self.moments.saddle(middle)) if self._is_inside(middle) else math.inf
-
-    def _is_inside(self, y: float) -> bool:
-        """Is y below the largest loss, as far as float64 tells?"""
-        return bool(self.runs) and y < float(self.largest.mid()) * (1 - 1e-12)
+        if (last := self.grids.last) is not None:
+            return last.order(middle)
+        is_inside = self.runs and middle < float(self.largest.mid()) * (1 - 1e-12)
+        return 1 + shift(self.moments.saddle(middle)) if is_inside else math.inf
 
     # --- δ(ε)
 
@@ -201,22 +197,18 @@ class Direction:
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
     def _either(
-        self,
-        by_contour: Callable[[], T],
-        on: Callable[[Grids | Lattices], T],
-        digits: float = 0,
+        self, by_contour: Callable[[], T], on: Callable[[Grids | Lattices], T], digits: float = 0
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        On a lattice first, where it has the digits and is likely to cost less. Raises PrecisionError or LimitError where both do: of few densities or of atoms alone the
-        grid's, which tells what digits there are.
+        A lattice first, where cheap; of few densities or of atoms the grid's error, which tells most.
         """
         if self.lattices.are_cheap(digits):
             with suppress(PrecisionError, LimitError):
                 return on(self.lattices)
         if self.closed is not None or not self._hardly_fall:
             return by_contour()
-        count, ways = self.grids.count, {True: partial(on, self.grids), False: by_contour}
+        count, ways = self.grids.count, {True: lambda: on(self.grids), False: by_contour}
         is_few = self._densities > 0 and count < _FEW_RUNS
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
@@ -349,12 +341,8 @@ class Direction:
     def _is_above_at_0(self, delta: Fraction) -> bool:
         """Is D(0) > δ for one run of one part? So it is then for all."""
         with ctx.workprec(64):
-            return any(most > ball(delta) for most in self._apart_in_one_run)
-
-    @cached_property
-    def _apart_in_one_run(self) -> list[arb]:
-        """D(0) of one run of each part, to few digits."""
-        return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
+            ones = (part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs)
+            return any(one > ball(delta) for one in ones)
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
