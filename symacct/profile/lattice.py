@@ -36,9 +36,9 @@ _TELLING, _FEW_DIGITS = (2**8, 2**10), 2.0
 _SPARE_BITS, _TINY = 16, 5.0
 _BEFORE, _BEYOND = 0.98, 1.02  # of the root that the lattice before knows
 _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
-_LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.8
+_LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
-_MOST_DIGITS, _FEW_RUNS, _RARE = 6.0, 8, 1.0
+_MOST_DIGITS, _FEW_RUNS, _RARE = 5.0, 8, 1.0
 _SPARED = 0.9  # of the digit more that is worked with than asked for
 
 Runs = Sequence[tuple[Part, int]]

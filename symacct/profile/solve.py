@@ -201,7 +201,7 @@ class Direction:
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        A lattice first, where cheap; of few densities or of atoms the grid's error, which says more.
+        A lattice first, where cheap; of few densities or of atoms the grid's error, which tells it.
         """
         if self.lattices.are_cheap(digits):
             with suppress(PrecisionError, LimitError):
