@@ -40,6 +40,7 @@ from symacct.profile.digits import (
 )
 from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.lattice import Lattices
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
@@ -123,15 +124,19 @@ class Direction:
 
     def easily(self, y: arb) -> arb:
         """D(y) without a contour, at flint's current precision; NaN where one is needed."""
-        value = self._without_contour(y)
-        if value is None:
-            return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
-        return value
+        if (value := self._without_contour(y)) is not None:
+            return value
+        return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
 
     @cached_property
     def grids(self) -> Grids:
         """Grids of losses for the same runs."""
         return Grids(self.runs, self.reverse)
+
+    @cached_property
+    def lattices(self) -> Lattices:
+        """Lattices of losses for the same runs."""
+        return Lattices(self.moments)
 
     @property
     def largest(self) -> arb:
@@ -159,13 +164,10 @@ class Direction:
         if self.contours:
             return 1 + self.contours[0].plan.c
         middle = about(y)
-        if self.grids.last is not None:
-            return self.grids.last.order(middle)
-        return 1 + shift(self.moments.saddle(middle)) if self._is_inside(middle) else math.inf
-
-    def _is_inside(self, y: float) -> bool:
-        """Is y below the largest loss, as far as float64 tells?"""
-        return bool(self.runs) and y < float(self.largest.mid()) * (1 - 1e-12)
+        if (last := self.grids.last) is not None:
+            return last.order(middle)
+        is_inside = self.runs and middle < float(self.largest.mid()) * (1 - 1e-12)
+        return 1 + shift(self.moments.saddle(middle)) if is_inside else math.inf
 
     # --- δ(ε)
 
@@ -183,7 +185,7 @@ class Direction:
             if value is None:
                 return self._either(
                     lambda: self.by_contour(y, digits),
-                    lambda: self.grids.delta(y, digits),
+                    lambda losses: losses.delta(y, digits),
                     digits,
                 )
             with ctx.workprec(bits):
@@ -194,16 +196,18 @@ class Direction:
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
     def _either(
-        self, by_contour: Callable[[], T], on_grid: Callable[[], T], digits: float = 0
+        self, by_contour: Callable[[], T], on: Callable[[Grids | Lattices], T], digits: float = 0
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 
-        Raises PrecisionError or LimitError where both do: of few densities or of atoms alone the
-        grid's, which tells what digits there are.
+        A lattice first, where cheap; of few densities or of atoms the grid's error, which tells it.
         """
+        if self.lattices.are_cheap(digits):
+            with suppress(PrecisionError, LimitError):
+                return on(self.lattices)
         if self.closed is not None or not self._hardly_fall:
             return by_contour()
-        count, ways = self.grids.count, {True: on_grid, False: by_contour}
+        count, ways = self.grids.count, {True: lambda: on(self.grids), False: by_contour}
         is_few = self._densities > 0 and count < _FEW_RUNS
         first = is_few and digits < _OF_A_GRID
         refused: dict[bool, Exception] = {}
@@ -324,7 +328,7 @@ class Direction:
             if self.closed
             else self._either(
                 lambda: self._root(delta, digits),
-                lambda: self.grids.root(delta, digits, self._at_an_end),
+                lambda losses: losses.root(delta, digits, self._at_an_end),
                 digits,
             )
         )
@@ -335,12 +339,8 @@ class Direction:
     def _is_above_at_0(self, delta: Fraction) -> bool:
         """Is D(0) > δ for one run of one part? So it is then for all."""
         with ctx.workprec(64):
-            return any(most > ball(delta) for most in self._apart_in_one_run)
-
-    @cached_property
-    def _apart_in_one_run(self) -> list[arb]:
-        """D(0) of one run of each part, to few digits."""
-        return [part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs]
+            ones = (part.hockey_stick(arb(0), self.reverse) for part, _ in self.runs)
+            return any(one > ball(delta) for one in ones)
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? None where balls can't decide it."""
@@ -351,7 +351,7 @@ class Direction:
             if not bound() > 0 and self.closed is None:
                 return None  # no sum is known to be 0
         return self._either(
-            lambda: self._is_within_by_contour(y, bound), lambda: self.grids.is_within(y, bound)
+            lambda: self._is_within_by_contour(y, bound), lambda losses: losses.is_within(y, bound)
         )
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:

@@ -45,7 +45,7 @@ def of_cells(found: list[Cell], step: arb, left_out: arb) -> Spread:
         down, up = ((grown[j] * cell.q - cell.p) / apart, (cell.p - grown[i] * cell.q) / apart)
         masses[i] += grown[i] * down
         masses[j] += grown[j] * up
-        more = apart * _parallel(down, up)
+        more = apart * parallel(down, up)
         for n in range(i + 1, j + 1):
             excess[n] += more
     moved = max(j - i for i, j in ends)
@@ -67,7 +67,7 @@ def of_profile(part: Part, reverse: bool, ends: tuple[arb, arb], step: arb) -> S
     weights = _differences([arb(-1), *slopes, arb(0)])
     masses = [a * q for a, q in zip(places[1:], weights[1:], strict=True)]
     excess = [
-        a * _parallel(u, v) for a, (u, v) in zip(apart, itertools.pairwise(weights), strict=True)
+        a * parallel(u, v) for a, (u, v) in zip(apart, itertools.pairwise(weights), strict=True)
     ]
     below = (values[1] - 1 + places[1]).abs_upper() / step.expm1()
     return Spread(first, step, masses, excess, values[-1].abs_upper(), below, 1)
@@ -77,7 +77,7 @@ def _differences(values: list[arb]) -> list[arb]:
     return [after - before for before, after in itertools.pairwise(values)]
 
 
-def _parallel(u: arb, v: arb) -> arb:
+def parallel(u: arb, v: arb) -> arb:
     """uv/(u+v) of numbers that are not negative, from above: it grows with both."""
     u, v = u.upper(), v.upper()
     return (u * v / (u + v)).upper() if u > 0 and v > 0 else arb(0)

@@ -12,6 +12,7 @@ from flint import arb, ctx
 from symacct.profile.digits import log_of
 from symacct.profile.equilateral import Equilateral
 from symacct.profile.rough import sketched
+from symacct.profile.shape import Moments
 from symacct.profile.smoothed import planned
 from symacct.sums.refine import ball
 
@@ -54,9 +55,9 @@ def nearer_root(direction: Direction, delta: Fraction) -> float:
         rough = sketched(moments.alike, direction.reverse, chosen)
         least = guess - _STEER_DIGITS * math.log(10)
         if not rough.log_value(y) > least and sum(k for _, k in direction.runs) <= _FEW_RUNS:
-            is_rare = _sum_of_ones(direction, 0.0) < _RARE
+            is_rare = _sum_of_ones(direction.moments, 0.0) < _RARE
             return (
-                min(y, _by_one_jump(direction, delta, y))
+                min(y, by_one_jump(direction.moments, delta, y))
                 if is_rare
                 else (valued_root(direction, delta))
             )
@@ -82,23 +83,21 @@ def valued_root(direction: Direction, delta: Fraction) -> float:
     return y
 
 
-def _by_one_jump(direction: Direction, delta: Fraction, most: float) -> float:
+def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
     """About ε where jumps are rare: up to which Σ k_i D_i(ε) is above δ, D_i of one run."""
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         with ctx.workprec(64):
-            is_above = _sum_of_ones(direction, middle) > ball(delta)
+            is_above = _sum_of_ones(moments, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
 
 
-def _sum_of_ones(direction: Direction, y: float) -> arb:
+def _sum_of_ones(moments: Moments, y: float) -> arb:
     """About Σ k_i D_i(y), D_i of one run."""
     with ctx.workprec(64):
-        ones = (
-            k * part.hockey_stick(arb(y), direction.reverse) for part, k in direction.moments.alike
-        )
+        ones = (k * part.hockey_stick(arb(y), moments.reverse) for part, k in moments.alike)
         return sum(ones, arb(0)).mid()
 
 
