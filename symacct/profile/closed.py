@@ -22,6 +22,7 @@ from symacct.profile.bounded_range import BoundedRange
 from symacct.profile.bounded_range import several_runs as runs_of_range
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.one_lattice import lattice_profile, on_one_lattice
 from symacct.profile.part import Part
 from symacct.profile.roots import Value
 from symacct.profile.sides import ways
@@ -59,9 +60,11 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
     if noise := _some_laplace(runs):
         return partial(some_runs, noise, reverse)
     finite, others = apart(runs)
-    if not others:
+    if not others and _are_within_limit(finite):
         return partial(_finite, finite, reverse)
-    if integers := _some_integers(runs):
+    if on_one_lattice(tuple(runs)):
+        return partial(lattice_profile, tuple(runs), reverse)
+    if others and (integers := _some_integers(runs)):
         return partial(_integers, integers, reverse)
     return None
 
@@ -109,7 +112,8 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    is_closed = len(others) == 1 and _gaussian(others[0][0]) is not None
+    is_one = len(others) == 1 and _gaussian(others[0][0]) is not None
+    is_closed = is_one or on_one_lattice(tuple(others))
     count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
@@ -140,9 +144,21 @@ def _gaussian(part: Part) -> DiscreteGaussian | None:
     return None
 
 
+def _are_within_limit(runs: Finite) -> bool:
+    """May the outcomes be taken one by one? Of more there are contours and grids."""
+    binary = _most_run(runs)
+    found = math.prod(part.outcomes(k) for part, k in runs if (part, k) != binary)
+    return found <= sizes.current().outcomes
+
+
+def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
+    """The binary part that is run most often."""
+    return max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
+
+
 def _finite(runs: Finite, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
-    binary = max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
+    binary = _most_run(runs)
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse)
         grown, zero = y.exp(), arb(0)
@@ -161,11 +177,6 @@ def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
 
 def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
     """(p, q) of every combination of counts that both laws have."""
-    sizes.check(
-        "outcomes",
-        math.prod(part.outcomes(k) for part, k in runs),
-        "conversion='exact', outcomes of all runs",
-    )
     found = [(arb(1), arb(1))]
     for part, k in runs:
         own = counted(part.common(reverse), k)

@@ -57,6 +57,7 @@ _TOGETHER = 50  # runs of densities, below which finite laws beside them are not
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
 _FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
 _OF_A_GRID = 6.0  # digits
+_TELLING = 3.0  # digits, which mostly decide whether D is within a bound
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -358,7 +359,12 @@ class Direction:
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
-            value = self.roughly(y, bound, wanted)
+            try:
+                value = self.roughly(y, bound, wanted)
+            except (PrecisionError, LimitError):
+                if wanted <= _TELLING:
+                    raise
+                return None  # of what hardly falls few digits are soon had, and many never
             with ctx.workprec(bits_for(wanted) + 64):
                 told = decided(value, bound())
             if told is not None:
