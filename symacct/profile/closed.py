@@ -14,7 +14,6 @@ from flint import arb, ctx
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
@@ -22,7 +21,7 @@ from symacct.profile.bounded_range import BoundedRange
 from symacct.profile.bounded_range import several_runs as runs_of_range
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
-from symacct.profile.one_lattice import lattice_profile, on_one_lattice
+from symacct.profile.one_lattice import lattice_profile, on_one_lattice, unsampled_gaussian
 from symacct.profile.part import Part
 from symacct.profile.roots import Value
 from symacct.profile.sides import ways
@@ -53,7 +52,9 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
         return partial(few_runs, part.shift, count)
     if isinstance(part, BoundedRange) and not more and count <= _FEW_RUNS:
         return partial(runs_of_range, part.pure, count)
-    if not more and (gaussian := _gaussian(part)) is not None:
+    if on_one_lattice(tuple(runs)) and not isinstance(part, Atoms):
+        return partial(lattice_profile, tuple(runs), reverse)
+    if not more and (gaussian := unsampled_gaussian(part)) is not None:
         return partial(several_runs, gaussian, count)
     if isinstance(part, LaplaceLoss) and not more and count == 2:
         return partial(two_runs, part, reverse)
@@ -112,7 +113,7 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    is_one = len(others) == 1 and _gaussian(others[0][0]) is not None
+    is_one = len(others) == 1 and unsampled_gaussian(others[0][0]) is not None
     is_closed = is_one or on_one_lattice(tuple(others))
     count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
@@ -135,13 +136,6 @@ def _some_laplace(runs: Runs) -> tuple[tuple[LaplaceLoss, int], ...]:
     if len(noise) < len(runs) or sum(counts) > _SOME_RUNS or ways(counts) > _WAYS:
         return ()
     return tuple(sorted(noise, key=lambda run: run[1]))
-
-
-def _gaussian(part: Part) -> DiscreteGaussian | None:
-    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
-    if isinstance(part, IntegerLoss) and part.gamma == 1:
-        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
-    return None
 
 
 def _are_within_limit(runs: Finite) -> bool:

@@ -41,8 +41,8 @@ def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> I
     each.
     """
     if isinstance(part, Atoms | IntegerLoss):
-        most = min(_OUTCOMES * steps, MOST_OUTCOMES)
-        for group, times in grouped(part, count, reverse, need, most):
+        outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
+        for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield Law(times, (low, high), partial(_of_group, group))
     elif isinstance(part, DensityLoss):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, ctx, fmpz_poly
+from flint import arb, ctx, fmpz, fmpz_poly
 
 from symacct.arithmetic import BALL
 from symacct.exact import Exact, exact
@@ -31,12 +31,10 @@ Runs = tuple[tuple[Part, int], ...]
 
 def on_one_lattice(runs: Runs) -> bool:
     """Are all losses known to be on one lattice of few nodes?"""
-    strides = _strides(tuple(part for part, _ in runs))
-    if strides is None:
+    found = _lattice(tuple(part for part, _ in runs))
+    if found is None:
         return False
-    squares = (
-        k * (s * _deviation(part)) ** 2 for s, (part, k) in zip(strides[1], runs, strict=True)
-    )
+    squares = (k * (n * _deviation(part)) ** 2 for n, (part, k) in zip(found[1], runs, strict=True))
     return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
 
 
@@ -49,43 +47,53 @@ def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
 
 
 @lru_cache(64)
-def _strides(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
-    """The step of the least lattice, and of how many of them those of each part are."""
-    apart = [_apart(part) for part in parts]
-    if not apart or None in apart:
+def _lattice(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
+    """The widest step of a lattice of all losses, and how many of it those of each part are apart;
+
+    None where there may be no such lattice.
+    """
+    apart = [found for part in parts if (found := _apart(part)) is not None]
+    if not apart or len(apart) < len(parts):
         return None
     shares = [exact(x / apart[0]) for x in apart]
-    if not all(isinstance(share, Fraction) for share in shares):
+    fractions = [share for share in shares if isinstance(share, Fraction)]
+    if len(fractions) < len(shares):
         return None
-    scale = math.lcm(*(share.denominator for share in shares))
-    whole = [int(share * scale) for share in shares]
+    scale = math.lcm(*(share.denominator for share in fractions))
+    whole = [int(share * scale) for share in fractions]
     common = math.gcd(*whole)
     return apart[0] * Fraction(common, scale), tuple(n // common for n in whole)
 
 
 def _apart(part: Part) -> Exact | None:
     """How far apart neighbouring losses are, where all are equally far."""
-    if isinstance(part, IntegerLoss) and part.gamma == 1:
-        noise = part.noise
-        if isinstance(noise, DiscreteGaussian):
-            return exact(noise.sensitivity / noise.sigma**2)
+    if (noise := unsampled_gaussian(part)) is not None:
+        return exact(noise.sensitivity / noise.sigma**2)
     if isinstance(part, Atoms) and part.gamma == 1 and part.pure is not None:
         return exact(2 * part.pure / (len(part.laws) - 1))
     return None
 
 
+def unsampled_gaussian(part: Part) -> DiscreteGaussian | None:
+    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
+    if isinstance(part, IntegerLoss) and part.gamma == 1:
+        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
+    return None
+
+
 def _deviation(part: Part) -> float:
     """At most about that of the number of the outcome."""
-    if isinstance(part, Atoms):
-        return (len(part.laws) - 1) / 2
-    return part.noise.in_float
+    if (noise := unsampled_gaussian(part)) is not None:
+        return float(noise.in_float)
+    return (len(part.laws) - 1) / 2 if isinstance(part, Atoms) else math.inf
 
 
 @lru_cache(8)
 def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
     """The law of the loss of all runs at this precision, and what is missing of it."""
-    step, strides = _strides(tuple(part for part, _ in runs))
-    fine = bits + _SPARE_BITS
+    lattice = _lattice(tuple(part for part, _ in runs))
+    assert lattice is not None  # noqa: S101  # so it was asked
+    (step, strides), fine = lattice, bits + _SPARE_BITS
     first, masses = arb(0), fmpz_poly([1 << fine])
     with ctx.workprec(fine):
         for stride, (part, k) in zip(strides, runs, strict=True):
@@ -101,13 +109,13 @@ def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
 
 def _row(part: Part, reverse: bool, bits: int) -> tuple[arb, fmpz_poly]:
     """The least loss of one run, and the P-masses from there on."""
-    if isinstance(part, Atoms):
-        laws = sorted(part.common(reverse), key=lambda law: float((law[0] / law[1]).log()))
-        known = [(p, (p / q).log()) for p, q in (laws[0], *laws[1:])]
+    if isinstance(part, IntegerLoss):  # exchanged by k ↦ Δ − k, both ways are one
+        known = [(loss, p) for p, _, loss in part.known(False, bits * math.log(2))[0]]
     else:
-        # Exchanged by k ↦ Δ − k, both ways are one.
-        known = [(p, loss) for p, _, loss in part.known(False, bits * math.log(2))[0]]
-    return known[0][1], fmpz_poly([_down(p, bits) for p, _ in known])
+        assert isinstance(part, Atoms)  # noqa: S101  # no other has a lattice
+        known = [((p / q).log(), p) for p, q in part.common(reverse)]
+        known.sort(key=lambda one: float(one[0].mid()))
+    return known[0][0], fmpz_poly([_down(p, bits) for _, p in known])
 
 
 def _down(x: arb, bits: int) -> int:
@@ -119,8 +127,8 @@ def _down(x: arb, bits: int) -> int:
 
 def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
     """f(x^stride)."""
-    found = [0] * (stride * masses.degree() + 1)
-    found[::stride] = masses.coeffs()
+    found: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
+    found[::stride] = list[fmpz | int](masses.coeffs())
     return fmpz_poly(found)
 
 
@@ -145,9 +153,9 @@ def _product(one: fmpz_poly, other: fmpz_poly, bits: int) -> tuple[int, fmpz_pol
     return first, fmpz_poly(found[first:last])
 
 
-def _negligible(masses: Sequence[int]) -> int:
+def _negligible(masses: Sequence[fmpz]) -> int:
     """How many of the first come to next to nothing."""
-    total = 0
+    total = fmpz(0)
     for i, mass in enumerate(masses):
         total += mass
         if total >> _CUT_BITS:

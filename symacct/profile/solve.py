@@ -40,6 +40,7 @@ from symacct.profile.digits import (
 )
 from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss
+from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, before_the_end, convex_root, crossing
 from symacct.profile.shape import Moments, shift
@@ -219,7 +220,7 @@ class Direction:
     @property
     def _hardly_fall(self) -> bool:
         """May moments of some part not fall, or too slowly for a contour of few runs?"""
-        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss
+        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss | OneSample
         return any(isinstance(part, slow) for part, _ in self.runs)
 
     @cached_property
@@ -250,7 +251,7 @@ class Direction:
 
     def by_contour(self, y: Callable[[], arb], digits: float) -> arb:
         at = about(y)
-        for known in self._known(digits):
+        for known in self._known(digits, at):
             value = self._summed(known, y)
             if accuracy(value) >= digits:
                 return value
@@ -265,9 +266,13 @@ class Direction:
             wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
-    def _known(self, digits: float) -> Iterator[Contour]:
-        """The contours that were made for so many digits; after the first time by `again`."""
-        for known in tuple(self.contours):
+    def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
+        """The contours that were made for so many digits, those next to a place first; after the
+
+        first time by `again`.
+        """
+        made = self.contours if at is None else sorted(self.contours, key=lambda x: abs(x.at - at))
+        for known in tuple(made):
             if known.plan.need > digits * math.log(10):
                 self.contours = [x.again if x is known else x for x in self.contours]
                 yield known
