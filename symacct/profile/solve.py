@@ -42,10 +42,10 @@ from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
-from symacct.profile.roots import Value, before_the_end, convex_root, crossing
+from symacct.profile.roots import Value, convex_root
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
-from symacct.profile.starting import about_root, nearer_root, valued_root
+from symacct.profile.starting import about_root, closed_root, nearer_root, valued_root
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
@@ -328,7 +328,7 @@ class Direction:
 
     def _epsilon(self, delta: Fraction, digits: float) -> arb:
         found = (
-            self._by_closed_form(delta, digits)
+            closed_root(self, bool(self._densities), delta, digits)
             if self.closed
             else self._either(
                 lambda: self._root(delta, digits),
@@ -405,22 +405,6 @@ class Direction:
         if lam not in self.bounds:
             self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
-
-    def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
-        """The root between points at which balls decide, at growing precision."""
-        assert self.closed is not None  # noqa: S101  # asked by `epsilon`
-        found = None
-        # A moment of densities costs more than a value of D.
-        is_bounded = bool(self._densities) and self._about_largest.is_finite()
-        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
-            with ctx.workprec(bits):
-                if is_bounded:
-                    found = before_the_end(self.closed, ball(delta), self.largest)
-                else:
-                    found = crossing(self.closed, ball(delta), found, self.moments.saddle_epsilon)
-            if found is not None and accuracy(found) >= digits:
-                return found
-        return None
 
     def _root(self, delta: Fraction, digits: float) -> arb | None:
         """By contours: one that is known, or a new one next to about where the root is."""
