@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import acb, arb, arb_poly, fmpz
+from flint import acb, arb, arb_poly
 
 from symacct import sizes
 from symacct.arithmetic import BALL
@@ -33,7 +33,8 @@ class Atoms:
 
     masses: Masses
     gamma: Exact = Fraction(1)
-    #: Of (P₀, Q) both ways, where it is known exactly and not as a logarithm.
+    #: Of (P₀, Q) both ways, where it is known exactly and not as a logarithm: then all losses of
+    #: the two are equally far apart.
     pure: Exact | None = None
 
     @cached_property
@@ -190,14 +191,22 @@ def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
     """(p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
     if not laws:
         return []
-    (p, q), *rest = laws
-    if not rest:
-        return [(p**count, q**count)]
-    found = []
-    for own in range(count + 1):
-        ways = arb(fmpz.bin_uiui(count, own))
-        first, second = ways * p**own, ways * q**own
-        found += [(first * u, second * v) for u, v in counted(rest, count - own)]
+    shares = [
+        [(p**k / arb.fac_ui(k), q**k / arb.fac_ui(k)) for k in range(count + 1)] for p, q in laws
+    ]
+    ways, found = arb.fac_ui(count), []
+
+    def extend(i: int, left: int, p: arb, q: arb) -> None:
+        """With every way to distribute what is left over the outcomes from the i-th on."""
+        if i == len(shares) - 1:
+            u, v = shares[i][left]
+            found.append((p * u, q * v))
+            return
+        for k in range(left + 1):
+            u, v = shares[i][k]
+            extend(i + 1, left - k, p * u, q * v)
+
+    extend(0, count, ways, ways)
     return found
 
 

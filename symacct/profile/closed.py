@@ -14,7 +14,6 @@ from flint import arb, ctx
 
 from symacct import sizes
 from symacct.arithmetic import BALL
-from symacct.mechanisms import DiscreteGaussian
 from symacct.profile.atoms import Atoms, counted
 from symacct.profile.bent import some_runs
 from symacct.profile.binomial import profile_for
@@ -22,6 +21,7 @@ from symacct.profile.bounded_range import BoundedRange
 from symacct.profile.bounded_range import several_runs as runs_of_range
 from symacct.profile.discrete_gaussian import several_runs
 from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.one_lattice import lattice_profile, on_one_lattice, unsampled_gaussian
 from symacct.profile.part import Part
 from symacct.profile.roots import Value
 from symacct.profile.sides import ways
@@ -52,16 +52,20 @@ def closed_form(runs: Runs, reverse: bool) -> Value | None:
         return partial(few_runs, part.shift, count)
     if isinstance(part, BoundedRange) and not more and count <= _FEW_RUNS:
         return partial(runs_of_range, part.pure, count)
-    if not more and (gaussian := _gaussian(part)) is not None:
+    if on_one_lattice(tuple(runs)) and not isinstance(part, Atoms):
+        return partial(lattice_profile, tuple(runs), reverse)
+    if not more and (gaussian := unsampled_gaussian(part)) is not None:
         return partial(several_runs, gaussian, count)
     if isinstance(part, LaplaceLoss) and not more and count == 2:
         return partial(two_runs, part, reverse)
     if noise := _some_laplace(runs):
         return partial(some_runs, noise, reverse)
     finite, others = apart(runs)
-    if not others:
+    if not others and _are_within_limit(finite):
         return partial(_finite, finite, reverse)
-    if integers := _some_integers(runs):
+    if on_one_lattice(tuple(runs)):
+        return partial(lattice_profile, tuple(runs), reverse)
+    if others and (integers := _some_integers(runs)):
         return partial(_integers, integers, reverse)
     return None
 
@@ -109,7 +113,8 @@ def are_few(runs: Finite, others: Runs = ()) -> bool:
     of discrete Gaussian noise alone, which are summed in closed form.
     """
     outcomes = math.prod(part.outcomes(k) for part, k in runs)
-    is_closed = len(others) == 1 and _gaussian(others[0][0]) is not None
+    is_one = len(others) == 1 and unsampled_gaussian(others[0][0]) is not None
+    is_closed = is_one or on_one_lattice(tuple(others))
     count = 0 if is_closed else sum(k for _, k in others)
     return outcomes <= _SUMMED and outcomes * count**2 <= _SUMMED_BESIDE
 
@@ -133,16 +138,21 @@ def _some_laplace(runs: Runs) -> tuple[tuple[LaplaceLoss, int], ...]:
     return tuple(sorted(noise, key=lambda run: run[1]))
 
 
-def _gaussian(part: Part) -> DiscreteGaussian | None:
-    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
-    if isinstance(part, IntegerLoss) and part.gamma == 1:
-        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
-    return None
+def _are_within_limit(runs: Finite) -> bool:
+    """May the outcomes be taken one by one? Of more there are contours and grids."""
+    binary = _most_run(runs)
+    found = math.prod(part.outcomes(k) for part, k in runs if (part, k) != binary)
+    return found <= sizes.current().outcomes
+
+
+def _most_run(runs: Finite) -> tuple[Atoms, int] | None:
+    """The binary part that is run most often."""
+    return max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
 
 
 def _finite(runs: Finite, reverse: bool, y: arb) -> arb:
     """Σ (p − e^y q)₊ over the outcomes of all runs by counts, one binary part in closed form."""
-    binary = max((run for run in runs if run[0].is_binary), key=lambda run: run[1], default=None)
+    binary = _most_run(runs)
     if binary is None or are_few(runs):
         every = _outcomes(runs, reverse)
         grown, zero = y.exp(), arb(0)
@@ -161,11 +171,6 @@ def _weighed(runs: Finite, reverse: bool, bits: int) -> list[tuple[arb, arb]]:
 
 def _outcomes(runs: Finite, reverse: bool) -> list[tuple[arb, arb]]:
     """(p, q) of every combination of counts that both laws have."""
-    sizes.check(
-        "outcomes",
-        math.prod(part.outcomes(k) for part, k in runs),
-        "conversion='exact', outcomes of all runs",
-    )
     found = [(arb(1), arb(1))]
     for part, k in runs:
         own = counted(part.common(reverse), k)

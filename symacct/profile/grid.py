@@ -23,6 +23,7 @@ from symacct.forking import cached_property
 from symacct.profile.atoms import Atoms
 from symacct.profile.digits import accuracy, decided, log_of
 from symacct.profile.laying import FARTHEST, laws_of, step_for
+from symacct.profile.nodes import Nodes
 from symacct.profile.part import Floats, Part
 from symacct.profile.roots import bracket, enclosed
 from symacct.profile.spread import Spread, floor
@@ -38,6 +39,8 @@ _FIRST, _MOST = 2**9, 2**15  # steps of the widest law
 _MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
 _MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
 _TELLING = (2**9, 2**12)
+_MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
+_TOLD = 8.0  # for which a grid is laid that tells how many there are
 _SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
 _MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
 _LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
@@ -87,10 +90,7 @@ class Grid:
 
     def delta(self, y: arb) -> arb:
         """D(y)."""
-        whole, fallen = self._beyond
-        at, most = (y - self.first) / self.step, len(whole) - 1
-        places = range(_node(at, most), _node(at.upper(), most) + 1)
-        value = reduce(arb.union, [whole[j] - y.exp() * fallen[j] for j in places])
+        value = self._nodes.profile(y)
         left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
         below = value - self._rounded_up - self._added(y)
         return below.max(arb(0)).union(value + left_out)
@@ -154,14 +154,8 @@ class Grid:
         return more.upper()
 
     @cached_property
-    def _beyond(self) -> tuple[list[arb], list[arb]]:
-        """Σ p and Σ pe^{−ℓ} over the nodes from each on."""
-        whole, fallen = [arb(0)], [arb(0)]
-        for j, mass in reversed(list(enumerate(self._masses.rising))):
-            p = arb(mass) / 2**self.bits
-            whole.append(whole[-1] + p)
-            fallen.append(fallen[-1] + p * (-self.first - self.step * j).exp())
-        return whole[::-1], fallen[::-1]
+    def _nodes(self) -> Nodes:
+        return Nodes(self.first, self.step, self._masses.rising, self.bits)
 
     def _added(self, y: arb) -> arb:
         """Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
@@ -260,11 +254,6 @@ def _most_around(values: list[float], reach: int) -> Floats:
     return found
 
 
-def _node(at: arb, most: int) -> int:
-    """The first node beyond this place, counted in steps."""
-    return max(0, min(floor(at) + 1, most))
-
-
 @dataclass(eq=False)
 class Grids:
     """Grids for some runs, each finer than the one before; the last is kept."""
@@ -315,8 +304,12 @@ class Grids:
         return None
 
     def refined(self, ask: Callable[[Grid], arb], log_delta: float, digits: float) -> arb:
-        """What is asked of a grid, for a δ of about e^{log_delta}, or PrecisionError."""
-        need = self._need(log_delta, digits)
+        """What is asked of a grid, for a δ of about e^{log_delta}, or PrecisionError.
+
+        Of more digits than any grid has, one coarse grid tells how many there are.
+        """
+        is_told = digits > _MOST_DIGITS
+        need = self._need(log_delta, _TOLD if is_told else digits)
         steps = _FIRST
         while True:
             found = self._asked(ask, steps, need)
@@ -324,7 +317,7 @@ class Grids:
             if known >= digits:
                 return found
             left = math.log2(self._finest / steps)
-            if left < 1 or (steps >= _SETTLED and known + left < digits):
+            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits):
                 had = math.floor(known + _SURE_RATE * max(left, 0.0))
                 fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
                 raise PrecisionError(
@@ -378,7 +371,9 @@ class Grids:
             bits = math.ceil(need / math.log(2)) + _SPARE_BITS
             work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
             with ctx.workprec(work):
-                every = [laws_of(part, k, self.reverse, float(need)) for part, k in self.runs]
+                every = [
+                    laws_of(part, k, self.reverse, float(need), steps) for part, k in self.runs
+                ]
                 laws = list(itertools.chain(*every))
             farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
             if not farthest <= FARTHEST:

@@ -13,7 +13,7 @@ from symacct.profile.atoms import Atoms, counted
 from symacct.profile.cells import Cell
 from symacct.profile.whole_numbers import IntegerLoss
 
-_OUTCOMES = 50_000  # of the runs that are taken together
+MOST_OUTCOMES = 50_000  # of the runs that are taken together
 
 
 class Group(NamedTuple):
@@ -24,13 +24,13 @@ class Group(NamedTuple):
 
 
 def grouped(
-    part: Atoms | IntegerLoss, count: int, reverse: bool, need: float
+    part: Atoms | IntegerLoss, count: int, reverse: bool, need: float, most: int = MOST_OUTCOMES
 ) -> Iterator[tuple[Group, int]]:
     """All runs in groups of one size, or of two, and how many there are of each; each leaves out
 
-    about e^{−need} for every run of it.
+    about e^{−need} for every run of it, and has about `most` outcomes.
     """
-    size = _together(len(_own(part, reverse, need, ctx.prec).cells), count)
+    size = _together(len(_own(part, reverse, need, ctx.prec).cells), count, most)
     groups = -(-count // size)
     base, longer = divmod(count, groups)
     for runs, times in ((base + 1, longer), (base, groups - longer)):
@@ -38,10 +38,10 @@ def grouped(
             yield _group(part, runs, reverse, need, ctx.prec), times
 
 
-def _together(outcomes: int, count: int) -> int:
+def _together(outcomes: int, count: int, most: int) -> int:
     """The most runs that have few outcomes."""
     size = 1
-    while size < count and math.comb(outcomes + size, size + 1) <= _OUTCOMES:
+    while size < count and math.comb(outcomes + size, size + 1) <= most:
         size += 1
     return size
 

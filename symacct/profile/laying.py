@@ -12,7 +12,7 @@ from flint import arb
 from symacct.profile.atoms import Atoms
 from symacct.profile.cells import cells, reach
 from symacct.profile.densities import DensityLoss
-from symacct.profile.grouped import Group, grouped
+from symacct.profile.grouped import MOST_OUTCOMES, Group, grouped
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.part import Part
 from symacct.profile.spread import Spread, of_cells, of_profile
@@ -20,6 +20,7 @@ from symacct.profile.whole_numbers import IntegerLoss
 
 FARTHEST = 2.0**9  # losses
 _HALVINGS = 6
+_OUTCOMES = 16  # of a group for each step, more of which hardly make its error less
 
 
 class Law(NamedTuple):
@@ -34,10 +35,14 @@ class Law(NamedTuple):
     has_atoms: bool = False
 
 
-def laws_of(part: Part, count: int, reverse: bool, need: float) -> Iterator[Law]:
-    """What is laid out of some runs of a part, all but a P-mass of e^{−need} of each."""
+def laws_of(part: Part, count: int, reverse: bool, need: float, steps: int) -> Iterator[Law]:
+    """What is laid over so many steps of some runs of a part, all but a P-mass of e^{−need} of
+
+    each.
+    """
     if isinstance(part, Atoms | IntegerLoss):
-        for group, times in grouped(part, count, reverse, need):
+        outcomes = min(_OUTCOMES * steps, MOST_OUTCOMES)
+        for group, times in grouped(part, count, reverse, need, outcomes):
             low, high = (min(x.low for x in group.cells), max(x.high for x in group.cells))
             yield Law(times, (low, high), partial(_of_group, group))
     elif isinstance(part, DensityLoss):

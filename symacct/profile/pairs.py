@@ -46,6 +46,7 @@ from symacct.profile.gaussian import GaussianLoss
 from symacct.profile.glued_laplace import GluedLaplace
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.mixed import Mixed
+from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
 from symacct.profile.summed_noise import SummedNoise
 from symacct.profile.whole_numbers import IntegerLoss
@@ -288,10 +289,10 @@ def _chosen(product: Product) -> Part:
     if not product.runs:
         return Atoms(((Fraction(1), Fraction(1)),))
     part = _one_part(product)
-    if isinstance(part, IntegerLoss):
+    if isinstance(part, IntegerLoss | OneSample):
         raise AssumptionError(
-            "conversion='exact': found noise on whole numbers in Either, needed continuous noise "
-            "or finite laws; use conversion='improved'"
+            "conversion='exact': found noise on whole numbers, or several mechanisms, in Either, "
+            "needed one of continuous noise, or finite laws; use conversion='improved'"
         )
     return part
 
@@ -377,9 +378,6 @@ def _one_part(product: Product) -> Part:
     """One part for several run on one sample: finite laws have finite products."""
     if len(product.runs) == 1 and product.runs[0][1] == 1:
         return product.runs[0][0]
-    if not all(isinstance(part, Atoms) for part, _ in product.runs):
-        raise AssumptionError(
-            "conversion='exact': found several mechanisms run on one sample, needed one, "
-            "or Gaussian ones alone, or finite ones alone; use conversion='improved'"
-        )
-    return Atoms.joint(product.runs)  # type: ignore[arg-type]
+    if all(isinstance(part, Atoms) for part, _ in product.runs):
+        return Atoms.joint(product.runs)  # type: ignore[arg-type]
+    return OneSample(product.runs, Fraction(1))

@@ -41,11 +41,18 @@ from symacct.profile.digits import (
 from symacct.profile.grid import Grids
 from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.lattice import Lattices
+from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
-from symacct.profile.roots import Value, before_the_end, convex_root, crossing
+from symacct.profile.roots import Value, convex_root
 from symacct.profile.shape import Moments, shift
 from symacct.profile.smoothed import contour, planned
-from symacct.profile.starting import about_root, nearer_root, next_guess, valued_root
+from symacct.profile.starting import (
+    about_root,
+    closed_root,
+    nearer_root,
+    next_guess,
+    valued_root,
+)
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
 
@@ -57,6 +64,7 @@ _TOGETHER = 50  # runs of densities, below which finite laws beside them are not
 _EITHER_WAY = 200  # runs, below which both a contour and a grid may do
 _FEW_RUNS = 8  # below which a grid mostly gives few digits sooner
 _OF_A_GRID = 6.0  # digits
+_TELLING = 3.0  # digits, which mostly decide whether D is within a bound
 
 Runs = tuple[tuple[Part, int], ...]
 T = TypeVar("T")
@@ -221,7 +229,7 @@ class Direction:
     @property
     def _hardly_fall(self) -> bool:
         """May moments of some part not fall, or too slowly for a contour of few runs?"""
-        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss
+        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss | OneSample
         return any(isinstance(part, slow) for part, _ in self.runs)
 
     @cached_property
@@ -252,7 +260,7 @@ class Direction:
 
     def by_contour(self, y: Callable[[], arb], digits: float) -> arb:
         at = about(y)
-        for known in self._known(digits):
+        for known in self._known(digits, at):
             value = self._summed(known, y)
             if accuracy(value) >= digits:
                 return value
@@ -266,9 +274,13 @@ class Direction:
                 wanted += 2 + max(0.0, digits - max(accuracy(value), 0.0))
         raise undecided(f"δ at ε = {at:.6g}", digits)
 
-    def _known(self, digits: float) -> Iterator[Contour]:
-        """The contours that were made for so many digits; after the first time by `again`."""
-        for known in tuple(self.contours):
+    def _known(self, digits: float, at: float | None = None) -> Iterator[Contour]:
+        """The contours that were made for so many digits, those next to a place first; after the
+
+        first time by `again`.
+        """
+        made = self.contours if at is None else sorted(self.contours, key=lambda x: abs(x.at - at))
+        for known in tuple(made):
             if known.plan.need > digits * math.log(10):
                 self.contours = [x.again if x is known else x for x in self.contours]
                 yield known
@@ -324,7 +336,7 @@ class Direction:
 
     def _epsilon(self, delta: Fraction, digits: float) -> arb:
         found = (
-            self._by_closed_form(delta, digits)
+            closed_root(self, bool(self._densities), delta, digits)
             if self.closed
             else self._either(
                 lambda: self._root(delta, digits),
@@ -356,7 +368,12 @@ class Direction:
 
     def _is_within_by_contour(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         for wanted in (0.0, 3.0, 12.0, 40.0):
-            value = self.roughly(y, bound, wanted)
+            try:
+                value = self.roughly(y, bound, wanted)
+            except (PrecisionError, LimitError):
+                if wanted <= _TELLING:
+                    raise
+                return None  # of what hardly falls few digits are soon had, and many never
             with ctx.workprec(bits_for(wanted) + 64):
                 told = decided(value, bound())
             if told is not None:
@@ -392,22 +409,6 @@ class Direction:
         if lam not in self.bounds:
             self.bounds = {lam: log_chernoff(self.moments.factors, lam, self.reverse)}
         return arb(0).union(self.lost + (self.bounds[lam] - arb(lam) * y()).exp())
-
-    def _by_closed_form(self, delta: Fraction, digits: float) -> arb | None:
-        """The root between points at which balls decide, at growing precision."""
-        assert self.closed is not None  # noqa: S101  # asked by `epsilon`
-        found = None
-        # A moment of densities costs more than a value of D.
-        is_bounded = bool(self._densities) and self._about_largest.is_finite()
-        for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
-            with ctx.workprec(bits):
-                if is_bounded:
-                    found = before_the_end(self.closed, ball(delta), self.largest)
-                else:
-                    found = crossing(self.closed, ball(delta), found, self.moments.saddle_epsilon)
-            if found is not None and accuracy(found) >= digits:
-                return found
-        return None
 
     def _root(self, delta: Fraction, digits: float) -> arb | None:
         """By contours: one that is known, or a new one next to about where the root is."""

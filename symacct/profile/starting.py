@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from symacct.profile.digits import log_of
+from symacct.profile.digits import accuracy, bits_for, log_of, precisions
 from symacct.profile.equilateral import Equilateral
+from symacct.profile.roots import before_the_end, crossing
 from symacct.profile.rough import sketched
 from symacct.profile.shape import Moments
 from symacct.profile.smoothed import planned
@@ -113,3 +114,22 @@ def next_guess(direction: Direction, y: float, log_delta: float, value: arb) -> 
     if value > 0:
         return most
     return min(most - _LOWER, max(_FARTHER * most, log_of(lambda: _sum_of_ones(direction, y))))
+
+
+def closed_root(direction: Direction, has_end: bool, delta: Fraction, digits: float) -> arb | None:
+    """The root of a closed form, between points at which balls decide, at growing precision."""
+    assert direction.closed is not None  # noqa: S101  # asked where it is
+    found = None
+    # A moment of densities costs more than a value of D.
+    is_bounded = has_end and bool(direction.largest.is_finite())
+    for bits in (bits_for(0), *precisions(digits)):  # at few first: many are asked for seldom
+        with ctx.workprec(bits):
+            if is_bounded:
+                found = before_the_end(direction.closed, ball(delta), direction.largest)
+            else:
+                found = crossing(
+                    direction.closed, ball(delta), found, direction.moments.saddle_epsilon
+                )
+        if found is not None and accuracy(found) >= digits:
+            return found
+    return None
