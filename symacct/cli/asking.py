@@ -84,7 +84,8 @@ def rdp(
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ, beside the true one."""
     m = in_numbers(expr)
-    guarantee = m.epsilon(delta, digits, **how)
+    with progress("epsilon"):
+        guarantee = Accountant(digits).epsilon(m, delta, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.epsilon, m.lower_epsilon)
     print_guarantee(guarantee, ("ε", "δ"), guarantee.given, as_json, truth)
 
@@ -95,7 +96,8 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε, beside the true one."""
     m = in_numbers(expr)
-    guarantee = m.delta(epsilon, digits, **how)
+    with progress("delta"):
+        guarantee = Accountant(digits).delta(m, epsilon, **how)
     truth = [] if as_json else beside_the_truth(m, guarantee, m.delta, m.lower_delta)
     print_guarantee(guarantee, ("δ", "ε"), guarantee.given, as_json, truth)
 
@@ -129,12 +131,15 @@ def _beside(asked: Enclosure, truth: Enclosure) -> str:
 
 def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
     """The Rényi order and the theorems behind a guarantee; of the true profile there is none."""
+    not_had = [("not had", g.note)] if g.note else []
     if g.needs_no_order:
-        return [("conversion", f"{g.conversion}, by the laws themselves: no Rényi order")]
+        how = f"{g.conversion}, by the laws themselves: no Rényi order"
+        return [("conversion", how), *not_had]
     return [
         ("order α", shown_order(g.alpha, digits)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),
         ("conversion", g.conversion),
+        *not_had,
         ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
     ]
 

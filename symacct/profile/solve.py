@@ -124,10 +124,9 @@ class Direction:
 
     def easily(self, y: arb) -> arb:
         """D(y) without a contour, at flint's current precision; NaN where one is needed."""
-        value = self._without_contour(y)
-        if value is None:
-            return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
-        return value
+        if (value := self._without_contour(y)) is not None:
+            return value
+        return self._by_one_moment(lambda: y, lambda: arb(2) ** (-2 * ctx.prec))
 
     @cached_property
     def grids(self) -> Grids:
@@ -360,9 +359,9 @@ class Direction:
         for wanted in (0.0, 3.0, 12.0, 40.0):
             value = self.roughly(y, bound, wanted)
             with ctx.workprec(bits_for(wanted) + 64):
-                told = decided(value, bound())
-            if told is not None:
-                return told
+                told = decided(value, most := bound())
+            if told is not None or accuracy(value) > accuracy(most):
+                return told  # of a bound that is as wide no more digits can tell
         return None
 
     def roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
@@ -418,9 +417,10 @@ class Direction:
             if found is not None and accuracy(found) >= digits:
                 return found
         log_delta, at = log_of(lambda: ball(delta)), about_root(self, delta)
-        # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
-        fall = shift(self.moments.saddle(at)) * at
-        wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
+        # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
+        c = shift(self.moments.saddle(at))
+        fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
+        wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
         others = (look(self, delta) for look in (nearer_root, valued_root))
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
