@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -139,7 +140,7 @@ def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> G
         return None
     had = max(found.asked.digits_asked, math.floor(min(found.asked.digits, digits)))
     name = "epsilon" if found.epsilon is found.asked else "delta"
-    shown = {name: replace(found.asked, digits_asked=had)}
+    shown: dict[str, Any] = {name: replace(found.asked, digits_asked=had)}
     note = f"{had} digits are known of the {digits} asked for: {_reason(why)}"
     return replace(found, note=note if had < digits else "", **shown)
 
