@@ -99,7 +99,7 @@ def by_the_profile(
     """The exact profile's answer, or the curve's where that is asked beside it and smaller.
 
     Where the digits are out of reach, those there are if no digits were asked for or there is a
-    curve's answer beside; else their value stands in the error. What was not had is said in words.
+    curve's answer beside, else the error at once. What was not had is said in words.
     """
     refused: SymacctError | None = None
     found: Guarantee | None = None
@@ -110,6 +110,8 @@ def by_the_profile(
             raise
         refused = error
     except (PrecisionError, LimitError) as error:
+        if not is_default and by_the_curve is None:
+            raise
         found = _to_fewer(ask, digits, error)
         refused = error if found is None or found.note else None
     if by_the_curve is not None:
@@ -117,13 +119,10 @@ def by_the_profile(
             other = by_the_curve()
             if found is None or other.asked.upper < found.asked.upper:
                 return replace(other, note=_instead(found, refused))
-    if refused is None or (found and (is_default or by_the_curve)):
-        assert found is not None  # noqa: S101  # else it was refused
-        return found
     if found is None:
+        assert refused is not None  # noqa: S101  # else it was found
         raise refused
-    had = found.asked.digits_asked
-    raise type(refused)(f"{refused}; digits={had} gives {found.asked}") from refused
+    return found
 
 
 def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> Guarantee | None:

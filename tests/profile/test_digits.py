@@ -132,7 +132,7 @@ TRUTH = Accountant().epsilon(RUNS, "1e-5", "exact").epsilon
 
 @pytest.mark.parametrize("bits", [200_000, 300_000, 400_000, 2**24])
 def test_the_digits_there_are_answer_where_none_were_asked_for(bits):
-    """With them said; where they were asked for their value stands in the error."""
+    """With them said; digits that were asked for are refused."""
     with sa.limits(contour=bits):
         found = Accountant().epsilon(RUNS, "1e-5", "exact")
         had = found.epsilon.digits_asked
@@ -145,7 +145,7 @@ def test_the_digits_there_are_answer_where_none_were_asked_for(bits):
         said = f"{had} digits are known of the 30 asked for: bits of all terms"
         texts = [str(found), repr(found), found.as_dict()["note"], found.statement()]
         assert all(said in text for text in [*texts, found._repr_html_()])
-        with pytest.raises(LimitError, match=rf"found .*; digits={had} gives {found.epsilon}$"):
+        with pytest.raises(LimitError, match="fewer digits"):
             Accountant().epsilon(RUNS, "1e-5", "exact", digits=30)
 
 
@@ -180,7 +180,7 @@ def test_no_guarantee_is_worse_for_more_digits(digits, had):
         assert found[-1].conversion == "exact"
         assert found[-1].note == f"{fewer[-1]} digits are known of the {digits} asked for: {said}"
         assert by_the_profile(ask, digits, True, None) == found[-1]
-        with pytest.raises(PrecisionError, match=f"; digits={fewer[-1]} gives [34]"):
+        with pytest.raises(PrecisionError, match=r"ask for fewer$"):
             by_the_profile(ask, digits, False, None)
     else:
         assert found[-1] == replace(CURVE, note=f"{NOT_HAD} was refused: {said}")
