@@ -49,7 +49,7 @@ from symacct.node_curve import NodeCurve
 from symacct.options import By
 from symacct.order_one import at_order_one, no_larger_at_one
 from symacct.profile import Profile, lower_bound, profile, refuse_pinned
-from symacct.question import EpsilonDelta, smaller
+from symacct.question import EpsilonDelta, by_the_profile
 from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
@@ -347,20 +347,25 @@ class Accountant:
             raise DomainError(
                 f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
             )
+        is_default = digits is None
         digits = self.digits if digits is None else doors.digits(digits)
         with self._asking():
             if orders is not None and not isinstance(orders, str):
-                return self._answer(question, orders, digits).of(m)
+                return self._answer(question, orders, digits, is_default).of(m)
             key = ("guarantees", sizes.current(), theory.revision())
-            answers, asked = self._table(m, key, "answers"), (*question.key, orders, digits)
+            asked = (*question.key, orders, digits, is_default)
+            answers = self._table(m, key, "answers")
             found: Guarantee | None = answers[asked]
             if found is None:
-                found = answers[asked] = self._answer(question, orders, digits)
-            # What is remembered of a node must not keep it alive.
-            return found.of(m)
+                found = answers[asked] = self._answer(question, orders, digits, is_default)
+            return found.of(m)  # what is remembered of a node must not keep it alive
 
     def _answer(
-        self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int
+        self,
+        question: EpsilonDelta,
+        orders: str | Iterable[Numeric] | None,
+        digits: int,
+        is_default: bool = False,
     ) -> Guarantee:
         by = question.by
         if (m := meant(question.m, by)) is not question.m:
@@ -373,11 +378,13 @@ class Accountant:
             free = orders is None or isinstance(orders, str)
             return no_larger_at_one(found, search) if free else found
         refuse_pinned(orders, question.by)
-        if not self._profile(question.m).is_glued:
-            return self._exactly(question, digits)
-        improved = replace(question, conversion=proved_conversion("improved"))
-        return smaller(
-            lambda: self._exactly(question, digits), lambda: self._answer(improved, None, digits)
+        by_curve = replace(question, conversion=proved_conversion("improved"))
+        is_glued = self._profile(question.m).is_glued
+        return by_the_profile(
+            lambda digits: self._exactly(question, digits),
+            digits,
+            is_default,
+            (lambda: self._answer(by_curve, None, digits)) if is_glued else None,
         )
 
     def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:

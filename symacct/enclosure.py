@@ -175,6 +175,8 @@ class Guarantee:
     kind: Kind
     claim: Claim
     optimal: bool
+    #: What was asked for and not had, in words: digits, or the exact profile.
+    note: str = ""
     #: The expression that was asked, for `statement()`.
     mechanism: Node | None = field(default=None, repr=False, compare=False)
 
@@ -245,7 +247,8 @@ class Guarantee:
         pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
         relation = str(self.claim.adjacency).replace("either", "either relation")
         order = "" if self.needs_no_order else f" at order {rounding.order_text(self.alpha)}"
-        return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion"
+        note = f"; {self.note}" if self.note else ""
+        return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion{note}"
 
     def __format__(self, spec: str) -> str:
         """As `str`, the number asked as the format says, on its safe side."""
@@ -269,6 +272,7 @@ class Guarantee:
             "conversion": self.conversion,
             "kind": str(self.kind),
             "optimal": self.optimal,
+            **({"note": self.note} if self.note else {}),
             "claim": claim_as_dict(self.claim),
         }
 

@@ -241,15 +241,16 @@ class Node(Currencies, Interned):
     def epsilon(
         self,
         delta: Numeric,
-        digits: int = 30,
+        digits: int | None = None,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
         by: By = None,
     ) -> Guarantee:
         """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
 
-        `orders`: "integer", or an iterable of orders. Raises DomainError for δ outside [0, 1),
-        SoundnessError if only a lower bound is known.
+        `orders`: "integer", or an iterable of orders. `digits`: 30 unless said; where the exact
+        profile has fewer, those it has, which the guarantee's `note` says. Raises DomainError for
+        δ outside [0, 1), SoundnessError if only a lower bound is known.
         """
         return _accountant().epsilon(
             self, delta, conversion=conversion, orders=orders, by=by, digits=digits
@@ -259,7 +260,7 @@ class Node(Currencies, Interned):
     def delta(
         self,
         epsilon: Numeric,
-        digits: int = 30,
+        digits: int | None = None,
         conversion: str = "improved",
         orders: str | Iterable[Numeric] | None = None,
         by: By = None,

@@ -1,20 +1,28 @@
-"""An (ε, δ) question, and what a conversion makes of a curve's value in answer to it."""
+"""An (ε, δ) question, what a conversion makes of a curve's value in answer to it, and which answer
+
+is given where what was asked for is not to be had.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.conversion.conversion import Conversion, WholeProfile
 from symacct.enclosure import Guarantee
-from symacct.errors import InfiniteError, LimitError, PrecisionError
+from symacct.errors import InfiniteError, LimitError, PrecisionError, SymacctError
 from symacct.exact import Order, text
 from symacct.expr import Node
 from symacct.options import By
+
+_FEWER = range(1, 7)  # digits, where those asked for are out of reach: more are refused late
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,3 +88,68 @@ def smaller(*asked: Callable[[], Guarantee]) -> Guarantee:
             if ask is asked[-1] and not found:
                 raise
     return min(found, key=lambda guarantee: guarantee.asked.upper)
+
+
+def by_the_profile(
+    ask: Callable[[int], Guarantee],
+    digits: int,
+    is_default: bool,
+    by_the_curve: Callable[[], Guarantee] | None,
+) -> Guarantee:
+    """The exact profile's answer, or the curve's where that is asked beside it and smaller.
+
+    Where the digits are out of reach, those there are if no digits were asked for or there is a
+    curve's answer beside, else the error at once. What was not had is said in words.
+    """
+    refused: SymacctError | None = None
+    found: Guarantee | None = None
+    try:
+        found = ask(digits)
+    except InfiniteError as error:
+        if by_the_curve is None:
+            raise
+        refused = error
+    except (PrecisionError, LimitError) as error:
+        if not is_default and by_the_curve is None:
+            raise
+        found = _to_fewer(ask, digits, error)
+        refused = error if found is None or found.note else None
+    if by_the_curve is not None:
+        with suppress(*([PrecisionError, LimitError, InfiniteError] if found else [])):
+            other = by_the_curve()
+            if found is None or other.asked.upper < found.asked.upper:
+                return replace(other, note=_instead(found, refused))
+    if found is None:
+        assert refused is not None  # noqa: S101  # else it was found
+        raise refused
+    return found
+
+
+def _to_fewer(ask: Callable[[int], Guarantee], digits: int, why: Exception) -> Guarantee | None:
+    """To some digits, if there are any: each time to more, until they are refused."""
+    found: Guarantee | None = None
+    for few in _FEWER:
+        if few >= digits or (found is not None and found.asked.digits >= few):
+            continue
+        try:
+            found = ask(few)
+        except (PrecisionError, LimitError):
+            break
+    if found is None:
+        return None
+    had = max(found.asked.digits_asked, math.floor(min(found.asked.digits, digits)))
+    name = "epsilon" if found.epsilon is found.asked else "delta"
+    shown: dict[str, Any] = {name: replace(found.asked, digits_asked=had)}
+    note = f"{had} digits are known of the {digits} asked for: {_reason(why)}"
+    return replace(found, note=note if had < digits else "", **shown)
+
+
+def _instead(found: Guarantee | None, refused: Exception | None) -> str:
+    """Why the curve answers where conversion='exact' was asked for."""
+    why = f"gives no less than {found}" if found else f"was refused: {_reason(refused)}"
+    return f"conversion='exact' was asked for and {why}"
+
+
+def _reason(error: Exception | None) -> str:
+    """What an error found, without its remedies."""
+    return str(error).split(";")[0]

@@ -84,7 +84,9 @@ def rdp(
 def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest ε of EXPR at this δ, beside the true one."""
     m = in_numbers(expr)
-    print_guarantee(m, m.epsilon(delta, digits, **how), ("ε", "δ"), as_json)
+    with progress("epsilon"):
+        guarantee = Accountant(digits).epsilon(m, delta, **how)
+    print_guarantee(m, guarantee, ("ε", "δ"), as_json)
 
 
 @expression_command("delta")
@@ -93,7 +95,9 @@ def epsilon(expr: str, delta: str, how: dict[str, Any], digits: int, as_json: bo
 def delta(expr: str, epsilon: str, how: dict[str, Any], digits: int, as_json: bool) -> None:
     """The smallest δ of EXPR at this ε, beside the true one."""
     m = in_numbers(expr)
-    print_guarantee(m, m.delta(epsilon, digits, **how), ("δ", "ε"), as_json)
+    with progress("delta"):
+        guarantee = Accountant(digits).delta(m, epsilon, **how)
+    print_guarantee(m, guarantee, ("δ", "ε"), as_json)
 
 
 def print_beside(m: Node, g: Guarantee) -> None:
@@ -142,12 +146,15 @@ def _beside(asked: Enclosure, truth: Enclosure) -> str:
 
 def order_facts(g: Guarantee, digits: int) -> list[tuple[str, str]]:
     """The Rényi order and the theorems behind a guarantee; of the true profile there is none."""
+    not_had = [("not had", g.note)] if g.note else []
     if g.needs_no_order:
-        return [("conversion", f"{g.conversion}, by the laws themselves: no Rényi order")]
+        how = f"{g.conversion}, by the laws themselves: no Rényi order"
+        return [("conversion", how), *not_had]
     return [
         ("order α", shown_order(g.alpha, digits)),
         ("best order", "proved" if g.optimal else "sound, not proved the best"),
         ("conversion", g.conversion),
+        *not_had,
         ("theorems", ", ".join(g.claim.theorems) or OWN_CURVE),
     ]
 

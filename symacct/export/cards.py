@@ -26,6 +26,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
     rows += [
         ("it is", f"{guarantee.kind}, by the {guarantee.conversion} conversion"),
         *order,
+        *([("not had", guarantee.note)] if guarantee.note else []),
         ("of a curve that is", str(guarantee.claim)),
         ("neighbours", neighbours(guarantee.claim.adjacency)),
     ]

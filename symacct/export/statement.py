@@ -106,6 +106,8 @@ def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterat
         yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}: {why}.")
     yield _rounding(guarantee, form, digits)
     yield _accounting(guarantee, form)
+    if guarantee.note:
+        yield form.words(f"What was asked for and not had: {guarantee.note}.")
     yield from _reservations(guarantee, m, form)
     yield _computed(m, form)
 

@@ -42,7 +42,7 @@ def convex_root(value: Value, goal: arb, start: arb, slope: arb | None = None) -
             off = abs((here - goal) / chord).upper()
             if y.exp() + off <= right.exp():
                 offs.append(off)
-    if not offs:
+    if not offs or not min(offs) < y.exp():
         return None
     return (y.exp() + arb(0, min(offs))).log().max(arb(0))
 

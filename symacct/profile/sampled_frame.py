@@ -10,6 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from flint import acb, arb, arb_poly
 
 from symacct.arithmetic import BALL
@@ -19,6 +20,7 @@ from symacct.sums.refine import normal_tail, tilted_tail
 
 _SLOW_ANGLE = 1.45
 CHORDS = 8  # of log R, where the order is far above
+_WAY = 96  # points looked at
 _FLAT, _STEEP, _CELL = 6.0, 4.0, 0.125  # of cells in log(γe^w/(1−γ))
 
 
@@ -96,8 +98,9 @@ class Frame:
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
-            below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
-            return below * _tail(-left / self.sigma) + _tail(right / self.sigma)
+            below = (self.a * self.rest.log()).exp() * _tail(-left / self.sigma)  # R >= 1 − γ
+            above = _tail(right / self.sigma)  # R >= 1
+            return below.min(self._under_tangent(left)) + above.min(self._under_tangent(right))
         if right >= self.a:
             return _tail(-left / self.sigma) + self.tilted_beyond(right)
         far = self.a - left
@@ -105,6 +108,20 @@ class Frame:
             return arb.pos_inf()
         between = self._under_chords(right, far + step)
         return _tail(-left / self.sigma) + between + self.tilted_beyond(far)
+
+    def _under_tangent(self, x: arb) -> arb:
+        """At least ∫QR^a beyond a point on either side of its peak, a < 0: a log R is concave in x.
+
+        The tangent's slope s tilts Q to N(sσ², σ²), which falls from x on; ∞ where x is no end.
+        """
+        weighed = self.gamma * ((2 * x - 1) * self.half).exp()
+        ratio = self.rest + weighed
+        mean = self.a * weighed / ratio  # sσ²
+        away = x - mean if x > 0 else mean - x
+        if not away > 0:
+            return arb.pos_inf()
+        log_tilt = self.a * ratio.log() + (mean - 2 * x) * mean * self.half
+        return tilted_tail(log_tilt, away / self.sigma)
 
     def tilted_beyond(self, right: arb) -> arb:
         """∫ QR^a from a point >= a >= 0 on: R <= e^w(γ+(1−γ)e^{−w₁}) tilts Q to N(a, σ²)."""
@@ -149,14 +166,14 @@ class Frame:
         angle, up to π/2.
         """
         sigma = float(self.sigma.lower())
+        need += (angle * sigma) ** 2 / 2  # for what is summed is e^{η²/2σ²} times too small
         height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
         grown = log_shrink(float(self.a), angle + height / sigma)
         step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
-        reach = math.sqrt(2 * (need + 3 + grown))
-        first, last = (
-            math.floor(-reach / step),
-            math.ceil((max(float(self.a), 0.5) / sigma + reach) / step),
-        )
+        drop = need + 3 + grown
+        logs = float(self.rest.log()), float(self.gamma.log())
+        last = math.ceil((max(float(self.a), 0.5) / sigma + math.sqrt(2 * drop)) / step)
+        first = math.floor(lowest(float(self.a), *logs, sigma * sigma, drop) / sigma / step)
         theta, total, moment = arb(angle), arb(0), arb(0)
         cosine, sine = theta.cos(), theta.sin()
         for j in range(first, last + 1):
@@ -219,6 +236,20 @@ def _exponential(x: arb, length: int) -> list[arb]:
 def _tail(x: arb) -> arb:
     """At least P(Z > x)."""
     return tilted_tail(arb(0), x)
+
+
+def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: float) -> float:
+    """About the x below which QR^a comes to e^{−drop}: float64.
+
+    For a < 0 it rises up to a peak, which may be far from 0, and is at most (1−γ)^a Q.
+    """
+    far = -math.sqrt(2 * variance * max(drop + min(a, 0.0) * log_rest, 1.0))
+    if a >= 0:
+        return far
+    x = np.linspace(far, 0.0, _WAY)
+    log_ratio = np.logaddexp(log_rest, log_gamma + (2 * x - 1) / (2 * variance))
+    large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
+    return float(x[max(int(large[0]) - 1, 0)])
 
 
 def log_shrink(a: float, angle: float) -> float:

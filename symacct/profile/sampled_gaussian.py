@@ -20,7 +20,7 @@ from symacct.forking import cached_property
 from symacct.profile import real_line
 from symacct.profile.part import Floats, Line, log_turning, short
 from symacct.profile.power_sums import power_sums
-from symacct.profile.sampled_frame import CHORDS, Frame, Rule, log_shrink
+from symacct.profile.sampled_frame import CHORDS, Frame, Rule, log_shrink, lowest
 from symacct.sums.refine import normal_tail
 
 _ANGLES = np.array([0.1, 0.3, 0.5, 0.7, 0.9, 1.05, 1.2])
@@ -123,11 +123,11 @@ class SampledGaussian:
     def ends(self, a: float, drop: float, step: float) -> tuple[int, int]:
         """Multiples of a step beyond which QR^a comes to about e^{−drop}."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
-        left = sigma * math.sqrt(2 * max(drop + min(a, 0.0) * self.log_rest, 1.0))
+        left = lowest(a, self.log_rest, self.log_gamma, variance, drop)
         # The hump about a has γ^a e^{a(a−1)/(2σ²)} in all, which can be far above 1.
         hump = max(0.0, a * (self.log_gamma + (a - 1) / (2 * variance))) if a > 0 else 0.0
         right = max(a, 0.5) + sigma * math.sqrt(2 * max(drop + hump, 1.0))
-        first, last = math.floor(-left / step), math.ceil(right / step)
+        first, last = math.floor(left / step), math.ceil(right / step)
         if a > _LONG_WAY * sigma:
             x = np.linspace(0.5, right, _WAY)
             log_ratio = self._log_ratio(x)

@@ -375,9 +375,9 @@ class Direction:
                     raise
                 return None  # of what hardly falls few digits are soon had, and many never
             with ctx.workprec(bits_for(wanted) + 64):
-                told = decided(value, bound())
-            if told is not None:
-                return told
+                told = decided(value, most := bound())
+            if told is not None or accuracy(value) > accuracy(most):
+                return told  # of a bound that is as wide no more digits can tell
         return None
 
     def roughly(self, y: Callable[[], arb], bound: Callable[[], arb], digits: float) -> arb:
@@ -417,9 +417,10 @@ class Direction:
             if found is not None and accuracy(found) >= digits:
                 return found
         log_delta, at = log_of(lambda: ball(delta)), about_root(self, delta)
-        # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
-        fall = shift(self.moments.saddle(at)) * at
-        wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
+        # Where cy is 10, y is known to a digit more than D; chords want it to 1 at least.
+        c = shift(self.moments.saddle(at))
+        fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
+        wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
         others = (look(self, delta) for look in (nearer_root, valued_root))
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
