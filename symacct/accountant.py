@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
 import mpmath
@@ -53,6 +53,7 @@ from symacct.question import EpsilonDelta, by_the_profile
 from symacct.remembering import Key, Remembered
 
 ENGINES = ("ball", "mpmath", "float64")
+Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
 _END_BITS = 256  # of the ends of what float64 knows
 _FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
 # Values of the curve and of its moments are oracle calls; what was derived from them is not.
@@ -292,7 +293,7 @@ class Accountant:
         m: Node,
         delta: Numeric,
         conversion: str = "improved",
-        orders: str | Iterable[Numeric] | None = None,
+        orders: Asked = None,
         by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
@@ -307,7 +308,7 @@ class Accountant:
         m: Node,
         epsilon: Numeric,
         conversion: str = "improved",
-        orders: str | Iterable[Numeric] | None = None,
+        orders: Asked = None,
         by: By = None,
         digits: int | None = None,
     ) -> Guarantee:
@@ -332,9 +333,7 @@ class Accountant:
         with self._asking(), precision(first_bits(digits)):
             return lower_bound(m, asks_epsilon, given, digits)
 
-    def _guarantee(
-        self, question: EpsilonDelta, orders: str | Iterable[Numeric] | None, digits: int | None
-    ) -> Guarantee:
+    def _guarantee(self, question: EpsilonDelta, orders: Asked, digits: int | None) -> Guarantee:
         m = as_node(question.m, "epsilon")
         refuse_symbols(m)
         if goal_of(m, question.by) is Kind.LOWER:
@@ -361,11 +360,7 @@ class Accountant:
             return found.of(m)  # what is remembered of a node must not keep it alive
 
     def _answer(
-        self,
-        question: EpsilonDelta,
-        orders: str | Iterable[Numeric] | None,
-        digits: int,
-        is_default: bool = False,
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
     ) -> Guarantee:
         by = question.by
         if (m := meant(question.m, by)) is not question.m:
