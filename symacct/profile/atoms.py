@@ -49,6 +49,8 @@ class Atoms:
                 merged[ratio] = (known[0] + mixed, known[1] + q)
         return tuple(merged.values())
 
+    hardly_falls = True
+
     @cached_property
     def symmetric(self) -> bool:
         """Does a permutation of the outcomes exchange the two laws?"""

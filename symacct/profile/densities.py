@@ -87,6 +87,8 @@ class DensityLoss(Summed):
 
     pair: Pair
 
+    hardly_falls = True
+
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
         """Does a known involution exchange the two laws?"""

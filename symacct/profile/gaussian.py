@@ -23,6 +23,7 @@ class GaussianLoss:
     ratio: Exact
 
     symmetric = True  # z ↦ 1 − z exchanges the two laws
+    hardly_falls = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """(1−γ)Q + γP against Q."""

@@ -41,6 +41,8 @@ class LaplaceLoss:
     shift: Exact
     gamma: Exact = Fraction(1)
 
+    hardly_falls = True
+
     @property
     def symmetric(self) -> bool:
         """x ↦ s − x exchanges the two laws where nothing is sampled."""

@@ -24,6 +24,8 @@ class Mixed:
     second: Part
     share: Exact
 
+    hardly_falls = False
+
     @property
     def symmetric(self) -> bool:
         """Are both exchanged by an involution?"""

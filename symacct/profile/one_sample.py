@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from flint import arb, arb_poly, ctx
@@ -19,9 +19,7 @@ from symacct.arithmetic import BALL
 from symacct.errors import PrecisionError
 from symacct.exact import Exact
 from symacct.profile.part import Floats, Line, Part
-
-if TYPE_CHECKING:  # which asks a part
-    from symacct.profile.solve import Direction
+from symacct.profile.solve import Direction
 
 _BITS = 128  # for what steers
 _STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
@@ -38,6 +36,7 @@ class OneSample:
     gamma: Exact
 
     symmetric = False
+    hardly_falls = True
 
     def sampled(self, gamma: Exact) -> Part:
         """The same with P mixed once more."""
@@ -132,8 +131,6 @@ class OneSample:
 @lru_cache(16)
 def _direction(runs: Runs, reverse: bool) -> Direction:
     """The product, with the contours that it has summed."""
-    from symacct.profile.solve import Direction  # asks a part
-
     return Direction(runs, reverse)
 
 

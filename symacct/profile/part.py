@@ -76,6 +76,10 @@ class Part(Factor, Protocol):
     def symmetric(self) -> bool:
         """Has (Q, P) the same profile?"""
 
+    @property
+    def hardly_falls(self) -> bool:
+        """May its moments not fall, or too slowly for a contour of few runs?"""
+
     def sampled(self, gamma: Exact) -> Part:
         """(1−γ)Q + γP against Q, 0 < γ < 1."""
 

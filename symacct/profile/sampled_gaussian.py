@@ -40,6 +40,7 @@ class SampledGaussian:
     gamma: Exact
 
     symmetric = False
+    hardly_falls = False
 
     def sampled(self, gamma: Exact) -> SampledGaussian:
         """Sampled once more."""

@@ -39,9 +39,7 @@ from symacct.profile.digits import (
     undecided,
 )
 from symacct.profile.grid import Grids
-from symacct.profile.laplace import LaplaceLoss
 from symacct.profile.lattice import Lattices
-from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, convex_root
 from symacct.profile.shape import Moments, shift
@@ -229,8 +227,7 @@ class Direction:
     @property
     def _hardly_fall(self) -> bool:
         """May moments of some part not fall, or too slowly for a contour of few runs?"""
-        slow = Atoms | IntegerLoss | DensityLoss | LaplaceLoss | OneSample
-        return any(isinstance(part, slow) for part, _ in self.runs)
+        return any(part.hardly_falls for part, _ in self.runs)
 
     @cached_property
     def _densities(self) -> int:

@@ -43,6 +43,7 @@ class Summed:
     """
 
     symmetric = True
+    hardly_falls = False
     least_order = -math.inf
 
     def floats(self, least: float, most: float) -> Grid:

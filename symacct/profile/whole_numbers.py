@@ -39,6 +39,8 @@ class IntegerLoss(Summed):
     noise: Lattice
     gamma: Exact = Fraction(1)
 
+    hardly_falls = True
+
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
         """Does k ↦ Δ − k exchange the two laws?"""
