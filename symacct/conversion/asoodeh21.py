@@ -23,6 +23,7 @@ from symacct.conversion.conversion import Conversion, register
 from symacct.errors import PrecisionError
 from symacct.sources import ALCKS21
 
+_STARTS = (0, 6, 30)  # bits of where Newton steps start
 _FLOAT_STEPS = 80
 _FLOAT_WIDTH = 2.0**-44
 _NEWTON_STEPS = 30
@@ -198,10 +199,12 @@ class Problem:
     def solve(self, most: arb, least: arb | None) -> arb | None:
         """An enclosure of the x asked for, below `most` (and above `least`); None if not proved.
 
-        `most` is mostly near it; where Newton steps from there go astray, floats come nearer first.
+        `most` is mostly near it; where Newton steps from there go astray, floats come nearer first,
+        and still nearer where that does not help.
         """
-        for start in (arb.mid, lambda end: self._by_floats(end.mid(), least)):
-            found = self._proved(*self._candidate(start(most), least))
+        for bits in _STARTS:
+            start = most.mid() if bits == 0 else self._by_floats(most.mid(), least, bits)
+            found = self._proved(*self._candidate(start, least))
             if found is not None and found.rel_accuracy_bits() > BALL.bits // 2:
                 break
         return found
@@ -255,8 +258,8 @@ class Problem:
                 break
         return x, v
 
-    def _by_floats(self, most: arb, least: arb | None) -> arb:
-        """x to about eight digits, by bisection between two ends; `least` is found if None."""
+    def _by_floats(self, most: arb, least: arb | None, bits: int) -> arb:
+        """x to some bits, by bisection between two ends; `least` is found if None."""
         high = most
         low = least if least is not None else most - 1
         if least is None:
@@ -264,7 +267,7 @@ class Problem:
                 low = most - 2 * (most - low)
         for _ in range(_FLOAT_STEPS):
             middle = ((low + high) / 2).mid()
-            if not low < middle < high or high - low < abs(high) * arb(2) ** -30:
+            if not low < middle < high or high - low < abs(high) * arb(2) ** -bits:
                 break
             if self._float_enough(middle):
                 high = middle
@@ -286,6 +289,8 @@ def power_gap(power: arb, u: arb) -> arb:
     """(1+u)^power − 1 − power·u, by its series where the three cancel."""
     size = ((abs(power) + 1) * abs(u)).abs_upper()
     if not size < _NEAR:
+        if power > 1:  # in the form that is as small as power − 1
+            return (1 + u) * ((power - 1) * u.log1p()).expm1() - (power - 1) * u
         return (power * u.log1p()).expm1() - power * u
     # Each term is at most `size` times the one before: |a−k| <= (|a|+1)(k+1).
     terms = 2 + math.ceil(BALL.bits / -math.log2(max(float(size), 1e-300)))
