@@ -136,7 +136,7 @@ def test_newton_from_the_improved_conversion_meets_what_bisection_starts(
         patch.setattr(
             asoodeh21.Problem,
             "_candidate",
-            lambda one, x, least: candidate(one, from_floats(one, x, least), least),
+            lambda one, x, least: candidate(one, from_floats(one, x, least, 30), least),
         )
         slow = asked()
     assert found.overlaps(slow) or slow.is_nan()
