@@ -6,15 +6,16 @@ from types import SimpleNamespace
 import mpmath
 import pytest
 import sympy
-from flint import arb, ctx
+from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import PoissonSubsample
 from symacct.errors import DomainError
 from symacct.explore.attacks import climb
-from symacct.integrals.expectations import Entropy, ReverseEntropy
+from symacct.integrals.expectations import Entropy, Excess, ReverseEntropy
 from symacct.integrals.slopes import Expansion
+from symacct.integrals.stretch import Logs
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection
 from symacct.profile import bent, laplace, summed
@@ -158,6 +159,32 @@ def test_the_entropies_where_one_law_is_alone(of, limit):
     beyond = of(gamma).plainly(mp, log_mass, -mp.inf)
     expected = limit * mp.exp(log_mass)
     assert beyond == expected or mp.almosteq(beyond, expected, mp.mpf(10) ** -25)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 3), Fraction(9, 10)])
+@pytest.mark.parametrize(
+    ("of", "divergence", "p_too"),
+    [
+        (Entropy, lambda m, q: m * mp.log(m / q), False),
+        (ReverseEntropy, lambda m, q: q * mp.log(q / m), True),
+        (lambda gamma: Excess(gamma, Fraction(3)), lambda m, q: m**3 / q**2 - q, False),
+        (lambda gamma: Excess(gamma, Fraction(-2)), lambda m, q: q**3 / m**2 - q, True),
+    ],
+)
+def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
+    gamma, of, divergence, p_too
+):
+    """As parts of the function in balls: the other density is 0, or e^{−70}."""
+    integrand, alone = of(gamma), mp.mpf(2) / 5
+    for law in "pq" if p_too else "q":
+        log = acb((arb(2) / 5).log())
+        logs = Logs(log if law == "p" else None, log if law == "q" else None, None, None)
+        found = integrand.combine(integrand.parts(logs)).real
+        p, q = (alone if law == name else mp.exp(-70) for name in "pq")
+        m = q + (p - q) * gamma.numerator / gamma.denominator
+        slope = int(getattr(integrand, "power", 1 if of is Entropy else -1))
+        truth = divergence(m, q) - slope * (m - q)
+        assert mp.almosteq(number(found.mid()), truth, mp.mpf(10) ** -13)
 
 
 def test_a_rate_that_is_no_fraction_is_refused_in_words():
