@@ -18,7 +18,8 @@ from symacct.integrals.slopes import Expansion
 from symacct.integrals.stretch import Logs
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection
-from symacct.profile import bent, laplace, summed
+from symacct.profile import bent, grid, grouped, laplace, spread, summed
+from symacct.profile.many_gaussians import log_most
 from symacct.profile.pairs import products
 from symacct.theory import always
 from tests.thinning import examples
@@ -147,6 +148,65 @@ def test_only_a_theorem_with_a_condition_on_the_operation_is_asked(
     conditional = applies is not always and reads == "below" and not by_condition
     assert share == (0.25 if conditional else 1)
     assert asked == ([1, 2, 2, 2] if conditional else [])
+
+
+# --- a bound from wide balls is one of every number in them
+
+SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=2)
+
+
+def inside(x, share):
+    """A number in a ball."""
+    return (x.lower() + arb(share) * (x.upper() - x.lower())).mid()
+
+
+def wide(low, high):
+    ends = st.floats(low, high)
+    return st.tuples(ends, ends).map(lambda ends: arb(ends[0]).union(arb(ends[1])))
+
+
+@examples(40, 400)
+@given(wide(1e-3, 1), wide(1e-3, 3), SHARES, st.sampled_from([-2.0, 0.5, 3.0]), st.floats(0, 5))
+def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, a, t):
+    """|(1+ve^{iφ})^z| at the ends of the balls, and on the way to them."""
+    bound = log_most(arb(a), t, u, theta)
+    v, phi = (number(inside(x, share)) for x, share in zip((u, theta), shares, strict=True))
+    turned = 1 + v * mp.expj(phi)
+    if bound.is_finite():
+        truth = a * mp.log(abs(turned)) + t * abs(mp.arg(turned))
+        assert number(bound.upper()) >= truth - mp.mpf(10) ** -12
+
+
+@examples(40, 400)
+@given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
+def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
+    x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
+    assert number(spread._parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
+
+
+@examples(20, 200)
+@given(wide(-9, 9), st.floats(0, 1))
+def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
+    assert grid._float_above(x) > float(inside(x, share)) - 1e-12
+
+
+MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
+
+
+@examples(20, 200)
+@given(st.lists(st.tuples(MASSES, MASSES), min_size=2, max_size=6), st.floats(1, 9))
+def test_what_a_group_leaves_out_and_its_losses_hold_in_the_balls(laws, need):
+    found = grouped._kept(laws, need)
+    kept = [cell.p for cell in found.cells]
+    left = [p for p, _ in laws if not any(p is one for one in kept)]
+    assert (
+        number(found.left_out.upper()) >= sum(number(p.upper()) for p in left) - mp.mpf(10) ** -12
+    )
+    for cell in found.cells:
+        for p, q in ((cell.p.lower(), cell.q.upper()), (cell.p.upper(), cell.q.lower())):
+            loss = mp.log(number(p) / number(q))
+            low, high = number(cell.low), number(cell.high)
+            assert low - mp.mpf(10) ** -9 <= loss <= high + mp.mpf(10) ** -9
 
 
 # --- branches that no question had met
