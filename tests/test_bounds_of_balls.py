@@ -6,18 +6,20 @@ from types import SimpleNamespace
 import mpmath
 import pytest
 import sympy
-from flint import arb, ctx
+from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import PoissonSubsample
 from symacct.errors import DomainError
 from symacct.explore.attacks import climb
-from symacct.integrals.expectations import Entropy, ReverseEntropy
+from symacct.integrals.expectations import Entropy, Excess, ReverseEntropy
 from symacct.integrals.slopes import Expansion
+from symacct.integrals.stretch import Logs
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection
-from symacct.profile import bent, laplace, summed
+from symacct.profile import bent, grid, grouped, laplace, spread, summed
+from symacct.profile.many_gaussians import log_most
 from symacct.profile.pairs import products
 from symacct.theory import always
 from tests.thinning import examples
@@ -148,6 +150,65 @@ def test_only_a_theorem_with_a_condition_on_the_operation_is_asked(
     assert asked == ([1, 2, 2, 2] if conditional else [])
 
 
+# --- a bound from wide balls is one of every number in them
+
+SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=2)
+
+
+def inside(x, share):
+    """A number in a ball."""
+    return (x.lower() + arb(share) * (x.upper() - x.lower())).mid()
+
+
+def wide(low, high):
+    ends = st.floats(low, high)
+    return st.tuples(ends, ends).map(lambda ends: arb(ends[0]).union(arb(ends[1])))
+
+
+@examples(40, 400)
+@given(wide(1e-3, 1), wide(1e-3, 3), SHARES, st.sampled_from([-2.0, 0.5, 3.0]), st.floats(0, 5))
+def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, a, t):
+    """|(1+ve^{iφ})^z| at the ends of the balls, and on the way to them."""
+    bound = log_most(arb(a), t, u, theta)
+    v, phi = (number(inside(x, share)) for x, share in zip((u, theta), shares, strict=True))
+    turned = 1 + v * mp.expj(phi)
+    if bound.is_finite():
+        truth = a * mp.log(abs(turned)) + t * abs(mp.arg(turned))
+        assert number(bound.upper()) >= truth - mp.mpf(10) ** -12
+
+
+@examples(40, 400)
+@given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
+def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
+    x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
+    assert number(spread._parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
+
+
+@examples(20, 200)
+@given(wide(-9, 9), st.floats(0, 1))
+def test_a_float_above_a_ball_is_above_what_is_in_it(x, share):
+    assert grid._float_above(x) > float(inside(x, share)) - 1e-12
+
+
+MASSES = st.builds(lambda x, share: arb(x, x * share), st.floats(1e-9, 1), st.floats(0, 0.25))
+
+
+@examples(20, 200)
+@given(st.lists(st.tuples(MASSES, MASSES), min_size=2, max_size=6), st.floats(1, 9))
+def test_what_a_group_leaves_out_and_its_losses_hold_in_the_balls(laws, need):
+    found = grouped._kept(laws, need)
+    kept = [cell.p for cell in found.cells]
+    left = [p for p, _ in laws if not any(p is one for one in kept)]
+    assert (
+        number(found.left_out.upper()) >= sum(number(p.upper()) for p in left) - mp.mpf(10) ** -12
+    )
+    for cell in found.cells:
+        for p, q in ((cell.p.lower(), cell.q.upper()), (cell.p.upper(), cell.q.lower())):
+            loss = mp.log(number(p) / number(q))
+            low, high = number(cell.low), number(cell.high)
+            assert low - mp.mpf(10) ** -9 <= loss <= high + mp.mpf(10) ** -9
+
+
 # --- branches that no question had met
 
 
@@ -158,6 +219,32 @@ def test_the_entropies_where_one_law_is_alone(of, limit):
     beyond = of(gamma).plainly(mp, log_mass, -mp.inf)
     expected = limit * mp.exp(log_mass)
     assert beyond == expected or mp.almosteq(beyond, expected, mp.mpf(10) ** -25)
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 3), Fraction(9, 10)])
+@pytest.mark.parametrize(
+    ("of", "divergence", "p_too"),
+    [
+        (Entropy, lambda m, q: m * mp.log(m / q), False),
+        (ReverseEntropy, lambda m, q: q * mp.log(q / m), True),
+        (lambda gamma: Excess(gamma, Fraction(3)), lambda m, q: m**3 / q**2 - q, False),
+        (lambda gamma: Excess(gamma, Fraction(-2)), lambda m, q: q**3 / m**2 - q, True),
+    ],
+)
+def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
+    gamma, of, divergence, p_too
+):
+    """As parts of the function in balls: the other density is 0, or e^{−70}."""
+    integrand, alone = of(gamma), mp.mpf(2) / 5
+    for law in "pq" if p_too else "q":
+        log = acb((arb(2) / 5).log())
+        logs = Logs(log if law == "p" else None, log if law == "q" else None, None, None)
+        found = integrand.combine(integrand.parts(logs)).real
+        p, q = (alone if law == name else mp.exp(-70) for name in "pq")
+        m = q + (p - q) * gamma.numerator / gamma.denominator
+        slope = int(getattr(integrand, "power", 1 if of is Entropy else -1))
+        truth = divergence(m, q) - slope * (m - q)
+        assert mp.almosteq(number(found.mid()), truth, mp.mpf(10) ** -13)
 
 
 def test_a_rate_that_is_no_fraction_is_refused_in_words():

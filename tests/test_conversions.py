@@ -1,5 +1,6 @@
 """RDP ⇒ (ε, δ): the optimal conversion of one order, against a search over two-point pairs."""
 
+import functools
 from fractions import Fraction
 
 import pytest
@@ -14,7 +15,10 @@ from symacct import (
     Laplace,
     OrderError,
     PoissonSubsample,
+    PureDP,
     RandomizedResponse,
+    RepeatAndSelect,
+    laws,
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
@@ -136,7 +140,7 @@ def test_newton_from_the_improved_conversion_meets_what_bisection_starts(
         patch.setattr(
             asoodeh21.Problem,
             "_candidate",
-            lambda one, x, least: candidate(one, from_floats(one, x, least), least),
+            lambda one, x, least: candidate(one, from_floats(one, x, least, 30), least),
         )
         slow = asked()
     assert found.overlaps(slow) or slow.is_nan()
@@ -388,3 +392,60 @@ def test_an_order_where_the_optimal_conversion_has_no_digits_does_not_end_the_qu
     node = 10**6 * PoissonSubsample(Laplace(1), "1/3")
     found = node.delta(F(1, 2), conversion="optimal", digits=20)
     assert abs(found.delta.upper - 1) < 1e-19
+
+
+@pytest.mark.parametrize(
+    ("rho", "lam"),
+    [(F(1, 10**k), F(1)) for k in (10, 17, 20, 30, 55)]
+    + [(F(1, 50), F(1, 2**k)) for k in (20, 60, 180)]
+    + [(F(1, 10**20), F(10**3)), (F(1, 10**20), F(1, 10**5))],
+)
+@pytest.mark.parametrize("epsilon", [F(0), F(1, 10**40)])
+def test_where_two_laws_are_near_no_bits_are_doubled_in_vain(monkeypatch, rho, lam, epsilon):
+    """δ from α, ε(α) and ε: found with half the bits that are left of 1 + λ, in few starts."""
+    starts, candidate = [], asoodeh21.Problem._candidate
+
+    def counted(problem, x, least):
+        starts.append(x)
+        return candidate(problem, x, least)
+
+    monkeypatch.setattr(asoodeh21.Problem, "_candidate", counted)
+    bits = 58 + lam.denominator.bit_length()
+    with precision(bits):
+        numbers = [BALL.number(x) for x in (rho, 1 + lam, epsilon)]
+        found = asoodeh21.log_delta(BALL, *numbers)
+    assert found.rel_accuracy_bits() >= 24
+    assert len(starts) <= 2
+    with MP.workdps(150):
+        number = functools.partial(independent.number, MP)
+        log_delta = MP.mpf(found.mid().str(60, radius=False))
+        rises = [
+            least_excess(number(1 + lam), number(epsilon), MP.exp(log_delta + step))
+            - MP.expm1(number(lam * rho))
+            for step in (-(MP.mpf(10) ** -6), MP.mpf(10) ** -6)
+        ]
+    assert rises[0] < 0 < rises[1]
+
+
+@pytest.mark.parametrize(
+    ("node", "number"),
+    [
+        (RepeatAndSelect(PureDP(1), laws.Poisson("1e-400")), 0),
+        (RepeatAndSelect(PureDP(1), laws.Poisson("1e-324")), "1e-400"),
+        (RepeatAndSelect(Gaussian(5), laws.Poisson("1e-5000")), 0),
+    ],
+    ids=str,
+)
+def test_the_delta_of_nearly_equal_laws_is_solved_for_at_few_bits(monkeypatch, node, number):
+    """It went up to 7,424 bits at each order, for more than half a minute."""
+    asked, solve = [], asoodeh21.Problem.solve
+
+    def counted(problem, most, least):
+        asked.append(BALL.bits)
+        return solve(problem, most, least)
+
+    monkeypatch.setattr(asoodeh21.Problem, "solve", counted)
+    found = node.delta(number, digits=6, conversion="optimal")
+    assert found.delta.lower <= node.delta(number, digits=6, conversion="improved").delta.upper
+    assert 0 < len(asked) <= 120
+    assert max(asked) <= 128

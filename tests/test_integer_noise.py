@@ -27,6 +27,10 @@ from symacct import (
     parse,
 )
 from symacct.arithmetic.ball import precision
+from symacct.export.code.constants import in_float64
+from symacct.export.code.context import CodeArithmetic
+from symacct.export.code.interpret import FloatMachine
+from symacct.export.code.trace import trace
 from symacct.profile.whole_numbers import IntegerLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
@@ -107,6 +111,27 @@ def test_the_curve_is_a_plain_sum_over_the_outcomes(kind):
             for engine in ("float64", "mpmath"):
                 rounded = float(Accountant(engine=engine).rdp(m, order))
                 assert rounded == pytest.approx(float(value), rel=1e-11)
+
+
+def in_code(node, order):
+    """The value of the code for float64 at an order, by the interpreter that measures it."""
+    program = trace(node, None, {}, CodeArithmetic, 12)
+    return FloatMachine(in_float64(program)).epsilon(order, {})
+
+
+@pytest.mark.parametrize("sigma", [Fraction(tenths, 10) for tenths in range(3, 18, some(2, 1))])
+def test_code_for_the_discrete_gaussian_is_a_plain_sum(sigma):
+    """Of few outcomes and of many, where y = αΔ's distance from the whole numbers is what is next
+
+    below and what is next above; σ in tenths, ten of which are a whole number.
+    """
+    for size, order in ((1, 1.125), (1, 2.7), (3, 1.4), (3, 2.25), (3, 3.0)):
+        value = rdp(bell(sigma, size), Fraction(order))
+        found = in_code(DiscreteGaussian(sigma, size), order)
+        assert found == pytest.approx(float(value), rel=1e-13)
+    value = rdp(mixed(bell(sigma, 1), Fraction(1, 7)), Fraction(9, 4))
+    found = in_code(PoissonSubsample(DiscreteGaussian(sigma), "1/7"), 2.25)
+    assert found == pytest.approx(float(value), rel=1e-11)
 
 
 @covering()

@@ -23,6 +23,7 @@ from symacct.conversion.conversion import Conversion, register
 from symacct.errors import PrecisionError
 from symacct.sources import ALCKS21
 
+_STARTS = (0, 6, 30)  # bits of where Newton steps start
 _FLOAT_STEPS = 80
 _FLOAT_WIDTH = 2.0**-44
 _NEWTON_STEPS = 30
@@ -30,6 +31,7 @@ _POLISHING_STEPS = 6
 _WIDENINGS = 48
 _END_WIDENINGS = 8
 _LARGEST = 1e15
+_NEAR = 2.0**-8  # below which a power is a short series
 _UNKNOWN = arb(0, "inf")
 
 
@@ -97,46 +99,47 @@ class Pair:
 
     def excess(self, v: arb) -> arb:
         """H(v) − 1."""
-        p, q = self.laws(v)
-        lam = self.alpha - 1
-        first = (p.log() + lam * (p / q).log()).exp()
-        return first + (self.alpha * (-p).log1p() - lam * (-q).log1p()).expm1()
+        q, up, down = self.gaps(v)
+        return q * power_gap(self.alpha, up) + (1 - q) * power_gap(self.alpha, down)
 
-    def laws(self, v: arb) -> tuple[arb, arb]:
-        """p and q."""
-        return v + self.delta, v * (-self.epsilon).exp()
-
-    def parts(self, v: arb) -> tuple[arb, arb, arb, arb]:
-        """p, q, p/q and (1−p)/(1−q)."""
-        p, q = self.laws(v)
-        return p, q, (1 + self.delta / v) * self.epsilon.exp(), (1 - p) / (1 - q)
+    def gaps(self, v: arb) -> tuple[arb, arb, arb]:
+        """q, p/q − 1 and (1−p)/(1−q) − 1, of which both are small where the laws are near."""
+        q, share = v * (-self.epsilon).exp(), -(-self.epsilon).expm1()
+        return q, (self.delta / v + share) * self.epsilon.exp(), -(self.delta + share * v) / (1 - q)
 
     def slope(self, v: arb) -> arb:
-        """H′(v), in a form where nothing cancels at large p/q."""
-        _, _, x, y = self.parts(v)
-        lam, share = self.alpha - 1, (-self.epsilon).exp()
-        near = x**lam * (1 - lam * self.delta / v)
-        return near - y**lam * (self.alpha - lam * share * y)
+        """H′(v), by what H′ is without powers: nothing cancels where p/q is large, or near 1."""
+        _, up, down = self.gaps(v)
+        lam, share = self.alpha - 1, -(-self.epsilon).expm1()
+        if up > 1:
+            near = (1 + up) ** lam * (1 - lam * self.delta / v)
+            return near - (1 + down) ** lam * (1 + lam * (share - (1 - share) * down))
+        bent = [self.alpha * power_gap(lam, u) - lam * power_gap(self.alpha, u) for u in (up, down)]
+        return bent[0] - bent[1] + lam * share * self._rise(self.alpha, up, down)
 
     def newton_step(self, v: arb) -> arb:
         """H′(v)/H″(v), of which H″ = α(α−1)(x^{α−2}(1−sx)²/q + y^{α−2}(1−sy)²/(1−q)) >= 0."""
-        _, q, x, y = self.parts(v)
-        lam, share = self.alpha - 1, (-self.epsilon).exp()
-        near, far = x**lam, y**lam
-        slope = near * (1 - lam * self.delta / v) - far * (self.alpha - lam * share * y)
-        bend = near * (1 - share * x) ** 2 / (q * x) + far * (1 - share * y) ** 2 / (y - q * y)
-        return slope / (self.alpha * lam * bend)
+        q, up, down = self.gaps(v)
+        lam, share = self.alpha - 1, -(-self.epsilon).expm1()
+        x, y = 1 + up, 1 + down
+        bend = x ** (lam - 1) * (self.delta / v) ** 2 / q
+        bend += y ** (lam - 1) * (share - (1 - share) * down) ** 2 / (1 - q)
+        return self.slope(v) / (self.alpha * lam * bend)
 
     def per_epsilon(self, v: arb) -> arb:
         """∂H/∂ε at fixed v."""
-        _, q, x, y = self.parts(v)
-        return (self.alpha - 1) * q * (x**self.alpha - y**self.alpha)
+        q, up, down = self.gaps(v)
+        return (self.alpha - 1) * q * self._rise(self.alpha, up, down)
 
     def per_log_delta(self, v: arb) -> arb:
         """∂H/∂log δ at fixed v."""
-        _, _, x, y = self.parts(v)
-        lam = self.alpha - 1
-        return self.delta * self.alpha * (x**lam - y**lam)
+        _, up, down = self.gaps(v)
+        return self.delta * self.alpha * self._rise(self.alpha - 1, up, down)
+
+    @staticmethod
+    def _rise(power: arb, up: arb, down: arb) -> arb:
+        """(1+up)^power − (1+down)^power."""
+        return (power * up.log1p()).expm1() - (power * down.log1p()).expm1()
 
     def least_excess(self, v: arb) -> arb | None:
         """A lower bound of min H − 1 from the tangent at v; None if v is not near the minimum.
@@ -196,10 +199,12 @@ class Problem:
     def solve(self, most: arb, least: arb | None) -> arb | None:
         """An enclosure of the x asked for, below `most` (and above `least`); None if not proved.
 
-        `most` is mostly near it; where Newton steps from there go astray, floats come nearer first.
+        `most` is mostly near it; where Newton steps from there go astray, floats come nearer first,
+        and still nearer where that does not help.
         """
-        for start in (arb.mid, lambda end: self._by_floats(end.mid(), least)):
-            found = self._proved(*self._candidate(start(most), least))
+        for bits in _STARTS:
+            start = most.mid() if bits == 0 else self._by_floats(most.mid(), least, bits)
+            found = self._proved(*self._candidate(start, least))
             if found is not None and found.rel_accuracy_bits() > BALL.bits // 2:
                 break
         return found
@@ -235,13 +240,14 @@ class Problem:
         return None
 
     def _candidate(self, x: arb, least: arb | None) -> tuple[arb, arb]:
-        """Midpoints of x and of the minimum's v by Newton steps for log H; NaN beyond the ends."""
-        pair, goal = self.middle(x), self.target.mid()
+        """Midpoints of x and of the minimum's v by Newton steps for log(H−1); NaN beyond an end."""
+        pair, goal = self.middle(x), self.target.mid().expm1()
         v = polished(pair, float_argmin(pair))
         derivative = Pair.per_log_delta if least is None else Pair.per_epsilon
         for _ in range(_NEWTON_STEPS):
             excess = pair.excess(v)
-            step = ((excess.log1p() - goal) * (1 + excess) / derivative(pair, v)).mid()
+            # log(H − 1) is nearly linear in log δ where the laws are near, as is log H elsewhere.
+            step = ((excess / goal).log() * excess / derivative(pair, v)).mid()
             x = (x - step).mid()
             if least is not None and not x > least:
                 return arb.nan(), v
@@ -252,8 +258,8 @@ class Problem:
                 break
         return x, v
 
-    def _by_floats(self, most: arb, least: arb | None) -> arb:
-        """x to about eight digits, by bisection between two ends; `least` is found if None."""
+    def _by_floats(self, most: arb, least: arb | None, bits: int) -> arb:
+        """x to some bits, by bisection between two ends; `least` is found if None."""
         high = most
         low = least if least is not None else most - 1
         if least is None:
@@ -261,7 +267,7 @@ class Problem:
                 low = most - 2 * (most - low)
         for _ in range(_FLOAT_STEPS):
             middle = ((low + high) / 2).mid()
-            if not low < middle < high or high - low < abs(high) * arb(2) ** -30:
+            if not low < middle < high or high - low < abs(high) * arb(2) ** -bits:
                 break
             if self._float_enough(middle):
                 high = middle
@@ -279,6 +285,22 @@ class Problem:
         return bool(pair.excess(float_argmin(pair)).mid() >= self.target.expm1().mid())
 
 
+def power_gap(power: arb, u: arb) -> arb:
+    """(1+u)^power − 1 − power·u, by its series where the three cancel."""
+    size = ((abs(power) + 1) * abs(u)).abs_upper()
+    if not size < _NEAR:
+        if power > 1:  # in the form that is as small as power − 1
+            return (1 + u) * ((power - 1) * u.log1p()).expm1() - (power - 1) * u
+        return (power * u.log1p()).expm1() - power * u
+    # Each term is at most `size` times the one before: |a−k| <= (|a|+1)(k+1).
+    terms = 2 + math.ceil(BALL.bits / -math.log2(max(float(size), 1e-300)))
+    total, term = arb(0), power * u
+    for k in range(2, terms + 2):
+        term *= (power - k + 1) * u / k
+        total += term
+    return total + arb(0, (abs(term) * size / (1 - size)).upper())
+
+
 def float_argmin(pair: Pair) -> arb:
     """About where H is least: v = (α−1)δ(1+t), t/(1+t) = (y/x)^{α−1}(α−(α−1)sy), in floats."""
     lam, log_d = _in_range(pair.alpha - 1), -_in_range(-pair.delta.log())
@@ -288,15 +310,17 @@ def float_argmin(pair: Pair) -> arb:
 
     def rise(log_t: float) -> float:
         """Of what sign H′ is."""
-        log_one_more = max(log_t, 0.0) + math.log1p(math.exp(-abs(log_t)))  # log(1+t)
-        log_v = log_lowest + log_one_more
-        p = math.exp(log_v) + math.exp(log_d)
+        more = math.log1p(math.exp(-abs(log_t)))
+        log_v = log_lowest + max(log_t, 0.0) + more  # the last two are log(1+t)
+        v = math.exp(log_v)
+        p, q = v + math.exp(log_d), v * math.exp(-epsilon)
         if p >= 1:
             return math.inf
         log_x = math.log1p(math.exp(log_d - log_v)) + epsilon
-        log_y = math.log1p(-p) - math.log1p(-math.exp(log_v - epsilon))
-        rest = 1 - lam * math.expm1(log_y - epsilon)
-        return log_t - log_one_more + lam * (log_x - log_y) - math.log(rest)
+        gap = (math.exp(log_d) - v * math.expm1(-epsilon)) / (1 - q)  # 1 − y
+        log_y = math.log1p(-gap) if gap < 0.5 else math.log1p(-p) - math.log1p(-q)
+        rest = math.log1p(-lam * math.expm1(log_y - epsilon))
+        return min(log_t, 0.0) - more + lam * (log_x - log_y) - rest
 
     high, low = log_most, log_most - 1
     while low > -1e6 and rise(low) > 0:

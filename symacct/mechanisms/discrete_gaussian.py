@@ -196,7 +196,8 @@ def over_integers(
 
     power·Δ + R; beyond R both laws have e^{−T} left.
     """
-    reach = ctx.sqrt(2 * ctx.grid_nats()) * ctx.number(noise.sigma) // 1 + 2
+    # With 1 more the root of float64's 100 is irrational: where it ends is decided for every σ.
+    reach = ctx.sqrt(2 * ctx.grid_nats() + 1) * ctx.number(noise.sigma) // 1 + 2
     term, weight = noise.terms(ctx, value), noise.terms(ctx, lambda _: ctx.number(1))
     first = ctx.number(noise.first_above_one) if above_one else -reach
     last = ctx.number(power) * noise.sensitivity // 1 + reach
