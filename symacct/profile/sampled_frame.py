@@ -70,7 +70,7 @@ class Frame:
         """A bound, at every t >= 0, of what the trapezoidal sum over the nodes is off by.
 
         Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
-        e^{(2η)²/(2σ²)} Q R^a, times cos(η/σ²)^a for a < 0.
+        e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0.
         """
         step, eta = arb(rule.step), arb(rule.eta)
         angle = eta / self.variance
@@ -83,8 +83,20 @@ class Frame:
         return left_out + share * (moment + left_out) / (1 - share)
 
     def shrink(self, angle: arb) -> arb:
-        """sup |R_θ|^a/R^a: 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2)."""
-        return (self.a * (angle / 2).cos().log()).exp() if self.negative else arb(1)
+        """At least E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
+
+        Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1; by so much more than
+        the bounds of R^a, too, what is beyond the nodes is large enough.
+        """
+        if not self.negative:
+            return arb(1)
+        most = (self.a * (angle / 2).cos().log()).exp()
+        return most.min(self._most) if 2 * angle < arb.pi() else most
+
+    @property
+    def _most(self) -> arb:
+        """R^a <= (1−γ)^a for a < 0."""
+        return (self.a * self.rest.log()).exp()
 
     def outside(self, rule: Rule) -> arb:
         """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
@@ -96,8 +108,7 @@ class Frame:
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
-            below = (self.a * self.rest.log()).exp()  # R >= 1 − γ
-            return below * _tail(-left / self.sigma) + _tail(right / self.sigma)
+            return self._most * _tail(-left / self.sigma) + _tail(right / self.sigma)
         if right >= self.a:
             return _tail(-left / self.sigma) + self.tilted_beyond(right)
         far = self.a - left
@@ -150,7 +161,7 @@ class Frame:
         """
         sigma = float(self.sigma.lower())
         height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
-        grown = log_shrink(float(self.a), angle + height / sigma)
+        grown = log_shrink(float(self.a), angle + height / sigma, float(self.rest.log().mid()))
         step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
         reach = math.sqrt(2 * (need + 3 + grown))
         first, last = (
@@ -204,7 +215,7 @@ class Frame:
     def _grown(self) -> arb:
         """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
         if self.negative:
-            return (self.a * self.rest.log()).exp()
+            return self._most
         return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
 
 
@@ -221,6 +232,7 @@ def _tail(x: arb) -> arb:
     return tilted_tail(arb(0), x)
 
 
-def log_shrink(a: float, angle: float) -> float:
-    """log of sup |R_θ|^a/R^a, which is 0 for a >= 0."""
-    return min(a, 0.0) * math.log(math.cos(angle / 2))
+def log_shrink(a: float, angle: float, log_rest: float) -> float:
+    """About the log of `Frame.shrink`, which is 0 for a >= 0."""
+    least = math.log(math.cos(angle / 2))
+    return min(a, 0.0) * (max(least, log_rest) if angle < math.pi / 2 else least)

@@ -15,6 +15,7 @@ from flint import arb, ctx
 
 from symacct.errors import InfiniteError, LimitError, PrecisionError
 from symacct.forking import cached_property
+from symacct.profile.across import Across, contour, planned
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import (
@@ -45,7 +46,6 @@ from symacct.profile.one_sample import OneSample
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, convex_root
 from symacct.profile.shape import Moments, shift
-from symacct.profile.smoothed import contour, planned
 from symacct.profile.starting import (
     about_root,
     closed_root,
@@ -169,7 +169,7 @@ class Direction:
 
     def order(self, y: Callable[[], arb]) -> float:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
-        if self.contours:
+        if self.contours and not isinstance(self.contours[0], Across):
             return 1 + self.contours[0].plan.c
         middle = about(y)
         if (last := self.grids.last) is not None:
