@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile import smoothed
 from symacct.profile.across import Across, contour, planned
+from symacct.profile.contour import Contour
 from symacct.profile.digits import accuracy
 from symacct.profile.part import Line
+from symacct.profile.plan import plan
 from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.shape import Moments
 
@@ -83,7 +84,7 @@ def test_both_ways_agree(k, gamma, variance, y, delta):
     part = SampledGaussian(Fraction(gamma), Fraction(variance))
     made = across(part, k, y, math.log(delta), 4.0)
     plain = Moments(((part, k),), False)
-    other = smoothed.contour(*smoothed.planned(plain, y, math.log(delta), 2.0), y, plain)
+    other = Contour(plain.factors, plan(plain, y, math.log(delta), 2.0), False, y)
     with ctx.workprec(max(made.plan.bits, other.plan.bits)):
         assert made.delta(arb(y)).overlaps(other.delta(arb(y)))
         assert accuracy(made.delta(arb(y))) > 3

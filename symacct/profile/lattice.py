@@ -280,7 +280,7 @@ class Lattices:
         def ask(lattice: Lattice) -> arb:
             return lattice.delta(y(), self.reverse)
 
-        return self._refined(ask, about(y), digits, self.moments.renyi_log_delta(about(y))[1])
+        return self._refined(ask, about(y), digits, self.moments.log_delta(about(y)))
 
     def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
         """Is D(y) <= the bound? PrecisionError where no lattice decides it."""
