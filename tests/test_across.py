@@ -39,7 +39,7 @@ def across(part, k, y, log_delta, digits):
 @settings(max_examples=25, deadline=None)
 @given(RATES, VARIANCES, st.floats(0.1, 8))
 def test_one_run_has_its_closed_form(gamma, variance, times):
-    part, y = SampledGaussian(gamma, variance), float(gamma) * times
+    part, y = SampledGaussian(gamma=gamma, variance=variance), float(gamma) * times
     with ctx.workprec(400):
         known = part.hockey_stick(arb(y), False)
     made = across(part, 1, y, float(known.log()), 6.0)
@@ -55,7 +55,7 @@ def test_moments_at_low_orders_are_those_of_a_quadrature(gamma, variance, tenth,
     a = -tenth / 10 / float(gamma)
     line = Line(a, turn / float(gamma), 1)
     with ctx.workprec(120):
-        found = SampledGaussian(gamma, variance).transform(line, 30.0)
+        found = SampledGaussian(gamma=gamma, variance=variance).transform(line, 30.0)
     with mpmath.workdps(25):
         v, g = (
             mpmath.mpf(variance.numerator) / variance.denominator,
@@ -81,7 +81,7 @@ def test_moments_at_low_orders_are_those_of_a_quadrature(gamma, variance, tenth,
     [(2000, "1e-6", "0.49", 1.2e-4, 1e-5), (140, "8e-6", "1.21", 1e-3, 1e-10)],
 )
 def test_both_ways_agree(k, gamma, variance, y, delta):
-    part = SampledGaussian(Fraction(gamma), Fraction(variance))
+    part = SampledGaussian(gamma=Fraction(gamma), variance=Fraction(variance))
     made = across(part, k, y, math.log(delta), 4.0)
     plain = Moments(((part, k),), False)
     other = Contour(plain.factors, plan(plain, y, math.log(delta), 2.0), False, y)
