@@ -135,7 +135,9 @@ def next_guess(direction: Direction, y: float, log_delta: float, value: arb) -> 
     most = min(log_delta, float(value.upper().log()))
     if value > 0:
         return most
-    return min(most - _LOWER, max(_FARTHER * most, log_of(lambda: _sum_of_ones(direction.moments, y))))
+    return min(
+        most - _LOWER, max(_FARTHER * most, log_of(lambda: _sum_of_ones(direction.moments, y)))
+    )
 
 
 def closed_root(direction: Direction, has_end: bool, delta: Fraction, digits: float) -> arb | None:
