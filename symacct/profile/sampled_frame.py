@@ -161,9 +161,10 @@ class Frame:
         """
         sigma = float(self.sigma.lower())
         height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
-        grown = log_shrink(float(self.a), angle + height / sigma, float(self.rest.log().mid()))
+        log_rest = float(self.rest.log().mid())
+        grown = log_shrink(float(self.a), angle + height / sigma, log_rest)
         step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
-        reach = math.sqrt(2 * (need + 3 + grown))
+        reach = math.sqrt(2 * (need + 3 + grown + min(float(self.a), 0.0) * log_rest))
         first, last = (
             math.floor(-reach / step),
             math.ceil((max(float(self.a), 0.5) / sigma + reach) / step),
