@@ -49,9 +49,8 @@ from symacct.profile.shape import Moments, shift
 from symacct.profile.starting import (
     about_root,
     closed_root,
-    nearer_root,
     next_guess,
-    valued_root,
+    other_roots,
 )
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
@@ -420,7 +419,7 @@ class Direction:
         # D falls by about e^{−cy}: where cy is 10, y is known to a digit more than it.
         fall = shift(self.moments.saddle(at)) * at
         wanted = digits - math.log10(min(max(fall, 1.0), 10.0**_FEW_DIGITS))
-        others = (look(self, delta) for look in (nearer_root, valued_root))
+        others = other_roots(self, delta)
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if found is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
+from symacct.errors import LimitError, PrecisionError
 from symacct.profile.digits import accuracy, bits_for, log_of, precisions
 from symacct.profile.equilateral import Equilateral
 from symacct.profile.roots import before_the_end, crossing
@@ -42,15 +45,25 @@ def about_root(direction: Direction, delta: Fraction) -> float:
     """
     is_many = sum(k for _, k in direction.runs) > _FEW_RUNS and len(direction.runs) <= _FEW_KINDS
     is_plain = not any(isinstance(part, Equilateral) for part, _ in direction.runs)
+    is_sampled = all(isinstance(part, SampledGaussian) for part, _ in direction.runs)
     if is_many and is_plain and direction.lost == 0:
         most = direction.moments.saddle_epsilon(log_of(lambda: ball(delta)))
-        if not all(isinstance(part, SampledGaussian) for part, _ in direction.runs):
-            return most
-        plain = max(
-            _by_spread(direction.moments, delta), by_one_jump(direction.moments, delta, most)
-        )
+        plain = _of_samples(direction, delta, most) if is_sampled else most
         return plain if 0 < plain < _TOO_FAR * most else most
-    return nearer_root(direction, delta)
+    try:
+        return nearer_root(direction, delta)
+    except (PrecisionError, LimitError):
+        if not is_sampled:
+            raise
+        most = direction.moments.renyi_epsilon(log_of(lambda: ball(delta)))
+        return _of_samples(direction, delta, most)
+
+
+def other_roots(direction: Direction, delta: Fraction) -> Iterator[float]:
+    """More guesses, where that is no good."""
+    with suppress(PrecisionError, LimitError):
+        yield nearer_root(direction, delta)
+    yield valued_root(direction, delta)
 
 
 def nearer_root(direction: Direction, delta: Fraction) -> float:
@@ -103,6 +116,12 @@ def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
             is_above = _sum_of_ones(moments, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
+
+
+def _of_samples(direction: Direction, delta: Fraction, most: float) -> float:
+    """The same of small samples: by what they spread, or by one that jumps."""
+    moments = direction.moments
+    return max(_by_spread(moments, delta), by_one_jump(moments, delta, most))
 
 
 def _by_spread(moments: Moments, delta: Fraction) -> float:
