@@ -38,7 +38,7 @@ _BEFORE, _BEYOND = 0.98, 1.02  # of the root that the lattice before knows
 _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
 _LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
-_MOST_DIGITS, _FEW_RUNS, _RARE = 5.0, 8, 1.0
+_MOST_DIGITS, _FEW_RUNS = 5.0, 8
 _SPARED = 0.9  # of the digit more that is worked with than asked for
 
 Runs = Sequence[tuple[Part, int]]
@@ -270,11 +270,9 @@ class Lattices:
     _made: dict[tuple[float, int, int], Lattice] = field(default_factory=dict)
 
     def are_cheap(self, digits: float) -> bool:
-        """Are there so few digits to find, of few runs of sampled noise or of few samples?"""
-        own = [(part, k) for part, k in self.runs if isinstance(part, SampledGaussian)]
-        if digits > _MOST_DIGITS or len(own) < len(self.runs):
-            return False
-        return self.count < _FEW_RUNS or sum(k * float(part.gamma) for part, k in own) < _RARE
+        """Are there so few digits to find, of few runs, all of sampled noise?"""
+        is_all = all(isinstance(part, SampledGaussian) for part, _ in self.runs)
+        return is_all and digits <= _MOST_DIGITS and self.count < _FEW_RUNS
 
     def delta(self, y: Callable[[], arb], digits: float) -> arb:
         """D(y) to so many digits."""
@@ -335,7 +333,7 @@ class Lattices:
                 continue
             if is_root:
                 ends = float(found.lower()), float(found.upper())
-            is_told = cells > _CELLS or self.count >= _FEW_RUNS
+            is_told = cells > _CELLS
             if cells == _MOST_CELLS or (is_told and wanted > _SURELY * _MOST_CELLS):
                 raise undecided("a lattice of losses", digits)
             cells = min(_MOST_CELLS, math.ceil(min(max(wanted, _LEAST * cells), _LEAP * cells)))

@@ -75,7 +75,7 @@ def moment(part: SampledGaussian, a: float, need: float) -> Moment:
     """About the widest step for an error of e^{−need} F(a); float64."""
     variance, want = float(part.variance), max(need, 1.0) + 2
     angle = min(math.sqrt(2 * want / variance), _WIDEST if a >= 0 else _WIDEST / 2)
-    drop = want + log_shrink(a, angle)
+    drop = want + log_shrink(a, angle, part.log_rest)
     step = short(2 * math.pi * angle * variance / (angle**2 * variance / 2 + drop + math.log(2)))
     return Moment(0.0, step, *part.ends(a, want - part.log_moment(a), step), angle)
 

@@ -72,7 +72,7 @@ class Frame:
         """A bound, at every t >= 0, of what the trapezoidal sum over the nodes is off by.
 
         Both edges of the strip 0 <= Im x <= 2η bound the integrand: by Q R^a, and by
-        e^{(2η)²/(2σ²)} Q R^a, times cos(η/σ²)^a for a < 0.
+        e^{(2η)²/(2σ²)} Q R^a, times `shrink` for a < 0.
         """
         step, eta = arb(rule.step), arb(rule.eta)
         angle = eta / self.variance
@@ -85,8 +85,20 @@ class Frame:
         return left_out + share * (moment + left_out) / (1 - share)
 
     def shrink(self, angle: arb) -> arb:
-        """sup |R_θ|^a/R^a: 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2)."""
-        return (self.a * (angle / 2).cos().log()).exp() if self.negative else arb(1)
+        """At least E_Q[|R_θ|^a]/F(a): 1 for a >= 0, else cos(θ/2)^a, as |R_θ| >= R cos(θ/2).
+
+        Or (1−γ)^a, as |R_θ| >= 1 − γ for θ <= π/2, and F(a) >= E_Q[R]^a = 1; by so much more than
+        the bounds of R^a, too, what is beyond the nodes is large enough.
+        """
+        if not self.negative:
+            return arb(1)
+        most = (self.a * (angle / 2).cos().log()).exp()
+        return most.min(self._most) if 2 * angle < arb.pi() else most
+
+    @property
+    def _most(self) -> arb:
+        """R^a <= (1−γ)^a for a < 0."""
+        return (self.a * self.rest.log()).exp()
 
     def outside(self, rule: Rule) -> arb:
         """κ Σ Q R^a over the real parts of the nodes beyond first and last, by integrals."""
@@ -168,7 +180,8 @@ class Frame:
         sigma = float(self.sigma.lower())
         need += (angle * sigma) ** 2 / 2  # for what is summed is e^{η²/2σ²} times too small
         height = min((1.57 - angle) * sigma, math.sqrt(2 * need))
-        grown = log_shrink(float(self.a), angle + height / sigma)
+        log_rest = float(self.rest.log().mid())
+        grown = log_shrink(float(self.a), angle + height / sigma, log_rest)
         step = short(2 * math.pi * height / (height**2 / 2 + need + 1 + grown))
         drop = need + 3 + grown
         logs = float(self.rest.log()), float(self.gamma.log())
@@ -221,7 +234,7 @@ class Frame:
     def _grown(self) -> arb:
         """A bound of E_Q[R |R_θ|^a]: R^{a+1} <= 1−γ+γe^{(a+1)w}, or |R_θ| >= 1−γ for a < 0."""
         if self.negative:
-            return (self.a * self.rest.log()).exp()
+            return self._most
         return self.rest + self.gamma * (self.a * (self.a + 1) * self.half).exp()
 
 
@@ -252,6 +265,7 @@ def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: f
     return float(x[max(int(large[0]) - 1, 0)])
 
 
-def log_shrink(a: float, angle: float) -> float:
-    """log of sup |R_θ|^a/R^a, which is 0 for a >= 0."""
-    return min(a, 0.0) * math.log(math.cos(angle / 2))
+def log_shrink(a: float, angle: float, log_rest: float) -> float:
+    """About the log of `Frame.shrink`, which is 0 for a >= 0."""
+    least = math.log(math.cos(angle / 2))
+    return min(a, 0.0) * (max(least, log_rest) if angle < math.pi / 2 else least)

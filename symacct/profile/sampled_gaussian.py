@@ -114,10 +114,14 @@ class SampledGaussian:
         """Nodes for an error of about e^{−need} F(a) at every t >= 0."""
         variance, sigma = float(self.variance), math.sqrt(self.variance)
         log_moment, want = self.log_moment(a), max(need, 1.0)
-        eta = min(sigma * math.sqrt(0.37 * want), _widest(a) * variance)
-        grown = log_shrink(a, 2 * eta / variance)
-        drop = want + (eta / sigma) ** 2 / 2 + 2 + grown
-        step = 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown)
+
+        def chosen(widest: float) -> tuple[float, float, float]:
+            eta = min(sigma * math.sqrt(0.37 * want), widest * variance)
+            grown = log_shrink(a, 2 * eta / variance, self.log_rest)
+            drop = want + (eta / sigma) ** 2 / 2 + 2 + grown
+            return 2 * math.pi * eta / (2 * (eta / sigma) ** 2 + want + 2 + grown), eta, drop
+
+        step, eta, drop = max(map(chosen, _widest(a)))
         step = short(step)
         return Rule(short(eta), step, *self.ends(a, drop - log_moment, step))
 
@@ -266,9 +270,14 @@ def _tilted(part: SampledGaussian, a: float, reach: int) -> _Tilted:
     return _Tilted(log_density, weighed, rest, scale, first, second, log_moment)
 
 
-def _widest(a: float) -> float:
-    """The largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a."""
-    return 0.49 * math.pi if a >= 0 else 0.49 * math.pi / (1 + 0.1 * math.sqrt(-a))
+def _widest(a: float) -> tuple[float, ...]:
+    """The largest η/σ² worth while: below π/2, less where |R_θ|^a grows beyond R^a.
+
+    Or not by more than (1−γ)^a, for 2η/σ² < π/2.
+    """
+    if a >= 0:
+        return (0.49 * math.pi,)
+    return 0.49 * math.pi / (1 + 0.1 * math.sqrt(-a)), 0.245 * math.pi
 
 
 def _certain(y: arb, reverse: bool) -> arb:

@@ -44,6 +44,11 @@ class Moments:
         return self.noisy[noise]
 
     @cached_property
+    def exchanged(self) -> Moments:
+        """Those of the pairs exchanged."""
+        return Moments(self.runs, not self.reverse)
+
+    @cached_property
     def factors(self) -> tuple[tuple[Factor, int], ...]:
         """What a contour multiplies."""
         return gathered(self.runs)

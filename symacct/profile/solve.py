@@ -15,6 +15,7 @@ from flint import arb, ctx
 
 from symacct.errors import InfiniteError, LimitError, PrecisionError
 from symacct.forking import cached_property
+from symacct.profile.across import Across, contour, planned
 from symacct.profile.atoms import Atoms
 from symacct.profile.beside import Others
 from symacct.profile.closed import (
@@ -43,13 +44,11 @@ from symacct.profile.lattice import Lattices
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, convex_root
 from symacct.profile.shape import Moments, shift
-from symacct.profile.smoothed import contour, planned
 from symacct.profile.starting import (
     about_root,
     closed_root,
-    nearer_root,
     next_guess,
-    valued_root,
+    other_roots,
 )
 from symacct.profile.whole_numbers import IntegerLoss
 from symacct.sums.refine import ball
@@ -167,7 +166,7 @@ class Direction:
 
     def order(self, y: Callable[[], arb]) -> float:
         """1 + c of the nodes that were summed, or where e^{−cy}M(c) is about least."""
-        if self.contours:
+        if self.contours and not isinstance(self.contours[0], Across):
             return 1 + self.contours[0].plan.c
         middle = about(y)
         if (last := self.grids.last) is not None:
@@ -418,7 +417,7 @@ class Direction:
         c = shift(self.moments.saddle(at))
         fewer = math.log10(min(max(c * at, 1.0), 10.0**_FEW_DIGITS))
         wanted = max(digits - fewer, 1 - math.log10(min(c, 1.0)))
-        others = (look(self, delta) for look in (nearer_root, valued_root))
+        others = other_roots(self, delta)
         for _ in range(_ATTEMPTS):
             found = self._new(at, log_delta, wanted, lambda made: self._on(made, delta))
             if found is None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 from flint import arb, ctx
 
+from symacct.errors import LimitError, PrecisionError
 from symacct.profile.digits import accuracy, bits_for, log_of, precisions
 from symacct.profile.equilateral import Equilateral
 from symacct.profile.roots import before_the_end, crossing
 from symacct.profile.rough import sketched
+from symacct.profile.sampled_gaussian import SampledGaussian
 from symacct.profile.shape import Moments
 from symacct.profile.smoothed import planned
 from symacct.sums.refine import ball
@@ -27,6 +32,8 @@ _VALUED_DIGITS = 3.0
 _ASIDE = 0.1  # of a bracket, that is always cut off
 _FEW_KINDS = 8
 _FEW_RUNS = 64  # of which one makes the loss, where it jumps rarely
+_TOO_FAR = 0.5  # of what moments say
+_FARTHEST = 16.0  # deviations
 _RARE = 1.0  # of Σ k_i D_i(0)
 
 
@@ -38,9 +45,25 @@ def about_root(direction: Direction, delta: Fraction) -> float:
     """
     is_many = sum(k for _, k in direction.runs) > _FEW_RUNS and len(direction.runs) <= _FEW_KINDS
     is_plain = not any(isinstance(part, Equilateral) for part, _ in direction.runs)
+    is_sampled = all(isinstance(part, SampledGaussian) for part, _ in direction.runs)
     if is_many and is_plain and direction.lost == 0:
-        return direction.moments.saddle_epsilon(log_of(lambda: ball(delta)))
-    return nearer_root(direction, delta)
+        most = direction.moments.saddle_epsilon(log_of(lambda: ball(delta)))
+        plain = _of_samples(direction, delta, most) if is_sampled else most
+        return plain if 0 < plain < _TOO_FAR * most else most
+    try:
+        return nearer_root(direction, delta)
+    except (PrecisionError, LimitError):
+        if not is_sampled:
+            raise
+        most = direction.moments.renyi_epsilon(log_of(lambda: ball(delta)))
+        return _of_samples(direction, delta, most)
+
+
+def other_roots(direction: Direction, delta: Fraction) -> Iterator[float]:
+    """More guesses, where that is no good."""
+    with suppress(PrecisionError, LimitError):
+        yield nearer_root(direction, delta)
+    yield valued_root(direction, delta)
 
 
 def nearer_root(direction: Direction, delta: Fraction) -> float:
@@ -93,6 +116,24 @@ def by_one_jump(moments: Moments, delta: Fraction, most: float) -> float:
             is_above = _sum_of_ones(moments, middle) > ball(delta)
         low, high = (middle, high) if is_above else (low, middle)
     return (low + high) / 2
+
+
+def _of_samples(direction: Direction, delta: Fraction, most: float) -> float:
+    """The same of small samples: by what they spread, or by one that jumps."""
+    moments = direction.moments
+    return max(_by_spread(moments, delta), by_one_jump(moments, delta, most))
+
+
+def _by_spread(moments: Moments, delta: Fraction) -> float:
+    """The same of a normal loss with mean 0 and Q's variance: σ(φ(x) − xΦ̄(x)) = δ at xσ."""
+    spread = math.sqrt(sum(k * part.steer(np.zeros(1))[1][0] for part, k in moments.alike))
+    low, high = 0.0, _FARTHEST
+    for _ in range(_HALVINGS):
+        x = (low + high) / 2
+        density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        above = density - x * math.erfc(x / math.sqrt(2)) / 2
+        low, high = (x, high) if spread * above > delta else (low, x)
+    return low * spread
 
 
 def _sum_of_ones(moments: Moments, y: float) -> arb:

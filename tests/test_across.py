@@ -1,0 +1,106 @@
+"""Contours of exchanged pairs: against closed forms, quadrature and plain contours."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+
+import mpmath
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symacct as sa
+from symacct.profile.across import Across, contour, planned
+from symacct.profile.contour import Contour
+from symacct.profile.digits import accuracy
+from symacct.profile.part import Line
+from symacct.profile.plan import plan
+from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.shape import Moments
+
+RATES = st.integers(4, 10).map(lambda n: Fraction(1, 10**n))
+VARIANCES = st.fractions(Fraction(1, 2), Fraction(20), max_denominator=10)
+
+
+def across(part, k, y, log_delta, digits):
+    """The profile at y by a contour of exchanged pairs, or None where another is planned."""
+    plain = Moments(((part, k),), False)
+    try:
+        moments, chosen = planned(plain, y, log_delta, digits)
+    except (sa.errors.LimitError, sa.errors.PrecisionError):
+        return None
+    made = contour(moments, chosen, y, plain)
+    return made if isinstance(made, Across) else None
+
+
+@settings(max_examples=10, deadline=None)
+@given(RATES, VARIANCES, st.floats(0.1, 8))
+def test_one_run_has_its_closed_form(gamma, variance, times):
+    part, y = SampledGaussian(gamma=gamma, variance=variance), float(gamma) * times
+    with ctx.workprec(400):
+        known = part.hockey_stick(arb(y), False)
+    made = across(part, 1, y, float(known.log()), 6.0)
+    if made is not None:
+        with ctx.workprec(made.plan.bits):
+            found = made.delta(arb(y))
+        assert found.overlaps(known)
+
+
+@settings(max_examples=3, deadline=None)
+@given(RATES, VARIANCES, st.integers(1, 5), st.floats(0, 3))
+def test_moments_at_low_orders_are_those_of_a_quadrature(gamma, variance, tenth, turn):
+    a = -tenth / 10 / float(gamma)
+    line = Line(a, turn / float(gamma), 1)
+    with ctx.workprec(120):
+        found = SampledGaussian(gamma=gamma, variance=variance).transform(line, 30.0)
+    with mpmath.workdps(18):
+        v, g = (
+            mpmath.mpf(variance.numerator) / variance.denominator,
+            mpmath.mpf(1) / gamma.denominator,
+        )
+
+        def integrand(x):
+            ratio = mpmath.log1p(g * mpmath.expm1((2 * x - 1) / (2 * v)))
+            return mpmath.npdf(x, 0, mpmath.sqrt(v)) * mpmath.exp(
+                mpmath.mpc(line.a, line.h) * ratio
+            )
+
+        wide = 12 * mpmath.sqrt(v)
+        true = mpmath.quad(integrand, mpmath.linspace(-wide, wide + 1, 20))
+    value = found[1]
+    assert abs(float(value.real.mid()) - float(true.real)) < 1e-10
+    assert abs(float(value.imag.mid()) - float(true.imag)) < 1e-10
+    assert float(value.real.rad()) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("k", "gamma", "variance", "y", "delta"),
+    [(2000, "1e-6", "0.49", 1.2e-4, 1e-5), (140, "8e-6", "1.21", 1e-3, 1e-10)],
+)
+def test_both_ways_agree(k, gamma, variance, y, delta):
+    part = SampledGaussian(gamma=Fraction(gamma), variance=Fraction(variance))
+    made = across(part, k, y, math.log(delta), 4.0)
+    plain = Moments(((part, k),), False)
+    other = Contour(plain.factors, plan(plain, y, math.log(delta), 2.0), False, y)
+    with ctx.workprec(max(made.plan.bits, other.plan.bits)):
+        assert made.delta(arb(y)).overlaps(other.delta(arb(y)))
+        assert accuracy(made.delta(arb(y))) > 3
+    assert 50 * made.plan.last < other.plan.last
+
+
+@pytest.mark.parametrize(
+    ("text", "delta", "known"),
+    [
+        ("2000*PoissonSubsample(Gaussian(.7), .000001)", "1e-5", 0.0001244984537408),
+        ("1000*PoissonSubsample(Gaussian(1), .00000001)", "1e-12", 2.4175e-6),
+        ("500*PoissonSubsample(Gaussian(1/2), .0001)", "1e-8", 2.51624),
+    ],
+)
+def test_small_samples_are_soon_answered(text, delta, known):
+    start = time.process_time()
+    found = sa.parse(text).epsilon(delta, conversion="exact", digits=4)
+    assert float(found.epsilon) == pytest.approx(known, rel=1e-4)
+    assert time.process_time() - start < 2
