@@ -110,7 +110,7 @@ class Frame:
         if not left < 0 or not right > arb(0.5):
             return arb.pos_inf()
         if self.negative:
-            below = (self.a * self.rest.log()).exp() * _tail(-left / self.sigma)  # R >= 1 − γ
+            below = self._most * _tail(-left / self.sigma)  # R >= 1 − γ
             above = _tail(right / self.sigma)  # R >= 1
             return below.min(self._under_tangent(left)) + above.min(self._under_tangent(right))
         if right >= self.a:
