@@ -191,7 +191,8 @@ def divergence(mp, alpha, masses, brought_in=None):
     return mp.log(mp.fsum(p**a * q ** (1 - a) for p, q in masses if p)) / (a - 1)
 
 
-def finite_pair(mp, alpha, P, Q, adjacency=None, records=None):  # noqa: N803  # the constructor's names
+def finite_pair(mp, alpha, P, Q, adjacency=None, with_record="either", records=None):  # noqa: N803
+    # The larger direction, whichever law is that with the record.
     if type(P).__name__ == "Poisson":
         return max(poisson(mp, alpha, P.rate, Q.rate), poisson(mp, alpha, Q.rate, P.rate))
     masses = list(zip(P, Q, strict=True))
