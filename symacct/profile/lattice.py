@@ -39,6 +39,7 @@ _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
 _LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
 _MOST_DIGITS, _FEW_RUNS = 5.0, 8
+_LEAST_RATE = Fraction(1, 10**9)  # below which nearly all losses are closer than nodes are
 _SPARED = 0.9  # of the digit more that is worked with than asked for
 
 Runs = Sequence[tuple[Part, int]]
@@ -149,7 +150,8 @@ def _hull(values: list[arb], places: list[arb]) -> tuple[list[arb], arb]:
 
 def _whole(x: arb) -> fmpz:
     found = x.unique_fmpz()
-    assert found is not None  # noqa: S101  # a whole number, and exact
+    if found is None:  # of losses that lie closer than the precision tells them apart
+        raise undecided("a lattice of losses", _FEW_DIGITS)
     return found
 
 
@@ -193,7 +195,8 @@ class Lattice:
         low, high = (max(floor(x), -1) for x in (at.lower(), at.upper()))
         if high >= self.count:
             last = self.first + self.step * (self.count - 1)
-            return y.expm1() + arb(0).union((self._below(last) - last.expm1()).upper())
+            most = self._between(self.count - 1, last) - last.expm1()
+            return y.expm1() + arb(0).union(most.upper())
         return reduce(arb.union, (self._between(j, y) for j in range(low, high + 1)))
 
     def _between(self, j: int, y: arb) -> arb:
@@ -271,8 +274,10 @@ class Lattices:
 
     def are_cheap(self, digits: float) -> bool:
         """Are there so few digits to find, of few runs, all of sampled noise?"""
-        is_all = all(isinstance(part, SampledGaussian) for part, _ in self.runs)
-        return is_all and digits <= _MOST_DIGITS and self.count < _FEW_RUNS
+        parts = [part for part, _ in self.runs if isinstance(part, SampledGaussian)]
+        if digits > _MOST_DIGITS or self.count >= _FEW_RUNS or len(parts) < len(self.runs):
+            return False
+        return all(part.gamma > _LEAST_RATE for part in parts)
 
     def delta(self, y: Callable[[], arb], digits: float) -> arb:
         """D(y) to so many digits."""

@@ -262,6 +262,8 @@ def lowest(a: float, log_rest: float, log_gamma: float, variance: float, drop: f
     x = np.linspace(far, 0.0, _WAY)
     log_ratio = np.logaddexp(log_rest, log_gamma + (2 * x - 1) / (2 * variance))
     large = np.flatnonzero(a * log_ratio - x * x / (2 * variance) > -drop)
+    if not large.size:
+        raise OverflowError("a peak that float64 does not see")
     return float(x[max(int(large[0]) - 1, 0)])
 
 
