@@ -227,7 +227,7 @@ def test_digits_that_a_grid_has_not(monkeypatch):
     monkeypatch.setattr(Direction, "_root", refused)
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
     with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
-        Accountant(30).epsilon(2 * pair, "1/100", "exact")
+        Accountant(30).epsilon(2 * pair, "1/100", "exact", digits=30)
 
 
 def test_digits_that_no_grid_has():
@@ -360,7 +360,7 @@ def test_by_a_contour_or_on_a_grid(count, digits, fail, asked):
     seen = []
 
     def way(name):
-        def ask():
+        def ask(*_):
             seen.append(name)
             if name in fail:
                 raise (LimitError if name == "contour" else PrecisionError)(name)
