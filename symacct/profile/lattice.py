@@ -39,6 +39,7 @@ _MORE, _RATE = 1.2, 2.0  # digits that ten times as many cells give
 _LEAST, _LEAP, _SURELY = 1.5, 4.0, 1.6
 _KEPT = 3
 _MOST_DIGITS, _FEW_RUNS = 5.0, 8
+_MOST_NEED = 160  # nats: of a δ below 1e-60 each value takes longer than contours do
 _LEAST_RATE = Fraction(1, 10**9)  # below which nearly all losses are closer than nodes are
 _SPARED = 0.9  # of the digit more that is worked with than asked for
 
@@ -346,6 +347,8 @@ class Lattices:
     def _lattice(self, y: float, cells: int, digits: float, log_delta: float) -> Lattice:
         """With B up to y, or up to −y of the pairs exchanged."""
         need = math.ceil(digits * math.log(10) - log_delta + math.log(self.count))
+        if need > _MOST_NEED:
+            raise undecided("a lattice of losses", digits)
         key = (y, cells, need)
         if key not in self._made:
             count = _NODES * cells
