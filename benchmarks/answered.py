@@ -171,9 +171,9 @@ def ask(question: Question, digits: int) -> tuple[str, str]:
     node, options = sa.parse(question.text), {"conversion": "exact", "digits": digits}
     try:
         found = getattr(node, question.asks)(question.given, **options)
-    except sa.errors.InfiniteError as error:  # the truth
+    except sa.InfiniteError as error:  # the truth
         return "soon", str(error)
-    except sa.errors.SymacctError as error:
+    except sa.SymacctError as error:
         return "refused", f"{type(error).__name__}: {error}"
     number = getattr(found, question.asks)
     said = f"{number} by {found.conversion}"

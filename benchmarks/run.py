@@ -31,12 +31,12 @@ from measuring import Row, peak, seconds
 from waits import wait_rows
 
 import symacct as sa
-from symacct.amplification.triples import gaussian as triangles
 from symacct.arithmetic.ball import precision
-from symacct.integrals import worst as worst_triangles
-from symacct.integrals.lattice import triple_excess
-from symacct.integrals.triangles import Triangles
-from symacct.sums.differences import differences_at
+from symacct.numerics.sums.differences import differences_at
+from symacct.numerics.triangles import worst as worst_triangles
+from symacct.numerics.triangles.lattice import triple_excess
+from symacct.numerics.triangles.triangles import Triangles
+from symacct.theory.amplification.triples import gaussian as triangles
 
 HERE = Path(__file__).parent
 OUT = Path("out")

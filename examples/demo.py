@@ -10,14 +10,14 @@ from pathlib import Path
 
 import click
 
-from symacct.accountant import Accountant
-from symacct.enclosure import Guarantee
-from symacct.expr import Node
+from symacct.accountant.accountant import Accountant
+from symacct.expressions.node import Node
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
-from symacct.progress import progress
-from symacct.rounding import order_text
-from symacct.screen import print_table
+from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
+from symacct.results.rounding import order_text
+from symacct.results.terminal import print_table
 
 RATE = "1/1000"
 DELTA = "1e-8"

@@ -3,12 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from symacct import amplification, laws, symbols
-from symacct.accountant import Accountant
-from symacct.claims import Adjacency, Claim, Kind, Orders, Source
-from symacct.conversion import conversions
-from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import (
+from symacct.accountant.accountant import Accountant
+from symacct.core import symbols
+from symacct.core.claims import Adjacency, Claim, Kind, Orders, Source
+from symacct.core.errors import (
     AdjacencyError,
     AssumptionError,
     BudgetError,
@@ -27,7 +25,10 @@ from symacct.errors import (
     StorageWarning,
     SymacctError,
 )
-from symacct.expr import Node
+from symacct.core.limits import limits
+from symacct.distributions import laws
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import Theorem, theorem, theorems
 from symacct.mechanisms import (
     TCDP,
     ZCDP,
@@ -56,7 +57,6 @@ from symacct.mechanisms import (
     TreeAggregation,
     VectorLaplace,
 )
-from symacct.notation import from_json, parse
 from symacct.operations import (
     Compose,
     Convexify,
@@ -73,18 +73,20 @@ from symacct.operations import (
     sampled_descent,
     truncated_poisson,
 )
-from symacct.sizes import limits
-from symacct.theory import Theorem, theorem, theorems
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.text import from_json, parse
+from symacct.theory import amplification
+from symacct.theory.conversion import conversions
 from symacct.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from symacct import baselines, catalogue
-    from symacct.adaptive import Filter, Odometer
-    from symacct.conditions import OddChiReport, check_odd_chi
-    from symacct.divergence import chi_divergence, ternary_bound
+    from symacct import baselines
+    from symacct.accountant.adaptive import Filter, Odometer
+    from symacct.adversary.falsify import Attack, falsify
     from symacct.explore.calibration import Calibration, calibrate
+    from symacct.explore.chi_divergence import chi_divergence, ternary_bound
     from symacct.explore.comparison import compare, compare_epsilon
-    from symacct.explore.falsify import Attack, falsify
+    from symacct.explore.odd_chi import OddChiReport, check_odd_chi
     from symacct.explore.plots import (
         phase_transition,
         plot,
@@ -93,8 +95,9 @@ if TYPE_CHECKING:
         plot_sweep,
         takeover,
     )
+    from symacct.explore.softmax import softmax_bounds
     from symacct.explore.sweeps import Sweep, sweep
-    from symacct.softmax import softmax_bounds
+    from symacct.theory import catalogue
 
 __all__ = [
     "TCDP",
@@ -200,14 +203,14 @@ __all__ = [
 
 #: The rooms that are opened when something of theirs is first asked for.
 _ROOMS = {
-    "adaptive": ("Filter", "Odometer"),
+    "accountant.adaptive": ("Filter", "Odometer"),
     "baselines": (),
-    "catalogue": (),
-    "conditions": ("OddChiReport", "check_odd_chi"),
-    "divergence": ("chi_divergence", "ternary_bound"),
+    "theory.catalogue": (),
+    "explore.odd_chi": ("OddChiReport", "check_odd_chi"),
+    "explore.chi_divergence": ("chi_divergence", "ternary_bound"),
     "explore.calibration": ("Calibration", "calibrate"),
     "explore.comparison": ("compare", "compare_epsilon"),
-    "explore.falsify": ("Attack", "falsify"),
+    "adversary.falsify": ("Attack", "falsify"),
     "explore.plots": (
         "phase_transition",
         "plot",
@@ -217,16 +220,18 @@ _ROOMS = {
         "takeover",
     ),
     "explore.sweeps": ("Sweep", "sweep"),
-    "softmax": ("softmax_bounds",),
+    "explore.softmax": ("softmax_bounds",),
 }
-_LATER = {name: room for room, names in _ROOMS.items() for name in names or (room,)}
+_LATER = {
+    name: room for room, names in _ROOMS.items() for name in names or (room.rpartition(".")[2],)
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = import_module(f"symacct.{_LATER[name]}")
-    found = globals()[name] = room if name == _LATER[name] else getattr(room, name)
+    found = globals()[name] = getattr(room, name) if _ROOMS[_LATER[name]] else room
     return found
 
 

@@ -7,7 +7,7 @@ expressions with && || ^ ? : and tables counted from 1. Anything else is a synta
 import re
 from pathlib import Path
 
-from symacct.export.code.runtime import plain
+from symacct.codegen.runtime import plain
 
 _WORDS = {"&&": "and", "||": "or", "NaN": "math.nan", "Inf": "math.inf", "Int": "int"}
 _BASE = ("exp", "expm1", "log", "log1p", "sqrt", "floor")  # as IEEE 754 has them

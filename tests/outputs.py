@@ -19,10 +19,10 @@ from symacct import (
     parse,
     theorems,
 )
-from symacct.export.latex import latex
+from symacct.export.latex.display import latex
 from symacct.export.prose import prose
 from symacct.export.tables import table
-from symacct.expr import kinds
+from symacct.expressions.node import kinds
 from tests.symbolic import ALPHA, LEAVES, NEED_NUMBERS, OPERATIONS, A, N, Q, pairs
 from tests.thinning import thinned
 

@@ -52,12 +52,12 @@ from symacct import (
     laws,
     symbols,
     theorems,
-    theory,
 )
-from symacct.claims import Kind
-from symacct.expr import kinds
+from symacct.core.claims import Kind
+from symacct.expressions import theorem_registry
+from symacct.expressions.node import kinds
+from symacct.expressions.theorem_registry import always, forget, is_about, named
 from symacct.mechanisms import Mechanism
-from symacct.theory import always, forget, is_about, named
 from tests import independent
 
 INFINITY = float("inf")
@@ -419,7 +419,7 @@ def stated(name, bound, like, **statement):
     fields = ("kind", "source", "orders", "adjacency", "monotone", "status")
     shared = {field: getattr(other, field) for field in fields}
     shared |= {"operation": tuple(kinds()[kind] for kind in other.operation), "default": False}
-    theory.theorem(name, **{**shared, "applies": always, **statement})(bound)
+    theorem_registry.theorem(name, **{**shared, "applies": always, **statement})(bound)
     try:
         yield
     finally:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile.across import Across, contour, planned
-from symacct.profile.contour import Contour
-from symacct.profile.digits import accuracy
-from symacct.profile.part import Line
-from symacct.profile.plan import plan
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.shape import Moments
+from symacct.profile.accuracy import accuracy
+from symacct.profile.fourier.across import Across, contour, planned
+from symacct.profile.fourier.contour import Contour
+from symacct.profile.fourier.plan import plan
+from symacct.profile.fourier.shape import Moments
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import OrderLine
 
 RATES = st.integers(4, 10).map(lambda n: Fraction(1, 10**n))
 VARIANCES = st.fractions(Fraction(1, 2), Fraction(20), max_denominator=10)
@@ -30,7 +30,7 @@ def across(part, k, y, log_delta, digits):
     plain = Moments(((part, k),), False)
     try:
         moments, chosen = planned(plain, y, log_delta, digits)
-    except (sa.errors.LimitError, sa.errors.PrecisionError):
+    except (sa.LimitError, sa.PrecisionError):
         return None
     made = contour(moments, chosen, y, plain)
     return made if isinstance(made, Across) else None
@@ -53,7 +53,7 @@ def test_one_run_has_its_closed_form(gamma, variance, times):
 @given(RATES, VARIANCES, st.integers(1, 5), st.floats(0, 3))
 def test_moments_at_low_orders_are_those_of_a_quadrature(gamma, variance, tenth, turn):
     a = -tenth / 10 / float(gamma)
-    line = Line(a, turn / float(gamma), 1)
+    line = OrderLine(a, turn / float(gamma), 1)
     with ctx.workprec(120):
         found = SampledGaussian(gamma=gamma, variance=variance).transform(line, 30.0)
     with mpmath.workdps(18):

@@ -28,7 +28,7 @@ from symacct import (
     SubsampleWithoutReplacement,
     limits,
 )
-from symacct.adaptive import ORDERS
+from symacct.accountant.adaptive import ORDERS
 from tests import independent
 from tests.support import INFINITY, holds
 from tests.thinning import covering

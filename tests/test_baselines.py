@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from symacct import AssumptionError, DomainError, Gaussian, Kind, OrderError, baselines
 from symacct.arithmetic import BALL
 from symacct.baselines import composition
-from symacct.claims import REPLACE_ONE
-from symacct.exact import INFINITY
+from symacct.core.claims import REPLACE_ONE
+from symacct.core.exact import INFINITY
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, examples
@@ -146,7 +146,9 @@ def test_the_best_per_round_delta_beats_fixed_shares(k):
     ],
 )
 def test_floats_find_the_region_and_the_share(sigma, gamma, k, best, monkeypatch):
-    monkeypatch.setattr(composition.Runs, "region", lambda *_: pytest.fail("searched in balls"))
+    monkeypatch.setattr(
+        composition.BinomialRounds, "region", lambda *_: pytest.fail("searched in balls")
+    )
     found = baselines.best_over_rounds(baselines.gaussian_profile(sigma), k, "1e-5", gamma)
     assert found.epsilon.rounded() == best
 

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symacct
-from symacct import Accountant, Gaussian, PoissonSubsample, accountant, sizes
+from symacct import Accountant, Gaussian, PoissonSubsample
+from symacct.accountant import accountant
 from symacct.cli.frame import main
-from symacct.errors import LimitError
+from symacct.core import limits
+from symacct.core.errors import LimitError
 from tests.extremes import bounded
 from tests.thinning import examples, in_a_soak
 
@@ -77,15 +79,15 @@ def printed(question, seconds):
         patch.setattr(accountant, "profile", screen.beside)
         patch.setattr(accountant, "lower_bound", screen.beside)
         patch.setenv("COLUMNS", "200")
-        token = sizes._limits.set(replace(sizes.current(), beside=seconds))
+        token = limits._limits.set(replace(limits.current(), beside=seconds))
         try:
             main.main([*question, "--digits", "3"], standalone_mode=False)
         finally:
-            sizes._limits.reset(token)
+            limits._limits.reset(token)
     return screen
 
 
-@pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
 @examples(4, 40)
 @given(QUESTIONS)
 def test_the_answer_is_out_before_what_stands_beside_it_is_begun_and_that_may_have_no_end(question):
@@ -126,13 +128,13 @@ def test_what_is_not_slow_is_not_left_out():
 def test_what_was_left_out_half_way_is_found_when_it_is_asked_for():
     """By whoever remembers: what was given up has left nothing behind."""
     node = 3 * PoissonSubsample(symacct.Laplace(2), "1/7")
-    token = sizes._limits.set(replace(sizes.current(), beside=0.01))
+    token = limits._limits.set(replace(limits.current(), beside=0.01))
     shown = io.StringIO()
     try:
         with contextlib.redirect_stdout(shown):
             main.main(["epsilon", repr(node), "--delta", "1e-5"], standalone_mode=False)
     finally:
-        sizes._limits.reset(token)
+        limits._limits.reset(token)
     assert "left out" in shown.getvalue()
     assert node.epsilon("1e-5", 6, "exact") == Accountant(6).epsilon(node, "1e-5", "exact")
 

@@ -11,17 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import PoissonSubsample
-from symacct.errors import DomainError
-from symacct.explore.attacks import climb
-from symacct.integrals.expectations import Entropy, Excess, ReverseEntropy
-from symacct.integrals.slopes import Expansion
-from symacct.integrals.stretch import Logs
+from symacct.adversary import climb
+from symacct.core.errors import DomainError
+from symacct.expressions.theorem_registry import always
 from symacct.mechanisms import DiscreteGaussian, DiscreteLaplace, Skellam
 from symacct.mechanisms.mixtures import MixtureDirection
-from symacct.profile import bent, grid, grouped, laplace, spread, summed
-from symacct.profile.many_gaussians import log_most
-from symacct.profile.pairs import products
-from symacct.theory import always
+from symacct.numerics.densities.expectations import Entropy, Excess, ReverseEntropy
+from symacct.numerics.densities.stretch import DensityLogs
+from symacct.numerics.triangles.slopes import SlopeSeries
+from symacct.profile.closed_form import few_laplace
+from symacct.profile.discretized import connect_the_dots, grid, grouped
+from symacct.profile.dominating.pairs import products
+from symacct.profile.losses import laplace, summed
+from symacct.profile.losses.sampled_gaussian.many import log_most
 from tests.thinning import examples
 
 mp = mpmath.mp.clone()
@@ -48,7 +50,7 @@ def test_a_sample_that_is_off_by_a_wide_ball_is_off_by_its_upper_end(monkeypatch
     known = SimpleNamespace(losses=[arb(1)], weights=[arb(1)], error=WIDE)
     line = SimpleNamespace(a=1.0, h=1.0, last=1, first=0, nodes=range(2))
     contour = SimpleNamespace(reverse=False)
-    found = bent.Path._moments_at(contour, known, [arb(1)], [arb(0.1)])
+    found = few_laplace.Path._moments_at(contour, known, [arb(1)], [arb(0.1)])
     assert off(found[0]) >= 1.9
     part = SimpleNamespace(sample=lambda *asked: known)
     assert off(summed.Summed.transform(part, line, 10.0)) >= 1.9
@@ -72,8 +74,8 @@ def masses(node, far=150):
     if isinstance(node, DiscreteLaplace):
         weight = {j: mp.exp(-mp.mpf(abs(j)) / int(node.b)) for j in range(-far - 1, far + 1)}
     elif isinstance(node, DiscreteGaussian):
-        spread = 2 * mp.mpf(int(node.sigma)) ** 2
-        weight = {j: mp.exp(-mp.mpf(j * j) / spread) for j in range(-far - 1, far + 1)}
+        connect_the_dots = 2 * mp.mpf(int(node.sigma)) ** 2
+        weight = {j: mp.exp(-mp.mpf(j * j) / connect_the_dots) for j in range(-far - 1, far + 1)}
     else:
         weight = {j: mp.besseli(j, int(node.mu)) for j in range(-far - 1, far + 1)}
     total = mp.fsum(weight.values())
@@ -107,7 +109,7 @@ def test_the_rest_of_a_series_is_at_most_what_is_said(degree, tenths, x, quarter
     """|C(p,K)| x^K E[Y(X^{K+1}+Y^{K+1})(1+xX)^q], by Gauss's law at a tilted mean."""
     power, top = degree + Fraction(tenths, 10), Fraction(quarters, 4)
     with ctx.workprec(128):
-        found = Expansion(power, x, top)._last(degree)
+        found = SlopeSeries(power, x, top)._last(degree)
     p, y, t = (mp.mpf(z.numerator) / z.denominator for z in (power, x, top))
 
     def tilted(i, j):
@@ -181,7 +183,7 @@ def test_the_bound_of_a_mixtures_logarithm_holds_in_the_balls(u, theta, shares, 
 @given(wide(1e-3, 9), wide(1e-3, 9), SHARES)
 def test_two_weights_side_by_side_hold_in_the_balls(u, v, shares):
     x, y = (number(inside(z, share)) for z, share in zip((u, v), shares, strict=True))
-    assert number(spread._parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
+    assert number(connect_the_dots._parallel(u, v).upper()) >= x * y / (x + y) - mp.mpf(10) ** -12
 
 
 @examples(20, 200)
@@ -238,7 +240,7 @@ def test_what_one_law_alone_adds_is_what_it_adds_beside_nearly_nothing(
     integrand, alone = of(gamma), mp.mpf(2) / 5
     for law in "pq" if p_too else "q":
         log = acb((arb(2) / 5).log())
-        logs = Logs(log if law == "p" else None, log if law == "q" else None, None, None)
+        logs = DensityLogs(log if law == "p" else None, log if law == "q" else None, None, None)
         found = integrand.combine(integrand.parts(logs)).real
         p, q = (alone if law == name else mp.exp(-70) for name in "pq")
         m = q + (p - q) * gamma.numerator / gamma.denominator

@@ -22,10 +22,10 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.explore.paper_check import Verdict, check
+from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
 from symacct.export.tables import table
 from symacct.interop import EventAccountant
-from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
+from symacct.papers.paper_check import Verdict, check
 
 SAMPLED = PoissonSubsample(Gaussian(4), "1/50")
 OFTEN = RepeatAndSelect(Gaussian(6), TruncatedNegativeBinomial(1, "1/4"))

@@ -21,10 +21,10 @@ from symacct import (
     calibrate,
 )
 from symacct.cli import main
-from symacct.enclosure import to_fraction
 from symacct.explore import calibration
 from symacct.explore.steered import steered_epsilon
-from symacct.expr import Node
+from symacct.expressions.node import Node
+from symacct.results.enclosure import to_fraction
 
 SIGMA = sympy.Symbol("sigma", positive=True)
 GAMMA = sympy.Symbol("gamma", positive=True)

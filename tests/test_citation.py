@@ -22,13 +22,13 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.claims import ADD_REMOVE, FINITE_ORDERS
 from symacct.cli import main
+from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS
+from symacct.core.sources import WORKS
 from symacct.export.citation import STATED, bibtex, each_work
-from symacct.export.plain_tex import plain_tex
-from symacct.expr import kinds
-from symacct.sources import WORKS
-from symacct.theory import always, forget
+from symacct.export.latex.plain_tex import plain_tex
+from symacct.expressions.node import kinds
+from symacct.expressions.theorem_registry import always, forget
 
 
 def parsed(text):

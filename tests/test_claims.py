@@ -34,8 +34,7 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct import theory as register
-from symacct.claims import (
+from symacct.core.claims import (
     ALL_ORDERS,
     EITHER,
     FINITE_ORDERS,
@@ -47,7 +46,8 @@ from symacct.claims import (
     infer,
     kind,
 )
-from symacct.theory import always, named
+from symacct.expressions import theorem_registry as register
+from symacct.expressions.theorem_registry import always, named
 
 ADD, REPLACE = adjacency("add_remove"), adjacency("replace_one")
 EXACT, UPPER, LOWER = Kind.EXACT, Kind.UPPER, Kind.LOWER

@@ -48,15 +48,15 @@ from symacct import (
     laws,
     theorems,
 )
+from symacct.accountant.formula_values import StatingAccountant
 from symacct.cli import main
-from symacct.export.code import TARGETS, constants, ir, measure
-from symacct.export.code.constants import in_float64
-from symacct.export.code.context import CodeArithmetic, DigitsArithmetic
-from symacct.export.code.interpret import DigitsMachine, FloatMachine
-from symacct.export.code.runtime import digits, plain
-from symacct.export.code.trace import trace
-from symacct.stating import StatingAccountant
-from symacct.theory import always, forget, theorem
+from symacct.codegen import TARGETS, constants, ir, measure
+from symacct.codegen.constants import in_float64
+from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
+from symacct.codegen.interpret import DigitsMachine, FloatMachine
+from symacct.codegen.runtime import digits, plain
+from symacct.codegen.trace import trace
+from symacct.expressions.theorem_registry import always, forget, theorem
 from tests import independent
 from tests.julia_reader import as_python
 from tests.thinning import covering, some
@@ -483,8 +483,8 @@ def test_a_theorem_of_ones_own_has_code(tmp_path):
         operation=PoissonSubsample,
         kind=Kind.UPPER,
         source=symacct.Source("me", "here"),
-        orders=symacct.claims.FINITE_ORDERS,
-        adjacency=symacct.claims.ADD_REMOVE,
+        orders=symacct.core.claims.FINITE_ORDERS,
+        adjacency=symacct.core.claims.ADD_REMOVE,
         applies=always,
         monotone=True,
         status="proved",
@@ -565,7 +565,7 @@ def test_one_program_is_measured_once_for_every_language(monkeypatch):
         node.code(target, max_order=12)
     assert len(asked) == count
     # Which theorem is the best depends on which there are.
-    monkeypatch.setattr("symacct.export.code.generate.theorems", lambda: theorems()[1:])
+    monkeypatch.setattr("symacct.codegen.generate.theorems", lambda: theorems()[1:])
     node.code("c", max_order=12)
     assert len(asked) == 2 * count
 
@@ -759,7 +759,7 @@ def test_what_cannot_be_code_is_one_clear_error(node, options, error, message):
 
 def test_code_of_no_expression():
     with pytest.raises(DomainError, match="needed a mechanism"):
-        symacct.export.code.code("Gaussian(5)", "c")
+        symacct.codegen.code("Gaussian(5)", "c")
 
 
 # --- constants

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from symacct import Gaussian, Laplace, PoissonSubsample
-from symacct.export.code.measure import between
+from symacct.codegen.measure import between
 from tests.julia_reader import as_python
 from tests.test_code import (
     FLAGS,

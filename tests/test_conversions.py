@@ -23,7 +23,7 @@ from symacct import (
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines import gaussian_epsilon
-from symacct.conversion import asoodeh21, named, of_one_order
+from symacct.theory.conversion import asoodeh21, named, of_one_order
 from tests import independent
 from tests.thinning import covering, examples
 
@@ -210,7 +210,7 @@ def test_the_derivatives_are_those_of_the_moment(place):
     alpha, epsilon, delta, v = (independent.number(MP, x) for x in place)
     with precision(120):
         *parameters, at = (BALL.number(x) for x in place)
-        pair = asoodeh21.Pair(*parameters)
+        pair = asoodeh21.TwoPointPairs(*parameters)
         found = {
             "excess": pair.excess(at),
             "slope": pair.slope(at),
@@ -242,7 +242,7 @@ def test_the_minimum_is_between_two_places_only_where_the_slope_changes_sign(pla
         middle = (low + high) / 2
         low, high = (low, middle) if rises(middle) else (middle, high)
     with precision(120):
-        pair = asoodeh21.Pair(*(BALL.number(x) for x in place[:3]))
+        pair = asoodeh21.TwoPointPairs(*(BALL.number(x) for x in place[:3]))
         least, end = BALL.number(independent.fraction(low)), 1 - pair.delta
         near, far = least * (1 - BALL.number(F(1, 10**6))), least * (1 + BALL.number(F(1, 10**6)))
         before, past = least * BALL.number(F(1, 2)), (least + end) / 2
@@ -264,7 +264,7 @@ def test_the_tangents_bound_is_below_the_least_moment(place):
     found = []
     for bits in (32, 120):
         with precision(bits):
-            pair = asoodeh21.Pair(*(BALL.number(x) for x in place[:3]))
+            pair = asoodeh21.TwoPointPairs(*(BALL.number(x) for x in place[:3]))
             v = asoodeh21.float_argmin(pair)
             places = [v * BALL.number(F(k, 1000)) for k in (700, 900, 960, 999, 1001, 1040, 1100)]
             for at in (asoodeh21.polished(pair, v), v, *places):
@@ -281,7 +281,7 @@ def test_the_bound_from_the_end_is_below_the_least_moment(bits):
     """At few bits what it leaves out, 2^{−bits/2}, is large."""
     alpha, epsilon, delta = F(100319, 10**5), F(1, 3), F(98, 100)
     with precision(bits):
-        pair = asoodeh21.Pair(*(BALL.number(x) for x in (alpha, epsilon, delta)))
+        pair = asoodeh21.TwoPointPairs(*(BALL.number(x) for x in (alpha, epsilon, delta)))
         least = pair.least_at_end()
         assert least is not None
         bound = MP.mpf(least.upper().str(30, radius=False))

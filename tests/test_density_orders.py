@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from symacct import Accountant, DistributionPair, PoissonSubsample
-from symacct.amplification.finite_pairs import roughly
-from symacct.laws import Density
+from symacct.distributions.laws import Density
 from symacct.mechanisms import mixtures
+from symacct.theory.amplification.poisson.finite_pairs import roughly
 from tests.support import overlap
 
 PAIRS = {

@@ -9,10 +9,10 @@ from flint import arb
 
 from symacct import DistributionPair, PoissonSubsample, PrecisionError, laws
 from symacct.arithmetic.ball import precision
-from symacct.integrals import discrete
-from symacct.integrals.expectations import Chi, Entropy, Excess, ReverseEntropy
-from symacct.mechanisms import families
+from symacct.distributions import families
 from symacct.mechanisms.mixtures import Overlap
+from symacct.numerics.densities import discrete
+from symacct.numerics.densities.expectations import ChiDivergence, Entropy, Excess, ReverseEntropy
 from tests.thinning import some
 
 mp = mpmath.mp.clone()
@@ -79,9 +79,9 @@ def test_few_terms_are_taken_of_laws_with_large_means(monkeypatch):
 
 def test_laws_next_to_each_other_lose_no_digits(monkeypatch):
     """χ²-like sums of 10⁻⁴⁰⁰ are read at a few hundred bits: nothing of 1 − 1 is left in them."""
-    bits, real = set(), discrete.Series._total
+    bits, real = set(), discrete.ProgressionSeries._total
     monkeypatch.setattr(
-        discrete.Series,
+        discrete.ProgressionSeries,
         "_total",
         lambda self, i, b: bits.add(discrete.ctx.prec) or real(self, i, b),
     )
@@ -110,7 +110,12 @@ def drawn(source):
         [Fraction(source.randrange(11, 200), 10), -Fraction(1, source.randrange(1, 9))]
     )
     integrand = source.choice(
-        [Excess(gamma, power), Entropy(gamma), ReverseEntropy(gamma), Chi(source.randrange(2, 7))]
+        [
+            Excess(gamma, power),
+            Entropy(gamma),
+            ReverseEntropy(gamma),
+            ChiDivergence(source.randrange(2, 7)),
+        ]
     )
     if source.random() < 0.7:
         one, other = (Fraction(source.randrange(1, 4000), 100) for _ in range(2))

@@ -23,13 +23,13 @@ from symacct import (
     StorageError,
     StorageWarning,
     SubsampleWithoutReplacement,
-    disk_memo,
     theorem,
-    theory,
 )
-from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+from symacct.accountant import disk_memo
+from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind, Source
+from symacct.expressions import theorem_registry
+from symacct.expressions.theorem_registry import always
 from symacct.profile import Profile
-from symacct.theory import always
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 1000 * STEP + 20 * Laplace(4)
@@ -76,7 +76,7 @@ def test_values_are_kept_apart_by_theorem_goal_and_precision(tmp_path):
 def test_another_version_is_another_memo(tmp_path, monkeypatch):
     file = tmp_path / "memo.sqlite"
     Accountant(memo=file).rdp(STEP, 6)
-    monkeypatch.setattr("symacct.disk_memo.__version__", "0.0.1")
+    monkeypatch.setattr("symacct.accountant.disk_memo.__version__", "0.0.1")
     older = Accountant(memo=file)
     older.rdp(STEP, 6)
     assert older.oracle_calls(STEP) == 1
@@ -87,7 +87,7 @@ def test_a_formula_put_right_finds_no_value_of_the_one_before(tmp_path):
     package, file = tmp_path / "symacct", tmp_path / "memo.sqlite"
     # What the change must not be hidden by is compiled each time.
     compiled = shutil.ignore_patterns("gaussian.cpython*")
-    shutil.copytree(Path(disk_memo.__file__).parent, package, ignore=compiled)
+    shutil.copytree(Path(disk_memo.__file__).parents[1], package, ignore=compiled)
     formula = package / "mechanisms" / "gaussian.py"
     ask = (
         "from symacct import Accountant, Gaussian\n"
@@ -128,9 +128,8 @@ def test_the_digest_of_the_source_is_of_names_and_texts(tmp_path):
 
 
 def test_the_source_is_read_only_where_a_memo_is_used():
-    ask = (
-        "import symacct, symacct.disk_memo as d; symacct.Accountant().rdp(symacct.Gaussian(5), 2);"
-    )
+    ask = "import symacct, symacct.accountant.disk_memo as d;"
+    ask += "symacct.Accountant().rdp(symacct.Gaussian(5), 2);"
     ask += "print(d.source_digest.cache_info().currsize)"
     run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "0"
@@ -161,7 +160,7 @@ def test_what_python_code_decides_is_not_kept(tmp_path):
         Accountant(memo=file).rdp(STEP, 6)
         assert rows(file) == 0
     finally:
-        theory.forget("MINE-1")
+        theorem_registry.forget("MINE-1")
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.expr import Node
+from symacct.accountant.formula_values import StatingAccountant
+from symacct.expressions.node import Node
 from symacct.mechanisms import Mechanism
-from symacct.stating import StatingAccountant
 from tests.support import OPERATIONS
 from tests.symbolic import ALPHA, agrees, value
 from tests.test_code import TARGETS_HERE, run

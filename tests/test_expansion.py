@@ -25,10 +25,10 @@ from symacct import (
     SubsampleWithoutReplacement,
     symbols,
 )
+from symacct.accountant.formula_values import StatingAccountant
 from symacct.cli import main
 from symacct.export.expansions import expansion, optimum
 from symacct.export.expansions.taylor import coefficient_over, taylor_precision
-from symacct.stating import StatingAccountant
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering

@@ -9,7 +9,7 @@ import pytest
 from symacct import DomainError, ExponentialMechanism, Kind
 from symacct.arithmetic.ball import rational
 from symacct.baselines import exponential_runs, exponential_runs_epsilon
-from symacct.baselines.exponential_runs import Runs
+from symacct.baselines.exponential_runs import BoundedRangeRuns
 from tests import independent
 from tests.support import holds
 
@@ -103,7 +103,7 @@ def test_what_leaves_counts_out_is_a_bound_and_as_said(seed):
             break
         rare = (1 - MP.exp(-number(t))) / (1 - MP.exp(-number(each)))
         one = (1 - rare) * MP.exp(a * number(t)) + rare * MP.exp(a * number(t - each))
-        found = Runs(each, runs).log_most(count, epsilon, order)
+        found = BoundedRangeRuns(each, runs).log_most(count, epsilon, order)
         ends = [number(rational(end)) for end in (found.lower(), found.upper())]
         value = MP.log(one**runs * share)
         assert abs(ends[0] - value) < 1e-9 > abs(ends[1] - value)

@@ -30,9 +30,9 @@ from symacct import (
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.conversion import asoodeh21
-from symacct.errors import OrderGridWarning, PrecisionError, SymacctError
-from symacct.theory import is_about
+from symacct.core.errors import OrderGridWarning, PrecisionError, SymacctError
+from symacct.expressions.theorem_registry import is_about
+from symacct.theory.conversion import asoodeh21
 from tests import extremes
 from tests.support import INFINITY
 from tests.thinning import covering
@@ -47,7 +47,7 @@ CASES = extremes.selection(120)
 
 
 @covering(lambda block: {block % 4})
-@pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
 @pytest.mark.parametrize("block", range(10))
 def test_extreme_parameters_are_answered_or_refused_with_a_typed_error(block):
     for name, make, question in CASES[block::10]:

@@ -10,17 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from symacct import DomainError, Kind, Theorem, falsify, theorems
+from symacct.adversary.candidates.finite import Candidates
+from symacct.adversary.candidates.noise import NOISES
+from symacct.adversary.claims import CLAIMS
+from symacct.adversary.climb import Ruler, samples
+from symacct.adversary.schemes.thresholds import NoisyAnswer
+from symacct.adversary.search import tasks
 from symacct.arithmetic.ball import precision
 from symacct.cli import main
-from symacct.conversion import of_one_order
-from symacct.explore.attacks.claims import CLAIMS
-from symacct.explore.attacks.climb import Ruler, samples
-from symacct.explore.attacks.finite import Candidates
-from symacct.explore.attacks.noise import NOISES
-from symacct.explore.attacks.search import tasks
-from symacct.explore.attacks.thresholds import NoisyAnswer
 from symacct.mechanisms import Gaussian, Laplace, RandomizedResponse
 from symacct.operations import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.theory.conversion import of_one_order
 from tests.thinning import covering
 
 #: Sound, only looser: nothing can refute them. Their docstrings say so.

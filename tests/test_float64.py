@@ -20,7 +20,7 @@ from symacct import (
     RandomizedResponse,
 )
 from symacct.arithmetic import FLOAT64, LogNumber
-from symacct.rounding import float_above
+from symacct.results.rounding import float_above
 from tests.thinning import covering
 
 TOLERANCE = 1e-12

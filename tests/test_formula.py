@@ -33,10 +33,10 @@ from symacct import (
     limits,
     theorems,
 )
+from symacct.accountant.formula_values import StatingAccountant
 from symacct.arithmetic.written import Max, Min
 from symacct.export.formula import expanded, formula, named_formula
-from symacct.expr import kinds
-from symacct.stating import StatingAccountant
+from symacct.expressions.node import kinds
 from tests import support
 from tests.extremes import bounded
 from tests.symbolic import (

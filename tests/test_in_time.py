@@ -7,15 +7,15 @@ import time
 import pytest
 
 from symacct import Accountant
-from symacct.errors import LimitError
-from symacct.in_time import OutOfTimeError, before
+from symacct.core.errors import LimitError
+from symacct.results.time_limit import OutOfTimeError, before
 from symacct.verify import Peer, verify
-from symacct.verify.protocol import Ask, Part
-from symacct.verify.questions import Extent
-from symacct.verify.truth import Oracle
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.peer.protocol import Ask, AskedPart
 from tests.verify.peers import program
 
-ASK = Ask("rdp", (Part("Gaussian", (("sigma", "1"),), "poisson", "0.5"),), "2")
+ASK = Ask("rdp", (AskedPart("Gaussian", (("sigma", "1"),), "poisson", "0.5"),), "2")
 
 
 def endless():

@@ -27,11 +27,11 @@ from symacct import (
     parse,
 )
 from symacct.arithmetic.ball import precision
-from symacct.export.code.constants import in_float64
-from symacct.export.code.context import CodeArithmetic
-from symacct.export.code.interpret import FloatMachine
-from symacct.export.code.trace import trace
-from symacct.profile.whole_numbers import IntegerLoss
+from symacct.codegen.constants import in_float64
+from symacct.codegen.context import CodeArithmetic
+from symacct.codegen.interpret import FloatMachine
+from symacct.codegen.trace import trace
+from symacct.profile.losses.integer_noise import IntegerLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 from tests.thinning import covering, some

@@ -12,18 +12,18 @@ from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.float64 import Float64Arithmetic
 from symacct.arithmetic.mp import MpmathArithmetic
-from symacct.integrals import plain
-from symacct.integrals.expectations import (
-    Chi,
+from symacct.core.symbols import x as X
+from symacct.mechanisms.mixtures import MixtureDirection, Overlap
+from symacct.numerics.densities import plain
+from symacct.numerics.densities.expectations import (
+    ChiDivergence,
     Entropy,
     Excess,
     Mass,
     ReverseEntropy,
     expectation,
 )
-from symacct.integrals.sides import Kernel, sides
-from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.symbols import x as X
+from symacct.numerics.densities.sides import Kernel, sides
 from tests.thinning import covering
 
 MP = mpmath.mp.clone()
@@ -55,7 +55,7 @@ QUESTIONS = {
     Entropy(F(1, 4)): lambda p, q: q * h((p / q - 1) / 4),
     Entropy(F(1)): lambda p, q: q * h(p / q - 1),
     ReverseEntropy(F(1, 4)): lambda p, q: q * ((p / q - 1) / 4 - MP.log1p((p / q - 1) / 4)),
-    Chi(3): lambda p, q: q * (p / q - 1) ** 3,
+    ChiDivergence(3): lambda p, q: q * (p / q - 1) ** 3,
 }
 
 

@@ -35,7 +35,7 @@ from symacct import (
     parse,
     sample_with_replacement,
 )
-from symacct.errors import (
+from symacct.core.errors import (
     AdjacencyError,
     DomainError,
     LimitError,

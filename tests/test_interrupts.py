@@ -10,10 +10,10 @@ from flint import arb
 
 import symacct
 from symacct import Accountant, DistributionPair, Gaussian, PoissonSubsample, laws
-from symacct.errors import PrecisionError
-from symacct.explore.attacks import noise
-from symacct.integrals import quadrature, stretch
-from symacct.sums.refine import integral
+from symacct.adversary.candidates import noise
+from symacct.core.errors import PrecisionError
+from symacct.numerics.densities import quadrature, stretch
+from symacct.numerics.sums.refine import integral
 
 RAISED = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, ZeroDivisionError, ValueError]
 RAISED += [TypeError, PrecisionError, SystemError, RecursionError, OSError, StopIteration]

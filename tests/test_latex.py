@@ -23,12 +23,12 @@ from symacct import (
     laws,
     theorems,
 )
-from symacct.export.document import paper
-from symacct.export.latex import inline, latex
-from symacct.export.latex_names import NAMING_COMMANDS, symbol_latex
-from symacct.export.latex_printer import WIDTH
-from symacct.export.latex_width import width_of
-from symacct.stating import StatingAccountant
+from symacct.accountant.formula_values import StatingAccountant
+from symacct.export.latex.display import inline, latex
+from symacct.export.latex.names import NAMING_COMMANDS, symbol_latex
+from symacct.export.latex.printer import WIDTH
+from symacct.export.latex.width import width_of
+from symacct.papers.document import paper
 from tests import outputs
 from tests.symbolic import (
     ALPHA,

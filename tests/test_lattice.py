@@ -22,20 +22,20 @@ from symacct import (
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import EITHER
-from symacct.enclosure import to_fraction
-from symacct.evaluation import Evaluation
-from symacct.integrals import lattice as lattices
-from symacct.integrals.drift import Drift
-from symacct.integrals.lattice import Lattice, Power, triple_excess
-from symacct.integrals.triangles import (
+from symacct.core.claims import EITHER
+from symacct.numerics.triangles import lattice as lattices
+from symacct.numerics.triangles.drift import Drift
+from symacct.numerics.triangles.lattice import Lattice, Power, triple_excess
+from symacct.numerics.triangles.triangles import (
     Triangles,
     derivatives_of_slope,
     largest_moduli,
     on_a_piece,
 )
-from symacct.integrals.triple import Gram
-from symacct.steering import Below
+from symacct.numerics.triangles.triple import Gram
+from symacct.rdp.evaluation import Evaluation
+from symacct.rdp.steering import Below
+from symacct.results.enclosure import to_fraction
 from tests.support import stated
 
 # --- by independent coordinates, in float64, over steps of a twelfth of a deviation

@@ -5,11 +5,11 @@ import contextlib
 import pytest
 
 from symacct import SymacctError, parse
-from symacct.exact import exact, order
+from symacct.core.exact import exact, order
+from symacct.core.symbols import alpha
 from symacct.explore.grids import grid
-from symacct.formulas.reading import parse_formula
-from symacct.notation.reading import parse_law, parse_open
-from symacct.symbols import alpha
+from symacct.expressions.formula_reader import parse_formula
+from symacct.text.expression_reader import parse_law, parse_open
 from tests.extremes import bounded
 
 COUNTED = ("strip", "lstrip", "rstrip", "split", "partition", "replace", "encode", "__getitem__")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Compose, Gaussian, PoissonSubsample, PureDP
-from symacct.amplification import pairs
 from symacct.arithmetic.ball import precision
-from symacct.evaluation import OperationCurve
-from symacct.integrals.gaussian import sampled_gaussian_local
+from symacct.numerics.normal.gaussian import sampled_gaussian_local
+from symacct.rdp.evaluation import OperationCurve
+from symacct.theory.amplification.poisson import pairs
 from tests.thinning import examples
 
 

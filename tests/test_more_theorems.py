@@ -31,17 +31,17 @@ from symacct import (
     symbols,
     theorem,
     theorems,
-    theory,
 )
-from symacct.amplification.s22 import pointwise_gap
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Source
 from symacct.cli import main
-from symacct.conversion import named as named_conversion
+from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Source
 from symacct.explore.comparison import compare
 from symacct.export.formula import formula
-from symacct.theory import always
+from symacct.expressions import theorem_registry
+from symacct.expressions.theorem_registry import always
+from symacct.theory.amplification.poisson.s22 import pointwise_gap
+from symacct.theory.conversion import named as named_conversion
 from tests import independent
 from tests.support import MP, holds
 
@@ -292,7 +292,7 @@ def resolve(call):
     if call.startswith("conversion:"):
         return named_conversion(call.partition(":")[2])
     if "." not in call:
-        return theory.named(call)
+        return theorem_registry.named(call)
     return pkgutil.resolve_name(call)
 
 

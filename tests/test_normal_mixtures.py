@@ -24,12 +24,12 @@ from symacct import (
     sample_with_replacement,
 )
 from symacct.arithmetic.ball import precision
-from symacct.integrals import normal_mixtures
 from symacct.interop import from_dp_event, mixtures
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile import densities
-from symacct.profile.charts import Pair
-from symacct.profile.densities import DensityLoss
+from symacct.numerics.normal import normal_mixtures
+from symacct.profile.losses.density import densities
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
 from tests import independent
 from tests.support import INFINITY, holds, overlap
 from tests.thinning import covering
@@ -146,7 +146,9 @@ def test_no_more_is_left_out_than_said(first, second, far):
         centres = normal_mixtures._centres(laws, (a, 1 - a))
         middles = [float(c) for c in (*(c for _, c in centres), *(c for _, c in laws[0]))]
         low, high = min(middles) - draw.random(), max(middles) + draw.random()
-        strip = normal_mixtures.Strip(0.2, 1.0, math.floor(5 * low), math.ceil(5 * high) + 1)
+        strip = normal_mixtures.TrapezoidStrip(
+            0.2, 1.0, math.floor(5 * low), math.ceil(5 * high) + 1
+        )
         nodes = np.arange(-300, 300)
         x = nodes[(nodes < strip.first) | (nodes >= strip.last)] / 5
         log_p, log_q = (log_factor(law, x) for law in laws)
@@ -165,7 +167,7 @@ STRIPS = [(0.4, 0.4, 100), (0.5, 0.4, 100), (0.6, 0.4, 100), (0.1, 0.4, 45)]
 def test_sums_so_coarse_or_short_that_one_sees_it_hold_their_integral(strip, monkeypatch):
     """Four nodes to the distance of a zero of (N(−3, 1) + N(3, 1))/φ, which is in a denominator."""
     step, height, count = strip
-    coarse = normal_mixtures.Strip(step, height, -count, count + 1)
+    coarse = normal_mixtures.TrapezoidStrip(step, height, -count, count + 1)
     monkeypatch.setattr(normal_mixtures, "_strip", lambda *_, **__: coarse)
     half = (Fraction(1, 2),) * 2
     p, q = (
@@ -291,7 +293,7 @@ def test_the_exact_profile_of_one_run(seed):
     weights = [w / sum(weights) for w in weights]
     variance, rate = Fraction(draw.randint(2, 5)) ** 2 / 4, Fraction(draw.randint(1, 3), 3)
     P = laws.NormalMixture([1 + side * mean for mean in means], weights, variance)
-    part = DensityLoss(Pair(Overlap(P, laws.Normal(1, variance)), rate))
+    part = DensityLoss(DensityPair(Overlap(P, laws.Normal(1, variance)), rate))
     deviation = MP.sqrt(independent.number(MP, variance))
     mixed = [
         (independent.number(MP, rate * w), independent.number(MP, m) / deviation)

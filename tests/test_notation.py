@@ -32,8 +32,8 @@ from symacct import (
     limits,
     parse,
 )
-from symacct.exact import exact
-from symacct.notation import parse_open
+from symacct.core.exact import exact
+from symacct.text import parse_open
 from tests.support import expressions
 
 M = Gaussian(5)

@@ -24,13 +24,13 @@ from symacct import (
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.integrals.expectations import mass
-from symacct.integrals.germs import Germs
-from symacct.integrals.jets import evaluator
-from symacct.integrals.sides import sides
-from symacct.integrals.supremum import largest_log_ratio
+from symacct.core.symbols import t as T
 from symacct.mechanisms.mixtures import MixtureDirection, Overlap
-from symacct.symbols import t as T
+from symacct.numerics.densities.expectations import mass
+from symacct.numerics.densities.germs import Germs
+from symacct.numerics.densities.jets import evaluator
+from symacct.numerics.densities.sides import sides
+from symacct.numerics.densities.supremum import largest_log_ratio
 from tests.thinning import covering
 
 INFINITY = float("inf")

@@ -24,11 +24,11 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.amplification import pairs
-from symacct.amplification.finite_pairs import _largest_of as largest_of
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.mechanisms import mixtures
+from symacct.theory.amplification.poisson import pairs
+from symacct.theory.amplification.poisson.finite_pairs import _largest_of as largest_of
 from tests.support import overlap
 from tests.thinning import covering, examples
 

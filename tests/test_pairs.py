@@ -31,8 +31,8 @@ from symacct import (
     theorems,
 )
 from symacct.arithmetic.signs import log_sign
-from symacct.errors import SoundnessError
-from symacct.theory import is_about
+from symacct.core.errors import SoundnessError
+from symacct.expressions.theorem_registry import is_about
 from tests.thinning import covering
 
 INFINITY = float("inf")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from symacct import Kind, LimitError, ParseError, limits
 from symacct.cli import main
-from symacct.explore.paper_check import Verdict, check, entries, judged, printed_number
+from symacct.papers.paper_check import Verdict, check, entries, judged, printed_number
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "papers.json"
 TRUE, ROUNDED, WRONG, UNDECIDED, MALFORMED = Verdict

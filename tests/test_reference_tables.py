@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import symacct
 from symacct.cli import main
-from symacct.errors import DomainError, LimitError
+from symacct.core.errors import DomainError, LimitError
 from symacct.explore.reference import reference_table
 
 

@@ -6,11 +6,12 @@ import random
 
 import pytest
 
-from symacct import Accountant, Compose, Gaussian, Laplace, PoissonSubsample, limits, sizes
-from symacct.exact import order
+from symacct import Accountant, Compose, Gaussian, Laplace, PoissonSubsample, limits
+from symacct.core import limits as sizes
+from symacct.core.exact import order
+from symacct.core.lru_table import Remembered
 from symacct.interop import EventAccountant
-from symacct.node_curve import LeafCurve
-from symacct.remembering import Remembered
+from symacct.rdp.curve import LeafCurve
 
 STEP = PoissonSubsample(Gaussian(3), "1/50")
 M = 100 * STEP + Laplace(4)

@@ -25,9 +25,9 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.exact import INFINITY
+from symacct.core.exact import INFINITY
+from symacct.core.symbols import alpha as ALPHA
 from symacct.mechanisms import ScalarGaussian
-from symacct.symbols import alpha as ALPHA
 from tests.support import decimal_overlaps, overlap
 from tests.thinning import covering
 

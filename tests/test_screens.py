@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 from symacct.cli import main
 from symacct.cli.frame import JOBS
 from symacct.cli.verifying import print_judgement
-from symacct.screen import print_pairs, print_table
-from symacct.verify.bounds import Truth
-from symacct.verify.clusters import Cluster
-from symacct.verify.judgement import Judgement
-from symacct.verify.process import Incidents
-from symacct.verify.protocol import Answer, Ask, Part
-from symacct.verify.report import Report
-from symacct.verify.verdict import Finding
+from symacct.results.terminal import print_pairs, print_table
+from symacct.verify.judging.bounds import Truth
+from symacct.verify.judging.verdict import Finding
+from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart
+from symacct.verify.reporting.clusters import Cluster
+from symacct.verify.reporting.judgement import Judgement
+from symacct.verify.reporting.report import Report
 from tests.thinning import covering
 
 SCREENS = Path(__file__).parent / "screens"
@@ -81,7 +81,7 @@ def shown(words, width):
 
 def peer_report():
     """A report with one finding, made by hand: an answer at half of the truth."""
-    part = Part("gaussian", (("sigma", "5"),), "poisson", "1/1000")
+    part = AskedPart("gaussian", (("sigma", "5"),), "poisson", "1/1000")
     ask = Ask("rdp", (part,), "8")
     truth = Truth(Fraction(163283, 10**12), Fraction(163284, 10**12), True)
     found = Finding("unsound", ask, Answer(Fraction(81642, 10**12)), truth, below=True)

@@ -33,13 +33,13 @@ from symacct import (
     Skellam,
     SubsampleWithoutReplacement,
     TreeAggregation,
-    guessing,
     laws,
-    search,
 )
 from symacct.arithmetic.ball import precision
-from symacct.conversion import named
-from symacct.question import EpsilonDelta
+from symacct.numerics import order_search
+from symacct.rdp import first_order
+from symacct.rdp.question import EpsilonDelta
+from symacct.theory.conversion import named
 from tests import independent
 from tests.support import INFINITY, LEAVES, OPERATIONS
 from tests.thinning import examples
@@ -65,7 +65,7 @@ def test_the_bottom_of_a_valley_over_whole_orders_is_found(bottom, first, guess)
         asked.append(n)
         return arb(abs(n - bottom)) / (1 if n < bottom else 7)
 
-    found = search.whole_valley(f, first, 10**4, guess)
+    found = order_search.whole_valley(f, first, 10**4, guess)
     assert found == max(first, bottom)
     # Doubling and golden sections: far fewer than all.
     assert len(set(asked)) <= 60
@@ -77,7 +77,7 @@ def test_a_valley_with_a_cliff_of_infinity_is_searched_too(bottom, guess):
     def f(n):
         return arb("inf") if n > bottom else arb(1) / n
 
-    assert search.whole_valley(f, 2, 10**4, guess) == bottom
+    assert order_search.whole_valley(f, 2, 10**4, guess) == bottom
 
 
 def from_a_guess(curve):
@@ -91,7 +91,7 @@ def from_a_guess(curve):
         asked.add(alpha)
         return curve(alpha)
 
-    found = guessing.whole_valley(
+    found = first_order.whole_valley(
         question, counted, lambda alpha: converted(counted(alpha), alpha), 2, 10**4
     )
     best = min(range(2, 500), key=lambda alpha: float(converted(curve(alpha), alpha)))
@@ -120,8 +120,8 @@ def test_of_a_curve_that_grows_otherwise_the_bottom_is_found(size, knee, power):
 
 def test_a_valley_that_falls_for_ever_ends_at_the_last_order():
     for guess in (2, 3, 50, 777):
-        assert search.whole_valley(lambda n: arb(1) / n, 2, 777, guess) == 777
-        assert search.whole_valley(lambda n: arb(n), 3, 777, guess) == 3
+        assert order_search.whole_valley(lambda n: arb(1) / n, 2, 777, guess) == 777
+        assert order_search.whole_valley(lambda n: arb(n), 3, 777, guess) == 3
 
 
 @given(st.fractions(-9, 9), st.fractions(Fraction(1, 9), 9), st.fractions(1, 3), st.booleans())
@@ -142,7 +142,9 @@ def test_the_chord_floor_is_below_a_convex_function(shift, scale, middle, perspe
         def ball(x):
             return arb(x.numerator) / x.denominator
 
-        floor = search.chord_floor(tuple(map(ball, values)), tuple(map(ball, places)), perspective)
+        floor = order_search.chord_floor(
+            tuple(map(ball, values)), tuple(map(ball, places)), perspective
+        )
         low = min(f(places[0] + Fraction(k, 500)) for k in range(501))
         assert floor <= ball(low)
         assert floor.is_finite()
@@ -388,7 +390,7 @@ def test_a_callable_s_own_precision_is_the_one_asked_for():
     assert mpmath.mp.dps == 15
 
 
-@pytest.mark.filterwarnings("ignore::symacct.errors.OrderGridWarning")
+@pytest.mark.filterwarnings("ignore::symacct.core.errors.OrderGridWarning")
 @pytest.mark.parametrize(
     ("m", "delta"),
     [

@@ -16,12 +16,12 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.claims import infer
-from symacct.conversion import conversion as conversion_register
-from symacct.conversion import of_one_order
-from symacct.conversion.conversion import Conversion, register
-from symacct.expr import Node, kinds
+from symacct.core.claims import infer
+from symacct.expressions.node import Node, kinds
 from symacct.mechanisms import Mechanism
+from symacct.theory.conversion import conversion as conversion_register
+from symacct.theory.conversion import of_one_order
+from symacct.theory.conversion.conversion import Conversion, register
 
 CURVE = ("curve", "excess", "at_one", "at_infinity")
 DECIDING = ("kind", "one_pair", "swap_symmetric", "convex", "source")

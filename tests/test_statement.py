@@ -30,10 +30,10 @@ from symacct import (
     parse,
 )
 from symacct.cli import main
+from symacct.core.sources import WORKS
 from symacct.export.description import describe, value
-from symacct.export.fingerprint import fingerprint
-from symacct.rounding import exact_decimal
-from symacct.sources import WORKS
+from symacct.papers.fingerprint import fingerprint
+from symacct.results.rounding import exact_decimal
 from tests.independent import fraction
 
 STEP = PoissonSubsample(Gaussian(5), "1/1000")
@@ -175,7 +175,7 @@ def test_markdown_escapes_what_would_be_markup():
 
 
 def test_equal_expressions_have_one_fingerprint_in_every_process():
-    program = "import sys, symacct; from symacct.export.fingerprint import fingerprint as f; "
+    program = "import sys, symacct; from symacct.papers.fingerprint import fingerprint as f; "
     program += "print(f(symacct.parse(sys.argv[1])))"
     found = {
         subprocess.run(

@@ -19,8 +19,8 @@ from symacct import (
     parse,
 )
 from symacct.arithmetic.ball import _flint
-from symacct.node_curve import LeafCurve
-from symacct.sizes import current
+from symacct.core.limits import current
+from symacct.rdp.curve import LeafCurve
 
 THREADS = 8
 TEXTS = [

@@ -23,10 +23,10 @@ from symacct import (
 )
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.conversion import conversion as conversion_register
-from symacct.conversion import named, total_variation
 from symacct.explore.comparison import compare_epsilon
-from symacct.order_one import least_divergence
+from symacct.rdp.order_one import least_divergence
+from symacct.theory.conversion import conversion as conversion_register
+from symacct.theory.conversion import named, total_variation
 from tests import independent
 from tests.support import LEAVES, OPERATIONS
 from tests.thinning import covering, examples

@@ -38,18 +38,18 @@ from symacct import (
     parse,
     softmax_bounds,
 )
-from symacct.amplification.triples import gaussian
 from symacct.arithmetic.ball import precision
-from symacct.claims import INTEGER_ORDERS
-from symacct.evaluation import OperationCurve
-from symacct.integrals import worst as worst_triangles
-from symacct.integrals.lattice import triple_log_excess
-from symacct.integrals.slopes import Expansion
-from symacct.integrals.triangles import Triangles, on_a_piece
-from symacct.integrals.worst import Looks
+from symacct.core.claims import INTEGER_ORDERS
 from symacct.interop.opacus import to_opacus_history
-from symacct.sums.refine import ball
-from symacct.verify.truth import parts_of
+from symacct.numerics.sums.refine import ball
+from symacct.numerics.triangles import worst as worst_triangles
+from symacct.numerics.triangles.lattice import triple_log_excess
+from symacct.numerics.triangles.slopes import SlopeSeries
+from symacct.numerics.triangles.triangles import Triangles, on_a_piece
+from symacct.numerics.triangles.worst import Looks
+from symacct.rdp.evaluation import OperationCurve
+from symacct.theory.amplification.triples import gaussian
+from symacct.verify.judging.truth import parts_of
 from tests import independent
 from tests.support import MP, answers, decimal_overlaps, overlap, stated
 from tests.thinning import covering, examples, some
@@ -470,7 +470,7 @@ def test_what_a_low_degree_leaves_out_is_bounded(alpha, sixteenths):
     span = Fraction(sixteenths, 16), Fraction(sixteenths, 16) + Fraction(1, 1000)
     unit = float(triangles.factor.mid()) / float(1 - triangles.gamma) ** 2
     truth = slope_by_differences(triangles, *span) / unit
-    expansion = Expansion(triangles.alpha - 1, Fraction(1, 4), triangles.delta**2)
+    expansion = SlopeSeries(triangles.alpha - 1, Fraction(1, 4), triangles.delta**2)
     for degree in range(1, 6):
         with precision(128):
             cut = expansion.cut(degree, expansion.left_out(degree))
@@ -490,7 +490,7 @@ def test_what_is_kept_is_the_series_of_the_slope(alpha, x, share, degree):
     """κ²H = E[Y(Y−X)(1+xX)^p (1+xY)^{−p−2}], by both binomial series up to this power of x."""
     power, top = alpha - 1, Fraction(3, 4)
     with precision(200):
-        kept = Expansion(power, x, top).cut(degree, arb(0))
+        kept = SlopeSeries(power, x, top).cut(degree, arb(0))
         kept = replace(kept, below=arb(0), above=arb(0))
         least, most = kept.over(share * top, share * top)
     mp = MPContext()
@@ -516,7 +516,7 @@ def test_the_last_coefficients_share_bounds_taylors_remainder(alpha, degree):
     """κ²E[Y(Y−X)n^{−2}((1+s)^p − Σ_{k<K}C(p,k)s^k)] has the sign of −C(p,K), and is within it."""
     alpha, gamma, d = Fraction(alpha), 0.2, 0.75
     power = float(alpha) - 1
-    expansion = Expansion(alpha - 1, Fraction(1, 4), Fraction(9, 16))
+    expansion = SlopeSeries(alpha - 1, Fraction(1, 4), Fraction(9, 16))
     with precision(128):
         error = expansion.left_out(degree)
         cut = expansion.cut(degree, error)

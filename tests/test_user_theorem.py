@@ -17,9 +17,9 @@ from symacct import (
     theorem,
     theorems,
 )
-from symacct.claims import ADD_REMOVE, FINITE_ORDERS
+from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS
 from symacct.export.explanation import explain
-from symacct.theory import always, forget
+from symacct.expressions.theorem_registry import always, forget
 
 NODE = PoissonSubsample(Gaussian(5), "1/100")
 

@@ -15,17 +15,17 @@ from symacct import (
     parse,
     theorem,
 )
-from symacct.claims import ALL_ORDERS, EITHER
-from symacct.conversion import conversion as conversions
-from symacct.domains import positive, rate
-from symacct.exact import INFINITY
+from symacct.codegen.targets import TARGETS
+from symacct.codegen.targets.c import CWriter
+from symacct.core.claims import ALL_ORDERS, EITHER
+from symacct.core.exact import INFINITY
 from symacct.explore.comparison import compare_epsilon
-from symacct.export.code.targets import TARGETS
-from symacct.export.code.targets.c import CWriter
-from symacct.expr import Node, as_node
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import positive, rate
+from symacct.expressions.theorem_registry import always, forget
 from symacct.mechanisms import Mechanism
 from symacct.operations.operation import Operation
-from symacct.theory import always, forget
+from symacct.theory.conversion import conversion as conversions
 
 
 @pytest.fixture

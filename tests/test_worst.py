@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, SubsampleWithoutReplacement
-from symacct.amplification.triples import gaussian
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.integrals import worst as worst_triangles
-from symacct.integrals.lattice import triple_excess
-from symacct.integrals.triangles import Triangles
-from symacct.integrals.worst import CloserLooks, End, Looks, Summit, worst
-from symacct.search import root, saddle
-from symacct.sums.refine import ball
+from symacct.numerics.order_search import root, saddle
+from symacct.numerics.sums.refine import ball
+from symacct.numerics.triangles import worst as worst_triangles
+from symacct.numerics.triangles.lattice import triple_excess
+from symacct.numerics.triangles.triangles import Triangles
+from symacct.numerics.triangles.worst import CloserLooks, Looks, Summit, TriangleEnd, worst
+from symacct.theory.amplification.triples import gaussian
 from tests.thinning import covering
 
 # The largest Σ_l C(α,l)κ^{α−l}γ^l e^{l(l−1)δ²/2} E[(κ+γe^V)^{1−α}] − 1, V ~ N((l−1)B/2, B), over B,
@@ -100,7 +100,7 @@ def test_no_cell_is_proved_where_there_is_none():
         assert all(
             looks.place(looks.top * part) is None for part in (Fraction(1, 4), Fraction(3, 4))
         )
-        assert isinstance(looks.place(looks.top), End)
+        assert isinstance(looks.place(looks.top), TriangleEnd)
         assert falls.place(falls.top) is None
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import symacct
 from symacct import Accountant, Node, baselines, interop
-from symacct.currency import Currencies
+from symacct.expressions.currencies import Currencies
 from tests import wrong_types
 
 CALLS = sorted(wrong_types.all_calls())

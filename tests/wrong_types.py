@@ -29,13 +29,13 @@ from symacct import (
     testing,
     verify,
 )
-from symacct.claims import INTEGER_ORDERS
-from symacct.export.code import code
-from symacct.export.document import paper
+from symacct.codegen import code
+from symacct.core.claims import INTEGER_ORDERS
 from symacct.export.expansions import expansion, optimum
 from symacct.export.tables import table
-from symacct.verify.judgement import Judgement
-from symacct.verify.process import Incidents
+from symacct.papers.document import paper
+from symacct.verify.peer.process import Incidents
+from symacct.verify.reporting.judgement import Judgement
 
 
 class Odd:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import symacct
-from symacct.theory import Theorem
+from symacct.expressions.theorem_registry import Theorem
 
 HEAD = """# Theorems in use
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from symacct.conversion import of_one_order
-from symacct.explore.attacks.claims import CLAIMS
-from symacct.explore.falsify import Attack, Trial, falsify
-from symacct.rounding import format_shared
-from symacct.theory import theorems
+from symacct.adversary.claims import CLAIMS
+from symacct.adversary.falsify import Attack, Trial, falsify
+from symacct.expressions.theorem_registry import theorems
+from symacct.results.rounding import format_shared
+from symacct.theory.conversion import of_one_order
 
 PAGE = Path("docs") / "falsify.md"
 BUDGET = 200_000

@@ -10,13 +10,13 @@ from operator import methodcaller
 import flint
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic.context import PlainGaps
 from symacct.arithmetic.expression import evaluate
-from symacct.errors import PrecisionError, echo
-from symacct.exact import INFINITY, Numeric, exact
-from symacct.forking import new_lock
-from symacct.later import sympy
+from symacct.core import limits
+from symacct.core.errors import PrecisionError, echo
+from symacct.core.exact import INFINITY, Numeric, exact
+from symacct.core.forking import new_lock
+from symacct.core.lazy_import import sympy
 
 # flint's precision belongs to the process, so one certified evaluation runs at a time.
 _flint = new_lock(flint.ctx.default)
@@ -38,7 +38,7 @@ def precision(bits: int) -> Iterator[None]:
 
 def doubled(bits: int, most: int | None = None) -> Iterator[int]:
     """Precisions from this one on, each twice the last, up to the limit in force."""
-    while bits <= (most or sizes.current().bits):
+    while bits <= (most or limits.current().bits):
         yield bits
         bits *= 2
 
@@ -73,7 +73,7 @@ class BallArithmetic(PlainGaps):
         return x if x == 0 and y > 0 else arb(x) ** y
 
     def binomial(self, n: int, k: int) -> arb:
-        sizes.check("order", n, "order alpha")
+        limits.check("order", n, "order alpha")
         return arb(flint.fmpz.bin_uiui(n, k))
 
     def minimum(self, least: arb, *others: arb) -> arb:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
-from symacct.exact import Exact
+from symacct.core.exact import Exact
 
 #: A number of the arithmetic at hand, which alone knows its type: arb, mpf, LogNumber, Expr, …
 Number: TypeAlias = Any

@@ -8,8 +8,8 @@ from operator import add, mul
 from types import MappingProxyType
 
 from symacct.arithmetic.context import Arithmetic, Number
-from symacct.errors import DomainError
-from symacct.later import sympy
+from symacct.core.errors import DomainError
+from symacct.core.lazy_import import sympy
 
 NO_VALUES: Mapping[sympy.Expr, Number] = MappingProxyType({})
 

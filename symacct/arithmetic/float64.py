@@ -10,11 +10,11 @@ from typing import TypeAlias
 import numpy as np
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.expression import evaluate
-from symacct.errors import PrecisionError
-from symacct.exact import INFINITY, Numeric, exact
+from symacct.core import limits
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import INFINITY, Numeric, exact
 
 Array: TypeAlias = np.ndarray
 #: Plain floats, one or an array of them.
@@ -264,7 +264,7 @@ class Float64Arithmetic:
 
     def from_balls(self, question: Callable[[], arb]) -> LogNumber:
         """A certified number >= 0, to the digits that float64 has."""
-        bits, limit = 2 * self.bits, sizes.current().bits
+        bits, limit = 2 * self.bits, limits.current().bits
         while True:
             with precision(bits):
                 ball = question()
@@ -426,7 +426,7 @@ def _of_fraction(value: Fraction) -> LogNumber:
 def _count(x: LogNumber) -> int:
     """How many terms a sum has, the whole number nearest to x; LimitError for too many of them."""
     count = round(min(float(x.value()), 1e18))
-    sizes.check("order", count, 'terms of a sum in float64, which engine="ball" does without')
+    limits.check("order", count, 'terms of a sum in float64, which engine="ball" does without')
     return count
 
 

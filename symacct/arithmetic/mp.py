@@ -9,7 +9,7 @@ from mpmath.ctx_mp import MPContext
 
 from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
-from symacct.exact import INFINITY, Numeric, exact
+from symacct.core.exact import INFINITY, Numeric, exact
 
 
 class MpmathArithmetic(PlainGaps):

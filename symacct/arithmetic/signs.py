@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd, lcm
 
-from symacct import sizes
 from symacct.arithmetic.ball import BALL, doubled, precision
-from symacct.errors import PrecisionError
+from symacct.core import limits
+from symacct.core.errors import PrecisionError
 
 _EXACT_POWER_BITS = 2**22  # a rational power of up to so many bits is formed
 
@@ -28,7 +28,7 @@ def log_sign(a: Fraction, x: Fraction, b: Fraction, y: Fraction) -> int:
             value = first * BALL.number(x).log() + second * BALL.number(y).log()
             if value > 0 or value < 0:
                 return 1 if value > 0 else -1
-    most = sizes.current().bits
+    most = limits.current().bits
     raise PrecisionError(f"whether {x}^{first} exceeds {y}^{-second}: not decided at {most} bits")
 
 

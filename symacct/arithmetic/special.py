@@ -8,7 +8,7 @@ from symacct.arithmetic.ball import BallArithmetic
 from symacct.arithmetic.context import Arithmetic, Number
 from symacct.arithmetic.mp import MpmathArithmetic
 from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.later import sympy
+from symacct.core.lazy_import import sympy
 
 
 def log_gamma(ctx: Arithmetic, x: Number) -> Number:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from symacct import sizes
 from symacct.arithmetic.context import PlainGaps
-from symacct.exact import INFINITY, Numeric, expression
-from symacct.later import Later, sympy
+from symacct.core import limits
+from symacct.core.exact import INFINITY, Numeric, expression
+from symacct.core.lazy_import import Later, sympy
 
 #: What SymPy does not work out, in classes of its own.
 written = Later("symacct.arithmetic.written")
@@ -86,7 +86,7 @@ def check_numbers(e: sympy.Expr) -> None:
     found = max(
         (int(r.p).bit_length() + int(r.q).bit_length() for r in e.atoms(sympy.Rational)), default=0
     )
-    sizes.check("written_bits", found, "formula, bits of a number that the order makes")
+    limits.check("written_bits", found, "formula, bits of a number that the order makes")
 
 
 def with_indices(formula: sympy.Expr, taken: Iterable[str] = ()) -> sympy.Expr:

@@ -8,7 +8,7 @@ import sympy
 from mpmath.libmp import prec_to_dps
 from sympy.core.evalf import EvalfMixin
 
-from symacct.exact import Numeric
+from symacct.core.exact import Numeric
 
 
 class _Extremum:

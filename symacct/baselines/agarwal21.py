@@ -6,12 +6,12 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.claims import EITHER, INTEGER_ORDERS, Kind
-from symacct.domains import positive
-from symacct.enclosure import Bound
-from symacct.errors import OrderError, echo
-from symacct.exact import INFINITY, Numeric, order
-from symacct.sources import AKL21
+from symacct.core.claims import EITHER, INTEGER_ORDERS, Kind
+from symacct.core.errors import OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, order
+from symacct.core.sources import AKL21
+from symacct.expressions.parameters import positive
+from symacct.results.enclosure import Bound
 
 
 def skellam_bound(

@@ -15,13 +15,13 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.domains import nonnegative, positive, rate, whole
-from symacct.enclosure import Bound
-from symacct.errors import DomainError, OrderError, echo
-from symacct.exact import INFINITY, Numeric, order
-from symacct.sources import BEBP24
-from symacct.sums.refine import ball
+from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.core.errors import DomainError, OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, order
+from symacct.core.sources import BEBP24
+from symacct.expressions.parameters import nonnegative, positive, rate, whole
+from symacct.numerics.sums.refine import ball
+from symacct.results.enclosure import Bound
 
 _LAST = 1000  # orders and terms together: the moments take their square of steps
 

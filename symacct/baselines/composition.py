@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.claims import Kind
-from symacct.domains import rational, whole
-from symacct.errors import AssumptionError, DomainError, echo
-from symacct.exact import Numeric
-from symacct.sources import DKM06, DRV10, KOV15, WBK19
-from symacct.sums.refine import ball
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.errors import AssumptionError, DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.core.sources import DKM06, DRV10, KOV15, WBK19
+from symacct.expressions.parameters import rational, whole
+from symacct.numerics.sums.refine import ball
 
 _SEARCH_BITS = 128
 _GOLDEN = Fraction(381966, 1_000_000)
@@ -79,7 +79,7 @@ def kairouz(epsilon: Numeric, delta: Numeric, k: Numeric, i: Numeric, digits: in
         raise DomainError(f"kairouz, i: found {echo(i)}, needed 2i <= k = {k}")
 
     def total() -> arb:
-        runs = Runs(ball(eps), k)
+        runs = BinomialRounds(ball(eps), k)
         return -(k * (-ball(d)).log1p() + (-runs.delta(i)).log1p()).expm1()
 
     return Baseline.of(f"optimal, region {i}", source, digits, Kind.EXACT, (k - 2 * i) * eps, total)
@@ -152,7 +152,7 @@ def composed_epsilon(eps: arb, k: int, rest: arb) -> arb:
     """The least ε′ of k pure runs at δ′ = `rest`, in balls; 0 where the total variation is less."""
     if not rest.is_finite():
         return arb.nan()
-    runs = Runs(eps, k)
+    runs = BinomialRounds(eps, k)
     near = _roughly(float(eps), k, float(rest))[1] if eps.is_finite() else 0
     found = runs.largest_root(near, rest)
     if found is None:
@@ -176,7 +176,7 @@ def _is_used_up(delta: Fraction, k: int, allowed: Fraction) -> bool:
 
 
 def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
-    """In floats the largest root of `Runs` and its i: by these one searches, and claims nothing."""
+    """In floats the largest root of `BinomialRounds` and its i: they steer, and claim nothing."""
     wrong = 1 / (1 + math.exp(min(eps, _FAR)))  # the probability of a lie
     reach = _SPREAD * (1 + math.sqrt(k * wrong))
     first, last = max(0, int(k * wrong - reach)), min(k // 2, int(k * wrong + reach))
@@ -191,7 +191,7 @@ def _roughly(eps: float, k: int, rest: float) -> tuple[float, int]:
     return max(0.0, float(roots[best])), first + best
 
 
-class Runs:
+class BinomialRounds:
     """Sums over the binomial law of k rounds with truth probability e^ε/(1+e^ε)."""
 
     def __init__(self, eps: arb, k: int) -> None:
@@ -296,5 +296,5 @@ def _runs(k: Numeric) -> int:
 
 def _summed(k: Numeric) -> int:
     """A number of runs over whose outcomes a sum is taken."""
-    sizes.check("order", runs := _runs(k), "k, runs whose outcomes are summed")
+    limits.check("order", runs := _runs(k), "k, runs whose outcomes are summed")
     return runs

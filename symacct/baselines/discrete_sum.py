@@ -11,14 +11,14 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.claims import ABOVE_ONE, EITHER, Kind
-from symacct.domains import rational
-from symacct.enclosure import Bound
-from symacct.errors import OrderError, echo
-from symacct.exact import INFINITY, Numeric, order
+from symacct.core.claims import ABOVE_ONE, EITHER, Kind
+from symacct.core.errors import OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, order
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import rational
 from symacct.mechanisms import DiscreteGaussianSum
-from symacct.profile.summed_noise import SummedNoise
-from symacct.sources import SYMACCT
+from symacct.profile.losses.integer_sum import SummedNoise
+from symacct.results.enclosure import Bound
 
 
 def discrete_sum_rdp(

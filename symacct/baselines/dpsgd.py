@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct import doors
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.gaussian import hockey_stick
 from symacct.baselines.result import Baseline
-from symacct.claims import Kind
-from symacct.domains import positive, rate, rational, whole
-from symacct.errors import DomainError
-from symacct.exact import Numeric
-from symacct.sources import BLOG
+from symacct.core import arguments
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError
+from symacct.core.exact import Numeric
+from symacct.core.sources import BLOG
+from symacct.expressions.parameters import positive, rate, rational, whole
 
 _SEARCH_BITS = 96
 _GRID = 60
@@ -35,7 +35,7 @@ def route_one(
     eps, sigma = rational(epsilon, "epsilon"), positive(sigma, "sigma")
     r, k = rate(r, "r"), whole(k, "k", least=1)
     tails = {"exact": lambda eps, sigma: hockey_stick(eps, 1 / sigma), "chernoff": _chernoff_tail}
-    doors.one_of(tail, "route_one, tail", tails)
+    arguments.one_of(tail, "route_one, tail", tails)
     if r == 0:
         raise DomainError("route_one: found r = 0, needed r > 0")
     steps = Fraction(k) / r

@@ -15,11 +15,11 @@ from flint import arb, fmpz
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.claims import Kind
-from symacct.domains import positive, rational, whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.sources import SYMACCT
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, rational, whole
 
 _NAME = "exponential mechanisms, chosen beforehand"
 _MOST_RUNS, _LEAST_RANGE, _MOST_RANGE = 1000, Fraction(1, 10**9), 100
@@ -38,7 +38,7 @@ def exponential_runs(epsilon: Numeric, each: Numeric, runs: Numeric, digits: int
     eps = rational(epsilon, "epsilon")
     if eps < 0:
         raise DomainError(f"epsilon: found {echo(epsilon)}, needed epsilon >= 0")
-    worst = Runs(*_setting(each, runs))
+    worst = BoundedRangeRuns(*_setting(each, runs))
     return Baseline.of(_NAME, _PLACE, digits, Kind.EXACT, eps, lambda: worst.delta(eps, arb(0)))
 
 
@@ -51,7 +51,7 @@ def exponential_runs_epsilon(
     2.2461
     """
     d, (size, count) = probability_or_zero(delta, "delta"), _setting(each, runs)
-    worst, low, high = Runs(size, count), 0, _STEPS  # at kε it is 0
+    worst, low, high = BoundedRangeRuns(size, count), 0, _STEPS  # at kε it is 0
     with precision(_SEARCH_BITS + 2 * d.denominator.bit_length()):
         allowed = BALL.number(d)
         while high - low > 1:
@@ -71,7 +71,7 @@ def _setting(each: Numeric, runs: Numeric) -> tuple[Fraction, int]:
     return size, count
 
 
-class Runs:
+class BoundedRangeRuns:
     """δ of k mechanisms of bounded range, `size` each."""
 
     def __init__(self, size: Fraction, runs: int) -> None:

@@ -9,13 +9,13 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, enclose, probability_or_zero
-from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind
-from symacct.domains import positive, rate, rational, whole
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, echo
-from symacct.exact import INFINITY, Numeric, order
-from symacct.sources import BW18, WBK19
-from symacct.sums.refine import ball, normal_tail
+from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind
+from symacct.core.errors import DomainError, OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, order
+from symacct.core.sources import BW18, WBK19
+from symacct.expressions.parameters import positive, rate, rational, whole
+from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.results.enclosure import Enclosure
 
 _WIDENINGS = 60
 _SOURCE = BW18.at("Theorem 8")

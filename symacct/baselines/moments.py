@@ -26,14 +26,14 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
-from symacct.domains import rational, whole
-from symacct.enclosure import Enclosure, from_ball
-from symacct.errors import DomainError
-from symacct.exact import Numeric
-from symacct.integrals.gaussian import sampled_gaussian_excess
-from symacct.sources import BLOG
-from symacct.sums.refine import ball, normal_tail
+from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
+from symacct.core.errors import DomainError
+from symacct.core.exact import Numeric
+from symacct.core.sources import BLOG
+from symacct.expressions.parameters import rational, whole
+from symacct.numerics.normal.gaussian import sampled_gaussian_excess
+from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.results.enclosure import Enclosure, from_ball
 
 _CLAIM = Claim(Kind.EXACT, ADD_REMOVE, FINITE_ORDERS, sources=(BLOG.at("Claim 26, part 2"),))
 _BLOCKS = 2000  # blocks halved before what is proved by then is given back
@@ -92,14 +92,14 @@ def moment_constant(c1: Numeric, c2: Numeric, digits: int = 8) -> MomentConstant
     region, log_limit = Region(c1, c2), (c1 * c2) ** 2 / 2
     small = max(0, -2 * math.frexp(float(log_limit))[1])  # log G is then lost in G − 1 otherwise
     with precision(40 + 4 * digits + small):
-        search = _Search(region, log_limit, digits)
+        search = _NoiseSearch(region, log_limit, digits)
         search.run()
         value = from_ball(search.enclosed(), _CLAIM, digits, True)
     order = None if search.place is None else region.order(search.place)
     return MomentConstant(value, search.place, order, log_limit)
 
 
-class _Search:
+class _NoiseSearch:
     """Blocks of σ, the one with the largest bound first, until no bound is above what was met."""
 
     def __init__(self, region: Region, log_limit: Fraction, digits: int) -> None:
@@ -109,7 +109,7 @@ class _Search:
         self.place: Fraction | None = None
         self.tail = arb("inf")
         self._number = itertools.count()  # decides ties on the heap
-        self._heap: list[tuple[float, int, Block]] = []
+        self._heap: list[tuple[float, int, NoiseInterval]] = []
 
     def run(self) -> None:
         """Cover σ up to where the tail is proved, then halve the blocks that may hold more."""
@@ -127,7 +127,7 @@ class _Search:
             self._add(block.left, middle)
             self._add(middle, block.right)
 
-    def _is_out_of_reach(self, block: Block) -> bool:
+    def _is_out_of_reach(self, block: NoiseInterval) -> bool:
         """Would _BLOCKS not do, where the bound misses by the square of a block's width?"""
         allowed = self._enough() - self.best
         return bool(block.log_most - self.best > allowed * 4 * (_BLOCKS / _TRIED) ** 2)
@@ -159,12 +159,12 @@ class _Search:
 
     def _add(self, left: Fraction, right: Fraction) -> None:
         most = self.region.over_block(left, right, self._enough())
-        block = Block(left, right, most if most.is_finite() else arb("inf"))
+        block = NoiseInterval(left, right, most if most.is_finite() else arb("inf"))
         heapq.heappush(self._heap, (-float(block.log_most), next(self._number), block))
 
 
 @dataclass(frozen=True)
-class Block:
+class NoiseInterval:
     """log G <= `log_most` for all σ from `left` to `right`."""
 
     left: Fraction

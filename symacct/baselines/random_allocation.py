@@ -14,12 +14,12 @@ from flint import arb
 from symacct.arithmetic import BALL
 from symacct.baselines.gaussian import hockey_stick_inverse
 from symacct.baselines.result import Baseline, enclose, noise_of, probability_or_zero
-from symacct.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
-from symacct.domains import whole
-from symacct.enclosure import Bound
-from symacct.errors import DomainError, OrderError, echo
-from symacct.exact import Exact, Numeric
-from symacct.sources import FS25
+from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.core.errors import DomainError, OrderError, echo
+from symacct.core.exact import Exact, Numeric
+from symacct.core.sources import FS25
+from symacct.expressions.parameters import whole
+from symacct.results.enclosure import Bound
 
 _MOST, _LAST = 10**9, 256  # of steps and epochs; order that is tried
 

@@ -13,15 +13,15 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import Baseline, noise_of, probability_or_zero
-from symacct.claims import REPLACE_ONE, Adjacency, Kind
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.expr import Node
+from symacct.core.claims import REPLACE_ONE, Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.core.sources import SYMACCT
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import whole
 from symacct.mechanisms import Gaussian
 from symacct.operations.replacement import chances, moved_by_draws, told_draws
-from symacct.sources import SYMACCT
 
 _MOST_DRAWS, _MOST_RECORDS = 60, 10**12
 _TRIED = 2  # numbers of draws from which on δ pays

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.accountant import certified_number
+from symacct.accountant.accountant import certified_number
 from symacct.arithmetic import BALL
-from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
-from symacct.domains import nonnegative, positive
-from symacct.enclosure import Bound, bound
-from symacct.errors import DomainError, echo
-from symacct.exact import Exact, Numeric
+from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, Orders, Source
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Exact, Numeric
+from symacct.expressions.parameters import nonnegative, positive
+from symacct.results.enclosure import Bound, bound
 
 _LEAST_NOISE = Fraction(1, 1000)
 

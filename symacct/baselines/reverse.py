@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flint import arb
 
-from symacct.accountant import certified_number
+from symacct.accountant.accountant import certified_number
 from symacct.arithmetic import BALL
-from symacct.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
-from symacct.domains import nonnegative, rate
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError
-from symacct.exact import INFINITY, Numeric, is_infinite, order
-from symacct.sources import ZW19
+from symacct.core.claims import ADD_REMOVE, FINITE_ORDERS, Claim, Kind
+from symacct.core.errors import DomainError, OrderError
+from symacct.core.exact import INFINITY, Numeric, is_infinite, order
+from symacct.core.sources import ZW19
+from symacct.expressions.parameters import nonnegative, rate
+from symacct.results.enclosure import Enclosure
 
 _SOURCE = ZW19.at("Appendix A, (5) and the line below")
 _CLAIM = Claim(Kind.UPPER, ADD_REMOVE, FINITE_ORDERS, sources=(_SOURCE,))

@@ -17,11 +17,11 @@ from flint import arb, fmpz
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.baselines.result import Baseline, probability_or_zero
-from symacct.claims import Kind, Source
-from symacct.domains import positive, rational, whole
-from symacct.errors import AssumptionError, DomainError, echo
-from symacct.exact import Numeric
-from symacct.sources import FMT21, SYMACCT
+from symacct.core.claims import Kind, Source
+from symacct.core.errors import AssumptionError, DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.core.sources import FMT21, SYMACCT
+from symacct.expressions.parameters import positive, rational, whole
 
 _MOST_LOCAL = 10**6  # of a randomizer that hides anything
 _MOST_PEOPLE = 10**7

@@ -16,19 +16,12 @@ from flint import arb, arb_series, ctx, fmpz
 
 from symacct.arithmetic import BALL
 from symacct.baselines.result import enclose
-from symacct.baselines.shuffle import (
-    Share,
-    crowd,
-    local_epsilon,
-    of_any,
-    of_responses,
-    window,
-)
-from symacct.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
-from symacct.enclosure import Bound
-from symacct.errors import DomainError, OrderError, echo
-from symacct.exact import INFINITY, Numeric, Order, order
-from symacct.sources import FMT21, SYMACCT
+from symacct.baselines.shuffle import Share, crowd, local_epsilon, of_any, of_responses, window
+from symacct.core.claims import ABOVE_ONE, REPLACE_ONE, Kind, Source
+from symacct.core.errors import DomainError, OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, Order, order
+from symacct.core.sources import FMT21, SYMACCT
+from symacct.results.enclosure import Bound
 
 _MOST_PEOPLE, _MOST_LOSS = 10_000, 100  # beyond both a value takes minutes
 _MOST_TERMS = 400  # of a power series, before the outcomes are summed one by one

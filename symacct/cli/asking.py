@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from symacct.accountant import ENGINES, Accountant
-from symacct.claims import Kind
+from symacct.accountant.accountant import ENGINES, Accountant
 from symacct.cli.frame import (
     OWN_CURVE,
     by_option,
@@ -23,16 +22,17 @@ from symacct.cli.frame import (
     shown_order,
 )
 from symacct.cli.relation import print_relation, protected
-from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import SymacctError
-from symacct.exact import order
+from symacct.core.claims import Kind
+from symacct.core.errors import SymacctError
+from symacct.core.exact import order
+from symacct.core.pinning import By
 from symacct.explore.comparison import ratio
-from symacct.expr import Node
-from symacct.in_time import Beside, OutOfTimeError
-from symacct.options import By
-from symacct.progress import progress
-from symacct.rounding import given
-from symacct.screen import print_pairs, print_table
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.progress import progress
+from symacct.results.rounding import given
+from symacct.results.terminal import print_pairs, print_table
+from symacct.results.time_limit import Beside, OutOfTimeError
 
 _PROFILE_DIGITS = 6
 

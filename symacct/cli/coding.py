@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from symacct.cli.frame import EPILOG, by_option, json_option, main, print_text
-from symacct.export.code import TARGETS
-from symacct.notation import parse_open
+from symacct.codegen import TARGETS
+from symacct.text import parse_open
 
 
 @main.command("code", epilog=EPILOG)

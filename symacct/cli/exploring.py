@@ -12,7 +12,6 @@ from typing import Any
 import click
 import sympy
 
-from symacct.claims import Kind
 from symacct.cli.frame import (
     AXIS_HELP,
     EPILOG,
@@ -32,18 +31,19 @@ from symacct.cli.frame import (
     shown_order,
 )
 from symacct.cli.relation import print_relation, protected
-from symacct.errors import ExecutorError
+from symacct.core.claims import Kind
+from symacct.core.errors import ExecutorError
 from symacct.explore.calibration import calibrate, number
 from symacct.explore.grids import grid, whole
 from symacct.explore.plots import plot, plot_runs, plot_sweep
 from symacct.explore.sweeps import Sweep, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.figures import save
-from symacct.expr import Node
-from symacct.notation import parse_open
+from symacct.expressions.node import Node
 from symacct.operations import Compose
-from symacct.rounding import given
-from symacct.screen import print_table
+from symacct.results.rounding import given
+from symacct.results.terminal import print_table
+from symacct.text import parse_open
 
 ask_option = click.option(
     "--ask", default="epsilon", show_default=True, type=click.Choice(list(NEEDED))

@@ -16,13 +16,13 @@ from symacct.cli.frame import (
     main,
     print_text,
 )
-from symacct.errors import echo
-from symacct.export.document import paper
+from symacct.core.errors import echo
+from symacct.core.pinning import By
 from symacct.export.figures import FORMATS, figure, save
-from symacct.export.latex import latex
+from symacct.export.latex.display import latex
 from symacct.export.tables import table
-from symacct.notation import parse_open
-from symacct.options import By
+from symacct.papers.document import paper
+from symacct.text import parse_open
 
 
 @main.command("latex", epilog=EPILOG)

@@ -13,16 +13,16 @@ from typing import IO, Any
 
 import click
 
-from symacct.claims import Claim, Kind
-from symacct.errors import DomainError, SymacctError, cut, echo, reason
-from symacct.exact import Order, written
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError, SymacctError, cut, echo, reason
+from symacct.core.exact import Order, written
+from symacct.core.pinning import By
 from symacct.explore.grids import grid
-from symacct.expr import Node
-from symacct.notation import parse_open
-from symacct.options import By
-from symacct.plain import spell_out, writes_all
-from symacct.rounding import order_text
-from symacct.screen import print_pairs
+from symacct.expressions.node import Node
+from symacct.results.ascii_text import spell_out, writes_all
+from symacct.results.rounding import order_text
+from symacct.results.terminal import print_pairs
+from symacct.text import parse_open
 from symacct.version import __version__
 
 EPILOG = (
@@ -99,7 +99,7 @@ def findings_alone_are_1() -> Iterator[None]:
     except (click.ClickException, SymacctError, OSError):
         raise
     except Exception:
-        from symacct.verify.judgement import NOT_JUDGED  # a room that takes long to open
+        from symacct.verify.reporting.judgement import NOT_JUDGED  # a room that takes long to open
 
         traceback.print_exc()
         click.echo("Error: a defect of symacct, not a finding; please report it", err=True)

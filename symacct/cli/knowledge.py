@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 from rich.tree import Tree
 
-from symacct import catalogue
+from symacct.adversary.falsify import falsify
 from symacct.cli.frame import (
     KIND_LABELS,
     expression_command,
@@ -20,16 +20,16 @@ from symacct.cli.frame import (
     print_text,
 )
 from symacct.cli.relation import print_relation
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError
-from symacct.explore.comparison import Answer, Row, compare, compare_epsilon, ratio
-from symacct.explore.falsify import falsify
+from symacct.core.errors import DomainError
+from symacct.explore.comparison import ConvertedEpsilon, TheoremRow, compare, compare_epsilon, ratio
 from symacct.export.explanation import Explanation, explain
-from symacct.expr import Node
-from symacct.notation import parse_open
-from symacct.rounding import format_shared
-from symacct.screen import print_prose, print_table, print_whole
-from symacct.theory import PROVED
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import PROVED
+from symacct.results.enclosure import Enclosure
+from symacct.results.rounding import format_shared
+from symacct.results.terminal import print_prose, print_table, print_whole
+from symacct.text import parse_open
+from symacct.theory import catalogue
 
 
 @expression_command("compare")
@@ -61,7 +61,7 @@ def compare_command(
             print_prose(f"{row.name} does not apply: {row.reason}")
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _cells(row: TheoremRow) -> Iterator[str]:
     yield row.name
     yield KIND_LABELS[row.kind] if row.status == PROVED else row.status
     for value, times in zip(row.values, row.ratios, strict=True):
@@ -69,7 +69,7 @@ def _cells(row: Row) -> Iterator[str]:
         yield _times(times)
 
 
-def print_epsilons(m: Node, rows: Sequence[Answer], as_json: bool) -> None:
+def print_epsilons(m: Node, rows: Sequence[ConvertedEpsilon], as_json: bool) -> None:
     if as_json:
         print_json([row.as_dict() for row in rows])
         return

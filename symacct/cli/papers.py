@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from symacct import sizes
 from symacct.cli.frame import (
     InputError,
     by_option,
@@ -21,14 +20,15 @@ from symacct.cli.frame import (
     print_json,
     print_text,
 )
-from symacct.errors import SymacctError, reason
-from symacct.explore import paper_check
+from symacct.core import limits
+from symacct.core.errors import SymacctError, reason
+from symacct.core.pinning import By
 from symacct.export.citation import bibtex, claim_at
 from symacct.export.description import about
-from symacct.notation import parse_open
-from symacct.options import By
-from symacct.progress import progress
-from symacct.screen import print_prose, print_table
+from symacct.papers import paper_check
+from symacct.results.progress import progress
+from symacct.results.terminal import print_prose, print_table
+from symacct.text import parse_open
 
 _SHOWN_DIGITS = 6  # of a value beside the printed number
 
@@ -146,8 +146,8 @@ def _read(file: Path) -> str:
     """The text of a file that is not too large and is text; no more is read than is allowed."""
     try:
         with open(file, "rb") as opened:
-            content = opened.read(sizes.current().text_bytes + 1)
-        sizes.check("text_bytes", len(content), f"{file}, in bytes (or more)")
+            content = opened.read(limits.current().text_bytes + 1)
+        limits.check("text_bytes", len(content), f"{file}, in bytes (or more)")
         return content.decode()
     except OSError as error:
         raise InputError(f"{file}: {reason(error)}") from None
@@ -155,7 +155,7 @@ def _read(file: Path) -> str:
         raise InputError(f"{file}: no UTF-8 ({error})") from None
 
 
-def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
+def _checked(text: str) -> list[paper_check.CheckedEntry | paper_check.Malformed]:
     checked = []
     with progress("checking", len(paper_check.entries(text))) as advance:
         for one in paper_check.check(text):
@@ -167,7 +167,7 @@ def _checked(text: str) -> list[paper_check.Checked | paper_check.Malformed]:
 _STYLES = {"true": "green", "undecided": "yellow"}
 
 
-def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> None:
+def _print_table(checked: list[paper_check.CheckedEntry | paper_check.Malformed]) -> None:
     print_table(
         ("source", "printed", "value", "verdict", "why"),
         ((*_cells(one), one.reason) for one in checked),
@@ -176,7 +176,7 @@ def _print_table(checked: list[paper_check.Checked | paper_check.Malformed]) -> 
     click.echo(f"{good} of {len(checked)} numbers are true as printed")
 
 
-def _cells(one: paper_check.Checked | paper_check.Malformed) -> tuple[Text, ...]:
+def _cells(one: paper_check.CheckedEntry | paper_check.Malformed) -> tuple[Text, ...]:
     verdict = Text(str(one.verdict), style=_STYLES.get(str(one.verdict), "bold red"))
     if isinstance(one, paper_check.Malformed):
         return Text(f"entry {one.place} {one.source}".rstrip()), Text("–"), Text("–"), verdict

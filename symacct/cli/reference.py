@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from symacct.cli.frame import AXIS_HELP, axis, main
-from symacct.errors import DomainError, echo, reason
+from symacct.core.errors import DomainError, echo, reason
 from symacct.explore.reference import reference_table
 from symacct.explore.sweeps.worker import NEEDED
-from symacct.notation import parse_open
+from symacct.text import parse_open
 
 _EXPRESSION = "PoissonSubsample(Gaussian(sigma), gamma)"
 _GRID = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symacct.enclosure import Guarantee
 from symacct.export.description import about, in_few_words, neighbours
-from symacct.expr import Node
-from symacct.screen import print_prose
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Guarantee
+from symacct.results.terminal import print_prose
 
 
 def print_relation(m: Node) -> None:

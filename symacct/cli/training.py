@@ -8,20 +8,14 @@ import click
 import sympy
 
 from symacct.cli.asking import order_facts, print_beside
-from symacct.cli.frame import (
-    InputError,
-    conversion_option,
-    json_option,
-    main,
-    print_facts,
-)
-from symacct.enclosure import Guarantee
+from symacct.cli.frame import InputError, conversion_option, json_option, main, print_facts
 from symacct.explore.calibration import Calibration, calibrate, number
 from symacct.export.description import describe, neighbours
-from symacct.expr import Node
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import named as named_theorem
 from symacct.operations import dp_sgd
-from symacct.rounding import given
-from symacct.theory import named as named_theorem
+from symacct.results.enclosure import Guarantee
+from symacct.results.rounding import given
 
 _NOISE = sympy.Symbol("noise", positive=True)
 _UNITS = "σ and the sensitivity are in units of the norm that each record's gradient is clipped to"

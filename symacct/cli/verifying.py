@@ -15,15 +15,17 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from symacct.cli.frame import InputError, findings_alone_are_1, main
-from symacct.errors import SymacctError, echo, reason
-from symacct.screen import console, print_prose
-from symacct.verify import FULL, QUICK, PeerError, Report, adapters, page, peers, verify
-from symacct.verify.bounds import Truth, decimal_text
-from symacct.verify.ci import junit, said, sarif, too_little
-from symacct.verify.defects import Defect
-from symacct.verify.judgement import Baseline, Judgement, read
-from symacct.verify.report import finding_as_dict
-from symacct.verify.verdict import VERDICTS
+from symacct.core.errors import SymacctError, echo, reason
+from symacct.results.terminal import console, print_prose
+from symacct.verify import FULL, QUICK, PeerError, Report, adapters, verify
+from symacct.verify.judging.bounds import Truth, decimal_text
+from symacct.verify.judging.verdict import VERDICTS
+from symacct.verify.peer import peers
+from symacct.verify.reporting import page
+from symacct.verify.reporting.ci import junit, said, sarif, too_little
+from symacct.verify.reporting.defects import Defect
+from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
+from symacct.verify.reporting.report import finding_as_dict
 
 _SHOWN = 25
 _TRUTH_DIGITS = 14
@@ -79,7 +81,8 @@ def verify_command(
         for name, why in absent:
             click.echo(f"{name}: not run: {why}", err=True)
         judged = [
-            Judgement(report, fail_on, known.get(report.peer, Baseline())) for report in reports
+            Judgement(report, fail_on, known.get(report.peer, KnownFindings()))
+            for report in reports
         ]
         for one in judged:
             print_judgement(one)

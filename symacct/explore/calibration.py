@@ -11,20 +11,20 @@ from typing import Any
 
 import mpmath
 
-from symacct import doors, exact
-from symacct.domains import rational
-from symacct.enclosure import Guarantee, shortened
-from symacct.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.evaluation import exact_pure
-from symacct.exact import INFINITY, Numeric
+from symacct.core import arguments, exact
+from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
+from symacct.core.exact import INFINITY, Numeric
+from symacct.core.lazy_import import sympy
+from symacct.core.pinning import By
 from symacct.explore.steered import steered_epsilon
 from symacct.export.cards import card, guarantee_card
 from symacct.export.description import sensitivity
-from symacct.expr import Node, as_node
-from symacct.later import sympy
-from symacct.options import By
-from symacct.progress import progress
-from symacct.rounding import exact_decimal
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rational
+from symacct.rdp.evaluation import exact_pure
+from symacct.results.enclosure import Guarantee, shortened
+from symacct.results.progress import progress
+from symacct.results.rounding import exact_decimal
 
 _REACH = 64  # steps that are tried towards the target, each twice or half the one before
 _REACH_BACK = 12  # and the other way, should ε not be monotone
@@ -94,8 +94,8 @@ def calibrate(
     >>> print(calibrate(Gaussian(sympy.Symbol("sigma")), epsilon=1, delta="1e-5", digits=3).meets)
     81/20
     """
-    digits = doors.digits(digits)
-    how = {"conversion": conversion, "orders": doors.orders(orders), "by": by}
+    digits = arguments.digits(digits)
+    how = {"conversion": conversion, "orders": arguments.orders(orders), "by": by}
     asked = as_node(m, "calibrate"), epsilon, delta, digits, how
     target = _Target(*asked)
     low, high = _steered_neighbours(_Steered(*asked), target, digits) or _neighbours(target, digits)

@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 
 import mpmath
 
-from symacct.accountant import Accountant
-from symacct.claims import Kind
-from symacct.conversion import WholeProfile, conversions
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
-from symacct.exact import Numeric, Order, order
+from symacct.accountant.accountant import Accountant
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, OrderError, SoundnessError, SymacctError, echo
+from symacct.core.exact import Numeric, Order, order
+from symacct.core.lazy_import import sympy
+from symacct.core.pinning import By
 from symacct.explore.grids import several
 from symacct.export.cards import grid
 from symacct.export.description import about
-from symacct.expr import Node, as_node
-from symacct.in_time import Beside, OutOfTimeError
-from symacct.later import sympy
-from symacct.options import By
-from symacct.progress import progress
-from symacct.rounding import format_shared, order_text
-from symacct.theory import PROVED, Theorem, is_about, theorems
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import PROVED, Theorem, is_about, theorems
+from symacct.results.enclosure import Enclosure
+from symacct.results.progress import progress
+from symacct.results.rounding import format_shared, order_text
+from symacct.results.time_limit import Beside, OutOfTimeError
+from symacct.theory.conversion import WholeProfile, conversions
 
 _RATIO_BITS = 128
 _DIGITS = 6  # of a value in a table
@@ -34,7 +34,7 @@ _PLACE = {Kind.LOWER: 0, Kind.EXACT: 1, Kind.UPPER: 2, Kind.NEITHER: 3}
 
 
 @dataclass(frozen=True)
-class Row:
+class TheoremRow:
     """What one theorem says at each order: an Enclosure, or the reason why it says nothing."""
 
     theorem: Theorem | None
@@ -90,7 +90,7 @@ def compare(
     orders: Iterable[Numeric] | Numeric,
     digits: int = 10,
     accountant: Accountant | None = None,
-) -> Comparison[Row]:
+) -> Comparison[TheoremRow]:
     """What each theorem about m's operations says at the given orders, from lower to upper.
 
     The first row is the default answer; a theorem that says nothing gives its reason, and one that
@@ -112,7 +112,7 @@ def compare(
     elif not isinstance(accountant, Accountant):
         raise DomainError(f"compare: found {echo(accountant)}, needed an Accountant")
     rows = [
-        Row(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
+        TheoremRow(t, t.name, t.kind, tuple(_ask(accountant, m, alpha, t) for alpha in alphas))
         for t in _others(m)
     ]
     rows = [_default(accountant, m, alphas), *sorted(rows, key=_rank)]
@@ -122,7 +122,7 @@ def compare(
     return Comparison(headers, rated, about(m))
 
 
-_R = TypeVar("_R", bound="Row | Answer")
+_R = TypeVar("_R", bound="TheoremRow | ConvertedEpsilon")
 
 
 class Comparison(tuple[_R, ...]):
@@ -166,7 +166,7 @@ def _said(value: Enclosure | str, times: Enclosure | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ConvertedEpsilon:
     """ε at one δ by a conversion, with a theorem pinned or none; or why there is none."""
 
     conversion: str
@@ -201,7 +201,7 @@ class Answer:
 @progress("compare")
 def compare_epsilon(
     m: Node, delta: Any, digits: int = 10, accountant: Accountant | None = None
-) -> Comparison[Answer]:
+) -> Comparison[ConvertedEpsilon]:
     """ε(δ) by every conversion, and by each theorem that bounds m, from the largest to the truth,
 
     or where only bounds of that are known to the best lower one.
@@ -214,19 +214,20 @@ def compare_epsilon(
     as_node(m, "compare")
     ask = accountant or Accountant(digits=digits)
     known = [
-        Answer(c.name, None, _epsilon(ask, m, delta, c.name))
+        ConvertedEpsilon(c.name, None, _epsilon(ask, m, delta, c.name))
         for c in conversions()
         if not isinstance(c, WholeProfile)
     ]
     upper = [t for t in _others(m) if t.kind is not Kind.LOWER and t.status == PROVED]
     pinned = [
-        Answer("improved", t.name, _epsilon(ask, m, delta, "improved", t.name)) for t in upper
+        ConvertedEpsilon("improved", t.name, _epsilon(ask, m, delta, "improved", t.name))
+        for t in upper
     ]
     rows = sorted([*known, *pinned], key=_largest_first)
     return Comparison(("conversion", "theorem", "ε"), [*rows, *_truth(ask, m, delta)], about(m))
 
 
-def _truth(accountant: Accountant, m: Node, delta: Any) -> list[Answer]:
+def _truth(accountant: Accountant, m: Node, delta: Any) -> list[ConvertedEpsilon]:
     """The true ε; or what it is at most, as far as that is known, and at least: each in time."""
     # Of an accountant of its own: what is given up half way is forgotten.
     own, beside = Accountant(accountant.digits, accountant.engine), Beside()
@@ -234,16 +235,18 @@ def _truth(accountant: Accountant, m: Node, delta: Any) -> list[Answer]:
         found = beside.ask(lambda: _epsilon(own, m, delta, _EXACT))
     except OutOfTimeError:
         found = beside.left_out(f"m.epsilon({str(delta)!r}, conversion='exact')")
-    rows = [Answer(_EXACT, None, found)]
+    rows = [ConvertedEpsilon(_EXACT, None, found)]
     if isinstance(found, Enclosure) and found.claim.kind is Kind.EXACT:
         return rows
     try:
         with contextlib.suppress(SymacctError):
             least = beside.ask(lambda: own.lower_epsilon(m, delta))
             if least.lower > 0:
-                rows.append(Answer(_LEAST, None, least))
+                rows.append(ConvertedEpsilon(_LEAST, None, least))
     except OutOfTimeError:
-        rows.append(Answer(_LEAST, None, beside.left_out(f"m.lower_epsilon({str(delta)!r})")))
+        rows.append(
+            ConvertedEpsilon(_LEAST, None, beside.left_out(f"m.lower_epsilon({str(delta)!r})"))
+        )
     return rows
 
 
@@ -256,7 +259,7 @@ def _epsilon(
         return _without_remedy(str(error), by)
 
 
-def _largest_first(row: Answer) -> tuple[bool, Any]:
+def _largest_first(row: ConvertedEpsilon) -> tuple[bool, Any]:
     """What has no answer first, then the larger the sooner."""
     found = row.epsilon
     return (False, 0) if isinstance(found, str) else (True, -found.upper)
@@ -271,12 +274,12 @@ def _others(m: Node) -> list[Theorem]:
     return [t for t in known if any(is_about(t, n) for n in m.walk() if type(n) in shared)]
 
 
-def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> Row:
+def _default(accountant: Accountant, m: Node, alphas: list[Order]) -> TheoremRow:
     """The default answers; exact only where it is that at every order."""
     values = tuple(_ask(accountant, m, alpha) for alpha in alphas)
     found = {value.claim.kind for value in values if isinstance(value, Enclosure)}
     kind = found.pop() if len(found) == 1 else Kind.UPPER if found else m.claim.kind
-    return Row(None, "default", kind, values)
+    return TheoremRow(None, "default", kind, values)
 
 
 def _ask(
@@ -301,7 +304,7 @@ def _without_remedy(message: str, by: By) -> str:
 
 
 def _reference(
-    accountant: Accountant, m: Node, alpha: Order, column: int, rows: list[Row]
+    accountant: Accountant, m: Node, alpha: Order, column: int, rows: list[TheoremRow]
 ) -> Enclosure | None:
     """What the values at an order are measured by: the exact one, else the best lower bound."""
     found = [row.values[column] for row in rows]
@@ -324,7 +327,7 @@ def ratio(value: Enclosure | str, below: Enclosure | None) -> Enclosure | None:
     return replace(value, lower=low, upper=high)
 
 
-def _rank(row: Row) -> tuple[Any, ...]:
+def _rank(row: TheoremRow) -> tuple[Any, ...]:
     """What applies and is proved first; lower, exact, upper; smaller first."""
     values = [value.upper for value in row.values if isinstance(value, Enclosure)]
     return (not row.applies, row.status != PROVED, _PLACE[row.kind], values[:1], row.name)

@@ -9,9 +9,9 @@ from typing import Any
 
 import flint
 
-from symacct import doors, exact, sizes
 from symacct.arithmetic.ball import precision
-from symacct.errors import DomainError, echo
+from symacct.core import arguments, exact, limits
+from symacct.core.errors import DomainError, echo
 
 _WHOLE = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
 _SPACED = re.compile(r"([^:]+):([^:]+):(\d+)(:log)?", re.ASCII)
@@ -45,7 +45,7 @@ def several(values: object, name: str) -> list[Any]:
     """The values of an axis, or the curves of a plot, of which there may be one alone."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
-    return doors.listed(values, name, "[1, 2]")
+    return arguments.listed(values, name, "[1, 2]")
 
 
 def whole(values: list[str]) -> list[str]:
@@ -60,7 +60,7 @@ def whole(values: list[str]) -> list[str]:
 def _counted(count: int, text: str) -> int:
     if count < 1:
         raise DomainError(f"grid: found {echo(text)}, needed the smaller end first")
-    sizes.check("points", count, f"grid {echo(text)}, values")
+    limits.check("points", count, f"grid {echo(text)}, values")
     return count
 
 

@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from symacct import sizes
-from symacct.accountant import Accountant
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, SymacctError, echo
+from symacct.accountant.accountant import Accountant
+from symacct.core import limits
+from symacct.core.errors import DomainError, SymacctError, echo
 from symacct.explore.sweeps.worker import NEEDED, shown
-from symacct.expr import Node, as_node
-from symacct.progress import progress
+from symacct.expressions.node import Node, as_node
+from symacct.results.enclosure import Enclosure
+from symacct.results.progress import progress
 from symacct.version import __version__
 
 _RESULTS = ("lower", "upper", "kind", "theorems", "order", "error")
@@ -97,7 +97,7 @@ def _check(node: Node, grid: Mapping[str, Sequence[str]], ask: str) -> None:
     if set(grid) != needed or not all(grid.values()):
         found = ", ".join(sorted(grid)) or "nothing"
         raise DomainError(f"grid: found {found}, needed values of {', '.join(sorted(needed))}")
-    sizes.check("points", math.prod(map(len, grid.values())), "grid, points")
+    limits.check("points", math.prod(map(len, grid.values())), "grid, points")
 
 
 def _curve(

@@ -8,21 +8,21 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct import search
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import Kind
-from symacct.conversion import proved
-from symacct.conversion.conversion import Conversion, OrderOne
-from symacct.domains import given_delta
-from symacct.errors import DomainError, PrecisionError, echo
-from symacct.evaluation import Evaluation, meant
-from symacct.exact import Numeric, Order
-from symacct.expr import Node
-from symacct.guessing import whole_valley
-from symacct.options import By
-from symacct.question import EpsilonDelta
-from symacct.steering import Steering, is_steered, last_order
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, PrecisionError, echo
+from symacct.core.exact import Numeric, Order
+from symacct.core.pinning import By
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import given_delta
+from symacct.numerics import order_search
+from symacct.rdp.evaluation import Evaluation, meant
+from symacct.rdp.first_order import whole_valley
+from symacct.rdp.question import EpsilonDelta
+from symacct.rdp.steering import Steering, is_steered, last_order
+from symacct.theory.conversion import proved
+from symacct.theory.conversion.conversion import Conversion, OrderOne
 
 _BITS = 80
 _ORDER = Fraction(1, 2**20)  # of α − 1, beside which an ε at its least is level
@@ -47,8 +47,8 @@ def steered_epsilon(
         def f(alpha: Order) -> arb:
             return converted(curve.among(alpha), alpha)
 
-        places = search.places(f, whole_valley(question, curve, f, 2, last_order(m)))
-        best = search.real_valley(f, places, (places[1] - 1) * _ORDER, perspective=True)
+        places = order_search.places(f, whole_valley(question, curve, f, 2, last_order(m)))
+        best = order_search.real_valley(f, places, (places[1] - 1) * _ORDER, perspective=True)
         found = float(question.answer(f(best)))
     if not math.isfinite(found):
         raise PrecisionError(f"{echo(m)}: found {found} by float64, needed a number")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from symacct import rounding
-from symacct.enclosure import Enclosure, Guarantee, shortened, shown
 from symacct.export.description import float_note, in_few_words, neighbours
+from symacct.results import rounding
+from symacct.results.enclosure import Enclosure, Guarantee, shortened, shown
 
 _DIGITS = 6
 

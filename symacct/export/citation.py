@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import Claim, Source
-from symacct.conversion import named as named_conversion
-from symacct.enclosure import Guarantee
-from symacct.errors import AssumptionError, OrderError, PrecisionError, SymacctError
-from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY, Numeric, order
-from symacct.export.plain_tex import plain_tex
-from symacct.expr import Node
-from symacct.options import By
-from symacct.sources import WORKS
+from symacct.core.claims import Claim, Source
+from symacct.core.errors import AssumptionError, OrderError, PrecisionError, SymacctError
+from symacct.core.exact import INFINITY, Numeric, order
+from symacct.core.pinning import By
+from symacct.core.sources import WORKS
+from symacct.export.latex.plain_tex import plain_tex
+from symacct.expressions.node import Node
+from symacct.rdp.evaluation import Evaluation, goal_of
+from symacct.results.enclosure import Guarantee
+from symacct.theory.conversion import named as named_conversion
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct import symbols
-from symacct.claims import Adjacency, Relation
-from symacct.enclosure import shortened
-from symacct.exact import Spelled, spelled, text
-from symacct.expr import Node
-from symacct.formulas import value_text
-from symacct.later import sympy
+from symacct.core import symbols
+from symacct.core.claims import Adjacency, Relation
+from symacct.core.exact import Spelled, spelled, text
+from symacct.core.lazy_import import sympy
+from symacct.expressions.formula_writer import value_text
+from symacct.expressions.node import Node
 from symacct.mechanisms.curve import Curve
 from symacct.operations import Compose
-from symacct.rounding import exact_decimal
+from symacct.results.enclosure import shortened
+from symacct.results.rounding import exact_decimal
 
 _SENSITIVITIES = 4  # that are named one by one
 _LISTED = 12  # mechanisms of a composition that are named one by one

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symacct import exact
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.claims import Claim, Kind
-from symacct.enclosure import claim_as_dict
-from symacct.evaluation import Evaluation, OperationCurve
-from symacct.exact import Numeric, Order, order
+from symacct.core import exact
+from symacct.core.claims import Claim, Kind
+from symacct.core.exact import Numeric, Order, order
+from symacct.core.sources import SYMACCT
 from symacct.export.description import value
-from symacct.expr import Node
-from symacct.node_curve import LeafCurve, NodeCurve
-from symacct.notation import heading
+from symacct.expressions.node import Node
 from symacct.operations.compose import Compose, Count
-from symacct.sources import SYMACCT
+from symacct.rdp.curve import LeafCurve, NodeCurve
+from symacct.rdp.evaluation import Evaluation, OperationCurve
+from symacct.results.enclosure import claim_as_dict
+from symacct.text import heading
 
 # Which theorem is best at an order shows at a modest precision.
 _BITS = 128

@@ -7,9 +7,9 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from symacct import doors
-from symacct.errors import DomainError, StorageError, echo, reason
-from symacct.exact import INFINITY
+from symacct.core import arguments
+from symacct.core.errors import DomainError, StorageError, echo, reason
+from symacct.core.exact import INFINITY
 from symacct.export.tables import Table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def figure(table: Table) -> Figure:
 
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure by its suffix: .pgf is drawn by LaTeX where it is read, and needs pdflatex."""
-    path = doors.path(path, "figure")
+    path = arguments.path(path, "figure")
     suffix = path.suffix.removeprefix(".")
     if suffix not in FORMATS:
         raise DomainError(f"figure: found the suffix {echo(path.suffix)}, needed one of {FORMATS}")
@@ -97,5 +97,5 @@ def _literal(text: str) -> str:
 def matplotlib_module() -> Any:
     """matplotlib, imported where something is drawn. MissingPackageError without it."""
     for module in ("matplotlib.figure", "matplotlib"):
-        found = doors.package(module, "figure", "pip install 'symacct[plot]'")
+        found = arguments.package(module, "figure", "pip install 'symacct[plot]'")
     return found

@@ -10,19 +10,19 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from symacct import sizes
-from symacct.amplification.ternary import differences
 from symacct.arithmetic import BALL
 from symacct.arithmetic.symbolic import SymbolicArithmetic, check_numbers, with_indices
-from symacct.claims import Claim
-from symacct.errors import AssumptionError, DomainError, OrderError, SymacctError
-from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import INFINITY, Numeric, Order, order
+from symacct.core import limits
+from symacct.core.claims import Claim
+from symacct.core.errors import AssumptionError, DomainError, OrderError, SymacctError
+from symacct.core.exact import INFINITY, Numeric, Order, order
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
 from symacct.export.writing import REAL, WHOLE, Named, Names, Writing, has_formula
-from symacct.expr import Node, as_node
-from symacct.options import By
-from symacct.symbols import alpha as ALPHA
-from symacct.theory import Theorem, all_named
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import Theorem, all_named
+from symacct.rdp.evaluation import Evaluation, goal_of
+from symacct.theory.amplification.fixed_size.ternary import differences
 
 #: Operations in a formula up to which it is written again rather than named.
 SHORT = 10
@@ -90,7 +90,7 @@ class _Expansion:
                 "ask for the formula at a whole order, m.formula(4)"
             )
         self.terms += max(0, int(last) - int(first) + 1)
-        sizes.check("nodes", self.terms, "expanded, terms of sums")
+        limits.check("nodes", self.terms, "expanded, terms of sums")
         orders = map(sympy.Integer, range(int(first), int(last) + 1))
         return sympy.Add(*(self(e.function, {**values, index: l}) for l in orders))
 

@@ -8,11 +8,11 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from symacct.errors import MissingPackageError
-from symacct.expr import Node
-from symacct.formulas import value_text
-from symacct.notation import heading
+from symacct.core.errors import MissingPackageError
+from symacct.expressions.formula_writer import value_text
+from symacct.expressions.node import Node
 from symacct.operations.compose import Compose
+from symacct.text import heading
 
 _BRANCH, _LAST, _ON, _PAST = "├── ", "└── ", "│   ", "    "
 _SHOWN = 4  # lines of the tree in its repr

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from symacct.export.latex_names import greek
-from symacct.export.plain_tex import plain_tex
+from symacct.export.latex.names import greek
+from symacct.export.latex.plain_tex import plain_tex
 
 _SIGNS = {
     "<=": r"\leq ",

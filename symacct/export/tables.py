@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct import doors
-from symacct.accountant import Accountant
-from symacct.claims import Kind
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, SymacctError, echo
-from symacct.exact import INFINITY, Numeric, Order, order, text
+from symacct.accountant.accountant import Accountant
+from symacct.core import arguments
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, OrderError, SymacctError, echo
+from symacct.core.exact import INFINITY, Numeric, Order, order, text
+from symacct.core.pinning import By
 from symacct.export.description import describe, neighbours
 from symacct.export.formula import formula
-from symacct.export.plain_tex import plain_tex
-from symacct.expr import Node, as_node
-from symacct.options import By
-from symacct.progress import progress
-from symacct.rounding import rational_text, safe
-from symacct.theory import all_named
+from symacct.export.latex.plain_tex import plain_tex
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import all_named
+from symacct.results.enclosure import Enclosure
+from symacct.results.progress import progress
+from symacct.results.rounding import rational_text, safe
 
 _NUMBER = re.compile(r"(\d+)(?:\.(\d+))?(?:e(-?)(\d+))?")
 _FORMULAS = {"ε(α)": r"$\epsilon(\alpha)$"}
@@ -32,7 +32,7 @@ NOTHING = "--"
 
 
 @dataclass(frozen=True)
-class Cell:
+class PrintedValue:
     """A value and how it is printed: rounded to some digits in its sound direction."""
 
     value: Enclosure
@@ -44,7 +44,7 @@ class Column:
     """One bound at every order of a table; None where it says nothing."""
 
     heading: str
-    cells: tuple[Cell | None, ...]
+    cells: tuple[PrintedValue | None, ...]
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,12 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
     <BLANKLINE>
     """
     as_node(m, "expression")
-    orders = tuple(map(order, doors.listed(alphas, "table", "[2, 4, 8]", "outcomes")))
+    orders = tuple(map(order, arguments.listed(alphas, "table", "[2, 4, 8]", "outcomes")))
     if not orders:
         raise DomainError("table: found no order, needed one at least, such as [2, 4, 8]")
-    names = doors.listed(by, "table, by", "['ZW19-T5']")
+    names = arguments.listed(by, "table, by", "['ZW19-T5']")
     # A few digits more than printed: what is printed is rounded once.
-    accountant = Accountant(doors.digits(digits) + 3)
+    accountant = Accountant(arguments.digits(digits) + 3)
     columns = []
     theorems = [tuple(theorem.name for theorem in all_named(one)) for one in names]
     for pinned in theorems or [()]:
@@ -137,14 +137,14 @@ def table(m: Node, alphas: Iterable[Numeric], digits: int = 6, by: Sequence[By] 
     return Table(orders, tuple(columns), describe(m), neighbours(m.claim.adjacency))
 
 
-def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> Cell | None:
+def _cell(accountant: Accountant, m: Node, at: Order, by: By, digits: int) -> PrintedValue | None:
     try:
         value = accountant.rdp(m, at, by=by)
     except OrderError:
         if not by:
             raise
         return None  # the theorem says nothing at this order
-    return Cell(value, as_printed(value, m, at, by, digits))
+    return PrintedValue(value, as_printed(value, m, at, by, digits))
 
 
 def as_printed(value: Enclosure, m: Node, at: Order, by: By, digits: int) -> str:

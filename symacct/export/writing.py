@@ -14,28 +14,28 @@ from typing import Any
 
 import sympy
 
-from symacct import sizes
-from symacct.amplification.ternary import Differences, differences
 from symacct.arithmetic import BALL, Number, SymbolicArithmetic
 from symacct.arithmetic.ball import precision
-from symacct.bounded import bits
-from symacct.claims import Claim, Kind
-from symacct.convexity import lower_hull
-from symacct.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
-from symacct.evaluation import Evaluation, OperationCurve
-from symacct.exact import INFINITY, Order, expression
-from symacct.expr import Node
-from symacct.forking import cached_property
+from symacct.core import limits
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError, LimitError, OrderError, PrecisionError, SymacctError
+from symacct.core.exact import INFINITY, Order, expression
+from symacct.core.forking import cached_property
+from symacct.core.lru_table import Remembered
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
+from symacct.expressions.bounded import bits
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms import Curve, DistributionPair
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.mixtures import Overlap
-from symacct.node_curve import LeafCurve, NodeCurve
+from symacct.numerics.hull import lower_hull
 from symacct.operations import Convexify
 from symacct.operations.subsample import Sampling
-from symacct.options import By
-from symacct.remembering import Remembered
-from symacct.symbols import alpha as ALPHA
-from symacct.theory import Theorem
+from symacct.rdp.curve import LeafCurve, NodeCurve
+from symacct.rdp.evaluation import Evaluation, OperationCurve
+from symacct.theory.amplification.fixed_size.ternary import Differences, differences
 
 #: The order as a symbol for whole orders, and for the real ones between them.
 WHOLE = sympy.Symbol(ALPHA.name, positive=True, integer=True)
@@ -121,7 +121,7 @@ class Writing(Evaluation):
         """The curve of the node itself, whatever its name."""
         if node not in self._curves:
             if isinstance(node, Sampling):
-                sizes.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
+                limits.check("formula_bits", _bits_below(node), "formula, bits of its parameters")
             self._curves[node] = (
                 WrittenLeaf(self, node, Remembered())
                 if isinstance(node, Mechanism)
@@ -253,7 +253,7 @@ def _edge(node: Mechanism, ctx: WritingArithmetic, alpha: Order) -> Number:
 
 def _require_finite(curve: LeafCurve, alpha: sympy.Expr, reach: int | None) -> None:
     """OrderError where the curve is not stated to end at an order that α may pass, and does."""
-    node, last = curve.node, reach or sizes.current().order
+    node, last = curve.node, reach or limits.current().order
     if ends_unstated(curve, last):
         raise OrderError(
             f"{node}: its curve is infinite from some order up to {last:,} on, so that no one "

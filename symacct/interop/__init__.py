@@ -2,11 +2,7 @@
 
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.dp_events import from_dp_event, to_dp_event
-from symacct.interop.opacus import (
-    from_opacus_history,
-    register_with_opacus,
-    to_opacus_history,
-)
+from symacct.interop.opacus import from_opacus_history, register_with_opacus, to_opacus_history
 from symacct.interop.published import PublishedAccountant
 
 __all__ = [

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symacct import doors, theory
-from symacct.accountant import Accountant
-from symacct.conversion import named as conversion_named
-from symacct.domains import nonnegative, rate, whole
-from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
-from symacct.exact import INFINITY, Numeric, is_infinite
-from symacct.expr import Node
+from symacct.accountant.accountant import Accountant
+from symacct.core import arguments
+from symacct.core.errors import AdjacencyError, DomainError, InfiniteError, SymacctError, echo
+from symacct.core.exact import INFINITY, Numeric, is_infinite
+from symacct.core.pinning import By
+from symacct.expressions import theorem_registry
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import nonnegative, rate, whole
 from symacct.interop import floats
 from symacct.interop.dp_events import NO_PRIVACY, from_dp_event, to_dp_event
 from symacct.interop.dp_types import (
@@ -27,7 +27,8 @@ from symacct.interop.dp_types import (
 )
 from symacct.interop.floats import scalar
 from symacct.operations import Compose
-from symacct.options import By
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.theory.conversion import named as conversion_named
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
@@ -62,14 +63,14 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
         accountant: Accountant | None = None,
         by: By = None,
     ) -> None:
-        given = doors.orders(orders)
+        given = arguments.orders(orders)
         self._searched = tuple(map(scalar, given)) if isinstance(given, list) else given
         self._relation = relation_named(neighboring_relation)
         self._conversion = conversion_named(conversion).name
         if accountant is not None and not isinstance(accountant, Accountant):
             raise DomainError(f"accountant: found {echo(accountant)}, needed an Accountant")
         self._accountant = accountant or Accountant(digits=_DIGITS)
-        self._by = tuple(theorem.name for theorem in theory.all_named(by))
+        self._by = tuple(theorem.name for theorem in theorem_registry.all_named(by))
         self._composed = Compose()
         self._runs: list[tuple[object, int]] = []
 
@@ -87,7 +88,7 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     def ledger(self) -> DpEvent:
         """What was composed, as a DpEvent; MissingPackageError where dp_accounting is missing."""
         remedy = "pip install dp-accounting"
-        ledger = doors.package("dp_accounting", "ledger", remedy).DpEventBuilder()
+        ledger = arguments.package("dp_accounting", "ledger", remedy).DpEventBuilder()
         for event, count in self._runs:
             ledger.compose(to_dp_event(event) if isinstance(event, Node) else event, count)
         return ledger.build()
@@ -172,7 +173,11 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # Any where it 
     def _pinned(self) -> By:
         """The theorems named that are about a part of what was composed."""
         parts = list(self._composed.walk()) if self._by else []
-        about = [x for x in theory.all_named(self._by) if any(theory.is_about(x, m) for m in parts)]
+        about = [
+            x
+            for x in theorem_registry.all_named(self._by)
+            if any(theorem_registry.is_about(x, m) for m in parts)
+        ]
         return tuple(theorem.name for theorem in about) or None
 
     def _listed(self) -> tuple[Numeric, ...]:

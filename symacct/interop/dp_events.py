@@ -15,16 +15,24 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from symacct import sizes
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
 from symacct.arithmetic.ball import rational as ball_number
-from symacct.claims import ADD_REMOVE, EITHER
-from symacct.domains import above_minus_one, nonnegative, positive, rate, rational, whole
-from symacct.doors import package
-from symacct.errors import DomainError, MissingPackageError, SymacctError, echo
-from symacct.exact import exact, is_infinite
-from symacct.expr import Node, as_node
+from symacct.core import limits
+from symacct.core.arguments import package
+from symacct.core.claims import ADD_REMOVE, EITHER
+from symacct.core.errors import DomainError, MissingPackageError, SymacctError, echo
+from symacct.core.exact import exact, is_infinite
+from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import (
+    above_minus_one,
+    nonnegative,
+    positive,
+    rate,
+    rational,
+    whole,
+)
 from symacct.interop import floats
 from symacct.interop.dp_types import UnreadEventError, UnreadRelationError, relation_named
 from symacct.interop.floats import scalar
@@ -43,7 +51,6 @@ from symacct.mechanisms import (
     RandomizedResponse,
     TreeAggregation,
 )
-from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
 from symacct.operations import (
     Compose,
     PoissonSubsample,
@@ -95,7 +102,7 @@ class Reading:
     def node(self, event: object, depth: int) -> Node:
         known = self._read.get(id(event))
         if known is None:
-            sizes.check("depth", depth, "DpEvent, nesting depth")
+            limits.check("depth", depth, "DpEvent, nesting depth")
             # The event is kept, so that its id stays its own.
             known = self._read[id(event)] = (event, _reader(event)(self, event, depth))
         return known[1]

@@ -8,9 +8,9 @@ from typing import Any
 
 import sympy
 
-from symacct.errors import DomainError, echo
-from symacct.exact import Exact, exact
-from symacct.rounding import rational_float
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Exact, exact
+from symacct.results.rounding import rational_float
 
 
 def down(x: Exact, what: str) -> float:

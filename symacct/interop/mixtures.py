@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct import doors, laws
-from symacct.claims import ADD_REMOVE
-from symacct.domains import positive, rational
-from symacct.errors import DomainError, echo
-from symacct.expr import Node
+from symacct.core import arguments
+from symacct.core.claims import ADD_REMOVE
+from symacct.core.errors import DomainError, echo
+from symacct.distributions import laws
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import positive, rational
 from symacct.interop import floats
 from symacct.mechanisms import DistributionPair
 from symacct.operations import Compose
@@ -59,7 +60,7 @@ def _shares(sensitivities: object, weights: object) -> dict[Fraction, Fraction]:
 
 
 def _numbers(values: object, what: str) -> list[Fraction]:
-    return [rational(x, what) for x in doors.ordered(values, what, "[0, 1]")]
+    return [rational(x, what) for x in arguments.ordered(values, what, "[0, 1]")]
 
 
 def mixture_parts(node: Node) -> tuple[float, list[float], list[float]] | None:

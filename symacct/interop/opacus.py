@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symacct import doors
-from symacct.errors import DomainError, echo
-from symacct.exact import Exact, Numeric
-from symacct.expr import Node, as_node
+from symacct.core import arguments
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Exact, Numeric
+from symacct.expressions.node import Node, as_node
 from symacct.interop import floats
 from symacct.interop.dp_events import NO_PRIVACY
 from symacct.interop.floats import scalar
@@ -30,7 +30,7 @@ def from_opacus_history(history: Iterable[Sequence[Numeric]] | Mapping[str, Any]
         if "history" not in history:
             raise DomainError(f"state_dict: found {echo(list(history))}, needed the key 'history'")
         history = history["history"]
-    rows = doors.listed(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
+    rows = arguments.listed(history, "history", "[(1.5, 0.25, 100)]: (sigma, q, steps)")
     return Compose(*map(_step, rows))
 
 
@@ -50,8 +50,8 @@ def register_with_opacus() -> None:
     MissingPackageError where Opacus is not installed.
     """
     what, remedy = "register_with_opacus", "pip install opacus"
-    register = doors.package("opacus.accountants", what, remedy).register_accountant
-    ours = doors.package("symacct.interop.opacus_accountant", what, remedy)
+    register = arguments.package("opacus.accountants", what, remedy).register_accountant
+    ours = arguments.package("symacct.interop.opacus_accountant", what, remedy)
     for accountant in (ours.SymacctAccountant, ours.ExactAccountant):
         register(accountant.mechanism(), accountant, force=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from opacus.accountants import IAccountant
 
-from symacct.exact import Numeric
+from symacct.core.exact import Numeric
 from symacct.interop.accountant import EventAccountant
 from symacct.interop.opacus import from_opacus_history
 

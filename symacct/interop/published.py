@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from symacct.accountant import Accountant
-from symacct.enclosure import Enclosure
-from symacct.errors import OrderError, echo
-from symacct.exact import Numeric
-from symacct.expr import Node
+from symacct.accountant.accountant import Accountant
+from symacct.core.errors import OrderError, echo
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node
 from symacct.interop.accountant import LISTED, EventAccountant
 from symacct.interop.dp_events import NO_PRIVACY, Reading, unread
 from symacct.interop.dp_types import UnreadEventError
 from symacct.mechanisms import Gaussian
 from symacct.operations import Compose, SubsampleWithoutReplacement
 from symacct.operations.subsample import Sampling
+from symacct.results.enclosure import Enclosure
 
 #: By what RdpAccountant answers for what is sampled or repeated.
 THEOREMS = ("MTZ19-EXACT", "WBK19-T27", "PS22-T2-PRINTED", "PS22-T6-PRINTED")

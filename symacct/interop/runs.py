@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from flint import arb
 
-from symacct.amplification.ps22 import log_mean
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.mechanisms.families import TruncatedNegativeBinomial
+from symacct.distributions.families import TruncatedNegativeBinomial
+from symacct.theory.amplification.ps22 import log_mean
 
 _BITS = 128
 _WIDTH = Fraction(1, 2**60)  # of what γ is known to, relatively

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symacct.claims import Kind
-from symacct.exact import Exact, expression
-from symacct.later import sympy
+from symacct.core.claims import Kind
+from symacct.core.exact import Exact, expression
+from symacct.core.lazy_import import sympy
 from symacct.mechanisms.gaussian import Gaussian
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.claims import Adjacency, Kind
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import above_one, nonnegative
-from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.sources import BDRS18, BS16
+from symacct.expressions.parameters import above_one, nonnegative
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.sources import BDRS18, BS16
 
 
 class ZCDP(Mechanism):

@@ -10,21 +10,21 @@ from typing import Any, TypeAlias
 import mpmath
 import numpy as np
 
-from symacct import symbols
 from symacct.arithmetic import Arithmetic, Number
 from symacct.arithmetic.expression import evaluate
 from symacct.arithmetic.float64 import Float64Arithmetic, LogNumber
 from symacct.arithmetic.symbolic import SymbolicArithmetic
-from symacct.bounded import replaced
-from symacct.claims import Adjacency, Claim, Kind, Source, check_stated
-from symacct.claims import adjacency as named_adjacency
-from symacct.claims import kind as named_kind
-from symacct.domains import nonnegative
-from symacct.errors import AdjacencyError, DomainError, OrderError, echo
-from symacct.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
-from symacct.forking import new_lock
-from symacct.formulas import parse_formula
-from symacct.later import sympy
+from symacct.core import symbols
+from symacct.core.claims import Adjacency, Claim, Kind, Source, check_stated
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.claims import kind as named_kind
+from symacct.core.errors import AdjacencyError, DomainError, OrderError, echo
+from symacct.core.exact import INFINITY, Numeric, Order, exact, expression, is_infinite
+from symacct.core.forking import new_lock
+from symacct.core.lazy_import import sympy
+from symacct.expressions.bounded import replaced
+from symacct.expressions.formula_reader import parse_formula
+from symacct.expressions.parameters import nonnegative
 from symacct.mechanisms.mechanism import Mechanism
 
 _KIND_REMEDY = (

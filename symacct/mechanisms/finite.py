@@ -9,18 +9,18 @@ from typing import Any
 
 from flint import fmpq, fmpq_poly
 
-from symacct import doors, sizes
 from symacct.arithmetic import Arithmetic, Number
-from symacct.claims import Adjacency, Kind
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import whole
-from symacct.errors import DomainError
-from symacct.exact import Numeric, Order, exact
-from symacct.forking import cached_property
-from symacct.mechanisms.direction import FiniteDirection
+from symacct.core import arguments, limits
+from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import DomainError
+from symacct.core.exact import Numeric, Order, exact
+from symacct.core.forking import cached_property
+from symacct.core.sources import VEH14
+from symacct.distributions.direction import FiniteDirection
+from symacct.expressions.parameters import whole
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.pair import Given, probabilities
-from symacct.sources import VEH14
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
 
@@ -158,9 +158,9 @@ def _laws(values: object) -> tuple[tuple[Fraction, ...], ...]:
     """Two or more different laws on the same outcomes."""
     laws: dict[tuple[Fraction, ...], None] = {}
     example = "[['1/2', '1/2'], ['1/3', '2/3']]"
-    for law in doors.ordered(values, "FiniteMechanism, laws", example):
+    for law in arguments.ordered(values, "FiniteMechanism, laws", example):
         laws[probabilities(law, f"FiniteMechanism, law {len(laws) + 1}")] = None
-        sizes.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
+        limits.check("outcomes", len(laws) ** 3, "FiniteMechanism, triples of laws")
     lengths = {len(law) for law in laws}
     if len(lengths) != 1 or len(laws) < 2:
         raise DomainError(

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.domains import positive, whole
-from symacct.domains import rational as rational_number
-from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Numeric, is_infinite
-from symacct.forking import cached_property
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import INFINITY, Numeric, is_infinite
+from symacct.core.forking import cached_property
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, whole
+from symacct.expressions.parameters import rational as rational_number
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
-from symacct.sources import SYMACCT
 
 _BITS = 320  # of a power that is written out
 _TINY = Fraction(1, 2**_BITS)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.claims import Kind
-from symacct.domains import positive
-from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.claims import Kind
+from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.sources import MIR17, ZW19
+from symacct.expressions.parameters import positive
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.sources import MIR17, ZW19
 
 
 class VectorLaplace(Mechanism):

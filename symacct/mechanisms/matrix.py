@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from symacct import doors, sizes
-from symacct.domains import positive, whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric, exact
-from symacct.forking import cached_property
+from symacct.core import arguments, limits
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric, exact
+from symacct.core.forking import cached_property
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms.computed_gaussian import ComputedGaussian
 from symacct.mechanisms.participation import Rows, squared_sensitivity
-from symacct.sources import SYMACCT
 
 
 class MatrixMechanism(ComputedGaussian):
@@ -89,8 +89,10 @@ class TreeAggregation(ComputedGaussian):
 def _rows(strategy: object) -> Rows:
     """Rows of one length, of rational numbers that are not all 0."""
     what, example = "MatrixMechanism, strategy", "[[1, 0], ['1/2', 1]]"
-    rows = [doors.ordered(row, what, example) for row in doors.ordered(strategy, what, example)]
-    sizes.check("outcomes", sum(map(len, rows)), f"{what}, entries")
+    rows = [
+        arguments.ordered(row, what, example) for row in arguments.ordered(strategy, what, example)
+    ]
+    limits.check("outcomes", sum(map(len, rows)), f"{what}, entries")
     entries = tuple(tuple(exact(x, what) for x in row) for row in rows)
     if len({len(row) for row in rows}) != 1 or not any(map(any, entries)):
         raise DomainError(f"{what}: found {echo(strategy)}, needed rows of one length, not all 0")

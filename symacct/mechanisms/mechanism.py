@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from symacct.arithmetic import Arithmetic, LogNumber, Number
-from symacct.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
-from symacct.errors import SoundnessError
-from symacct.exact import INFINITY, Exact, Order, expression, order
-from symacct.expr import Node
-from symacct.later import sympy
+from symacct.core.claims import EITHER, Adjacency, Claim, Kind, Source, check_stated, combine
+from symacct.core.errors import SoundnessError
+from symacct.core.exact import INFINITY, Exact, Order, expression, order
+from symacct.core.lazy_import import sympy
+from symacct.expressions.node import Node
 
 _CURVE = {"curve", "excess", "at_one", "at_infinity"}
 _REMEDIES = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, singledispatch
-from math import isfinite, isqrt
+from functools import singledispatch
+from math import isqrt
 from typing import Any
 
 import numpy as np
 
-from symacct import symbols
 from symacct.arithmetic import (
     BALL,
     Arithmetic,
@@ -23,34 +22,35 @@ from symacct.arithmetic import (
 )
 from symacct.arithmetic.ball import precision, rational
 from symacct.arithmetic.symbolic import written
-from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, Order, expression
-from symacct.forking import cached_property
-from symacct.integrals.by_floats import Rules
-from symacct.integrals.discrete import Series
-from symacct.integrals.expectations import (
-    Chi,
-    Entropy,
-    Excess,
-    Mixed,
-    ReverseEntropy,
-    expectation,
-    mass,
-)
-from symacct.integrals.normal_mixtures import NormalParts, power_integral, relative_entropy
-from symacct.integrals.plain import plain_expectation, plain_mass
-from symacct.integrals.sides import Kernel, Side, sides
-from symacct.integrals.stretch import Integrand
-from symacct.integrals.supremum import largest_log_ratio
-from symacct.later import sympy
-from symacct.mechanisms.density import Density
-from symacct.mechanisms.direction import Direction
-from symacct.mechanisms.families import Laplace as LaplaceLaw
+from symacct.core import symbols
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import INFINITY, Exact, Order, expression
+from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
+from symacct.distributions.density import Density
+from symacct.distributions.direction import Direction
+from symacct.distributions.families import Laplace as LaplaceLaw
+from symacct.distributions.law import Law
+from symacct.distributions.mass import interval_of, no_integrals
+from symacct.distributions.normal import LogNormal, MultivariateNormal, Normal
 from symacct.mechanisms.gaussian import Gaussian
 from symacct.mechanisms.laplace import Laplace
-from symacct.mechanisms.law import Law
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.mechanisms.normal import LogNormal, MultivariateNormal, Normal
+from symacct.numerics.densities.by_floats import Rules
+from symacct.numerics.densities.discrete import ProgressionSeries
+from symacct.numerics.densities.expectations import (
+    ChiDivergence,
+    Entropy,
+    Excess,
+    MixtureIntegrand,
+    ReverseEntropy,
+    expectation,
+)
+from symacct.numerics.densities.plain import plain_expectation
+from symacct.numerics.densities.sides import Side, sides
+from symacct.numerics.densities.stretch import Integrand
+from symacct.numerics.densities.supremum import largest_log_ratio
+from symacct.numerics.normal.normal_mixtures import NormalParts, power_integral, relative_entropy
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class Overlap:
         return all(None not in side.logs for side in self.sides)
 
     @cached_property
-    def series(self) -> Series | None:
+    def series(self) -> ProgressionSeries | None:
         """The sum over whole numbers, where the laws live there."""
         first, second = self.P.log_progression, self.Q.log_progression
-        return None if first is None or second is None else Series((first, second))
+        return None if first is None or second is None else ProgressionSeries((first, second))
 
     @cached_property
     def normal_parts(self) -> tuple[NormalParts, NormalParts] | None:
@@ -109,12 +109,12 @@ class Overlap:
         """The answer in balls at the current precision."""
         if self.series is not None:
             return self.series.expectation(question, BALL.bits)
-        if self.normal_parts is not None and isinstance(question, Mixed):
+        if self.normal_parts is not None and isinstance(question, MixtureIntegrand):
             return _over_normal_parts(*self.normal_parts, question)
         return expectation(self.sides, question, lambda: self.log_totals(BALL), BALL.bits)
 
 
-def _over_normal_parts(p: NormalParts, q: NormalParts, question: Mixed) -> Any:
+def _over_normal_parts(p: NormalParts, q: NormalParts, question: MixtureIntegrand) -> Any:
     """E_Q of what is asked of m = (1−γ)q + γp."""
     mixed = p.mixed(q, question.gamma)
     if isinstance(question, Excess):
@@ -171,7 +171,7 @@ class MixtureDirection(Direction):
 
     def chi(self, l: int) -> Any:
         """E_Q[(P/Q − 1)^l] in balls."""
-        return BALL.number(0) if self.overlap.is_equal else self.overlap.in_balls(Chi(l))
+        return BALL.number(0) if self.overlap.is_equal else self.overlap.in_balls(ChiDivergence(l))
 
     def question(self, power: Fraction | None) -> Integrand:
         """E[(m/q)^power] − 1, or the Kullback–Leibler divergence where that is None."""
@@ -246,7 +246,7 @@ def why_not_mixed(P: Law, Q: Law) -> str | None:  # noqa: N803
 @singledispatch
 def _ask(ctx: Arithmetic, direction: MixtureDirection, power: Any) -> Number:
     """The excess of the moment, or the Kullback–Leibler divergence where power is None."""
-    raise _no_integrals(ctx)
+    raise no_integrals(ctx)
 
 
 @_ask.register
@@ -290,7 +290,7 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Numbe
                 f"formula: found {echo(P)} and {echo(Q)}, needed laws on the same interval"
             )
         p, q = (sympy.exp(law.kernel.log - law.log_total(ctx)) for law in (P, Q))
-        span = _span(P.kernel)
+        span = interval_of(P.kernel)
         whole = written.Integral
     ratio = p / q if gamma == 1 else 1 - gamma + gamma * p / q
     if power is not None:
@@ -302,7 +302,7 @@ def _(ctx: SymbolicArithmetic, direction: MixtureDirection, power: Any) -> Numbe
 @singledispatch
 def _largest(ctx: Arithmetic, overlap: Overlap) -> Number:
     """sup log(P/Q)."""
-    raise _no_integrals(ctx)
+    raise no_integrals(ctx)
 
 
 @_largest.register
@@ -336,34 +336,3 @@ def _(ctx: SymbolicArithmetic, overlap: Overlap) -> Number:
     raise DomainError(
         "formula: found order ∞ of a pair of densities, which has no formula; ask for its value"
     )
-
-
-def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
-    """log ∫ e^log of a density given by its formula."""
-    if isinstance(ctx, BallArithmetic):
-        return _log_mass(kernel, ctx.bits)
-    if isinstance(ctx, MpmathArithmetic):
-        return ctx.log(plain_mass(ctx, kernel))
-    if isinstance(ctx, SymbolicArithmetic):
-        return sympy.log(written.Integral(sympy.exp(kernel.log), _span(kernel)))
-    raise _no_integrals(ctx)
-
-
-def _span(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
-    """x and the ends of what a formula integrates over."""
-    ends = (kernel.cuts[0], kernel.cuts[-1])
-    low, high = (expression(Fraction(c)) if isfinite(c) else c * sympy.oo for c in ends)
-    return symbols.x, low, high
-
-
-def _no_integrals(ctx: Arithmetic) -> DomainError:
-    return DomainError(
-        f"a pair of laws: found the arithmetic {type(ctx).__name__}, in which nothing is "
-        "integrated; ask for the value, or for the formula"
-    )
-
-
-@lru_cache(256)
-def _log_mass(kernel: Kernel, bits: int) -> Any:
-    """Every order of a pair asks for it at the same few precisions."""
-    return mass(kernel, bits).log()

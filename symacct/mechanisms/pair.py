@@ -8,21 +8,21 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
-from symacct import doors
 from symacct.arithmetic import BALL, Arithmetic, Float64Arithmetic, Number
-from symacct.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
-from symacct.claims import adjacency as named_adjacency
-from symacct.digits import to_digits
-from symacct.domains import number_of_records, rate
-from symacct.enclosure import Enclosure, from_ball
-from symacct.errors import AdjacencyError, DomainError, PrecisionError, echo
-from symacct.exact import Numeric, Order, directed_order, exact
-from symacct.forking import cached_property
-from symacct.mechanisms.direction import Direction, FiniteDirection, RoundedDirection
-from symacct.mechanisms.law import Law
+from symacct.core import arguments
+from symacct.core.claims import ADD_REMOVE, Adjacency, Claim, Kind, Orders, Source
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, DomainError, PrecisionError, echo
+from symacct.core.exact import Numeric, Order, directed_order, exact
+from symacct.core.forking import cached_property
+from symacct.core.sources import GAL13, VEH14
+from symacct.distributions.direction import Direction, FiniteDirection, RoundedDirection
+from symacct.distributions.law import Law
+from symacct.expressions.parameters import number_of_records, rate
 from symacct.mechanisms.mechanism import Mechanism, order_by_order
 from symacct.mechanisms.mixtures import between, has_closed_form
-from symacct.sources import GAL13, VEH14
+from symacct.results.enclosure import Enclosure, from_ball
+from symacct.results.precision import to_digits
 
 Masses = tuple[tuple[Fraction, Fraction], ...]
 #: Probabilities as a user gives them.
@@ -70,7 +70,9 @@ class DistributionPair(Mechanism):
         records: Numeric | None = None,
     ) -> DistributionPair:
         relation = named_adjacency(adjacency)
-        with_record = doors.one_of(with_record, "DistributionPair, with_record", ("either", "P"))
+        with_record = arguments.one_of(
+            with_record, "DistributionPair, with_record", ("either", "P")
+        )
         if with_record == "P" and relation != ADD_REMOVE:
             raise AdjacencyError(
                 f"DistributionPair: found with_record='P' with adjacency {relation}, needed "
@@ -175,11 +177,11 @@ class DistributionPair(Mechanism):
         >>> print(pair.divergence(2, digits=5), pair.divergence(2, digits=5, reverse=True))
         0.28768 0.22314
         """
-        at, direction = directed_order(alpha), self.direction(doors.flag(reverse, "reverse"))
+        at, direction = directed_order(alpha), self.direction(arguments.flag(reverse, "reverse"))
         if not isinstance(at, int | float | Fraction):
             raise DomainError(f"order alpha: found {echo(at)}, needed a rational number or ∞")
         claim = Claim(self.kind, self.adjacency, Orders(0), sources=(self.source,))
-        asked = doors.digits(digits)
+        asked = arguments.digits(digits)
         ball, _, _ = to_digits(
             lambda: (direction.at(BALL, at), claim),
             asked,
@@ -261,7 +263,7 @@ def _matched(P: object, Q: object) -> tuple[Any, Any]:  # noqa: N803
 def probabilities(values: object, what: str) -> tuple[Fraction, ...]:
     """Exact probabilities >= 0 that sum to 1."""
     example = "['1/3', '2/3'], a mapping {outcome: probability}, or one of symacct.laws"
-    numbers = tuple(exact(value, what) for value in doors.ordered(values, what, example))
+    numbers = tuple(exact(value, what) for value in arguments.ordered(values, what, example))
     for number in numbers:
         if not isinstance(number, Fraction):
             raise DomainError(f"{what}: found {echo(number)}, needed rational probabilities")

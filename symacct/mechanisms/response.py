@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from symacct.arithmetic import Arithmetic, Number
-from symacct.claims import Adjacency, Kind
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import nonnegative, probability
-from symacct.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.sources import KOV15, MIR17
+from symacct.expressions.parameters import nonnegative, probability
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.sources import KOV15, MIR17
 
 
 class ResponsePair(Mechanism):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from symacct.claims import ADD_REMOVE
-from symacct.domains import whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.expr import Node, as_node
+from symacct.core.claims import ADD_REMOVE
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
 from symacct.operations.operation import Operation
 
 _MOST_STEPS = 10**9

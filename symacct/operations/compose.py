@@ -8,14 +8,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
 
-from symacct import doors, sizes
-from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
-from symacct.domains import whole
-from symacct.errors import DomainError, echo
-from symacct.exact import INFINITY, Exact, Numeric, Order, exact
-from symacct.expr import Node, as_node
-from symacct.forking import cached_property
-from symacct.later import sympy
+from symacct.core import arguments, limits
+from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, combine, narrowed
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, exact
+from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
 from symacct.operations.operation import Operation
 
 #: How often a mechanism is run: a whole number, or a SymPy expression that stands for one.
@@ -117,18 +117,18 @@ def _count(counts: dict[Node, Count], part: object, times: Count, depth: int = 0
         for node, count in part.items():
             _count(counts, as_node(node, "Compose"), times * _runs(count))
     elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
-        sizes.check("depth", depth, "Compose, lists in lists")
-        for one in doors.listed(part, "Compose", "[Gaussian(5), Laplace(2)]"):
+        limits.check("depth", depth, "Compose, lists in lists")
+        for one in arguments.listed(part, "Compose", "[Gaussian(5), Laplace(2)]"):
             _count(counts, one, times, depth + 1)
     else:
         raise DomainError(f"Compose: found {echo(part)}, needed mechanisms such as Gaussian(5)")
-    sizes.check("nodes", len(counts), "Compose, distinct mechanisms")
+    limits.check("nodes", len(counts), "Compose, distinct mechanisms")
 
 
 def _bounded(count: Count) -> Count:
     """The count, if it is not too long a number to be written down and read again."""
     if isinstance(count, int):
-        sizes.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
+        limits.check("parameter_bits", count.bit_length(), "Compose, number of runs in bits")
     return count
 
 

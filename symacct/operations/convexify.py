@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from symacct import sizes
-from symacct.claims import Kind
-from symacct.domains import whole
-from symacct.errors import SoundnessError
-from symacct.exact import Numeric
-from symacct.expr import Node, as_node
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.errors import SoundnessError
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
 from symacct.operations.operation import Operation
 
 
@@ -29,7 +29,7 @@ class Convexify(Operation):
     def __new__(cls, mechanism: Node, max_order: Numeric) -> Convexify:
         mechanism = as_node(mechanism, "Convexify, mechanism")
         last = whole(max_order, "Convexify, max_order", least=2)
-        sizes.check("order", last, "Convexify, max_order")
+        limits.check("order", last, "Convexify, max_order")
         if mechanism.claim.kind is Kind.LOWER:
             raise SoundnessError(
                 "Convexify: found a lower bound, needed an exact or upper one: "

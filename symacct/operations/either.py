@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symacct.domains import rate
-from symacct.exact import Exact, Numeric
-from symacct.expr import Node, as_node
+from symacct.core.exact import Exact, Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rate
 from symacct.operations.operation import Operation
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from symacct.claims import Adjacency, Claim
-from symacct.domains import whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.expr import Node, as_node
+from symacct.core.claims import Adjacency, Claim
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
 from symacct.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from symacct.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed
-from symacct.errors import DomainError, echo
-from symacct.expr import Node
-from symacct.theory import answering_always, bounding
+from symacct.core.claims import ALL_ORDERS, EITHER, Adjacency, Claim, Kind, narrowed
+from symacct.core.errors import DomainError, echo
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import answering_always, bounding
 
 # An order of the kind that every theorem about an operation speaks of.
 _TYPICAL_ORDER = 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from symacct.domains import number_of_records
-from symacct.exact import Numeric, Order
-from symacct.expr import Node, as_node
+from symacct.core.exact import Numeric, Order
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import number_of_records
 from symacct.operations.operation import Operation
 
 

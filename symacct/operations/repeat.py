@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symacct.errors import DomainError, echo
-from symacct.expr import Node, as_node
-from symacct.mechanisms.families import Poisson, TruncatedNegativeBinomial
+from symacct.core.errors import DomainError, echo
+from symacct.distributions.families import Poisson, TruncatedNegativeBinomial
+from symacct.expressions.node import Node, as_node
 from symacct.operations.operation import Operation
 
 #: The laws of the number of runs that something is proved of.

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from symacct import sizes
 from symacct.arithmetic.ball import precision, rational
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import whole
-from symacct.errors import AdjacencyError, DomainError, echo
-from symacct.exact import Numeric, exact
-from symacct.expr import Node, as_node
-from symacct.laws import Normal, NormalMixture
+from symacct.core import limits
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, DomainError, echo
+from symacct.core.exact import Numeric, exact
+from symacct.distributions.laws import Normal, NormalMixture
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
 from symacct.mechanisms import DistributionPair, Gaussian
 from symacct.operations.either import Either
 from symacct.operations.postprocess import PostProcess
@@ -45,7 +45,7 @@ def sample_with_replacement(
     noise = as_node(mechanism, f"{_NAME}, mechanism")
     draws = whole(batch, f"{_NAME}, batch", least=1)
     records = whole(n, f"{_NAME}, n", least=2)
-    sizes.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
+    limits.check("terms", draws + 1, f"{_NAME}, numbers of times that a record may be drawn")
     return moved_by_draws(noise, chances(records, draws, draws)[0], adjacency, records)
 
 

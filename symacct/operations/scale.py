@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symacct.domains import nonnegative
-from symacct.exact import Exact, Numeric, Order
-from symacct.expr import Node, as_node
+from symacct.core.exact import Exact, Numeric, Order
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import nonnegative
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation
 

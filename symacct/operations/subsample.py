@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from symacct.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
-from symacct.claims import adjacency as named_adjacency
-from symacct.domains import rate
-from symacct.errors import AdjacencyError, SymacctError
-from symacct.exact import Exact, Numeric
-from symacct.expr import Node, as_node
-from symacct.later import sympy
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Claim, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import AdjacencyError, SymacctError
+from symacct.core.exact import Exact, Numeric
+from symacct.core.lazy_import import sympy
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rate
 from symacct.mechanisms import Gaussian
 from symacct.operations.compose import Compose
 from symacct.operations.operation import Operation

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from symacct.claims import Adjacency
-from symacct.domains import positive, whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric, ratio
-from symacct.expr import Node
+from symacct.core.claims import Adjacency
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric, ratio
+from symacct.expressions.node import Node
+from symacct.expressions.parameters import positive, whole
 from symacct.mechanisms import Gaussian
 from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
 

@@ -10,10 +10,10 @@ from flint import arb
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision, rational
-from symacct.domains import rate, whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.expr import Node, as_node
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rate, whole
 from symacct.operations.either import Either
 from symacct.operations.group import noise_for_group
 from symacct.operations.postprocess import PostProcess

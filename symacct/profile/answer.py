@@ -12,20 +12,20 @@ import numpy as np
 from flint import arb
 
 from symacct.arithmetic import BALL
-from symacct.claims import Claim, Kind, combine
-from symacct.conversion import named
-from symacct.enclosure import Enclosure, Guarantee, from_ball
-from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
-from symacct.expr import Node
-from symacct.options import By
-from symacct.profile.atoms import Atoms
-from symacct.profile.below import one_run_each, products_below, triangles_below
-from symacct.profile.closed import is_beyond
-from symacct.profile.densities import DensityLoss
-from symacct.profile.pairs import Product, products
+from symacct.core.claims import Claim, Kind, combine
+from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
+from symacct.core.pinning import By
+from symacct.expressions.node import Node
+from symacct.numerics.sums.refine import ball, within_floats
+from symacct.profile.closed_form.dispatch import is_beyond
+from symacct.profile.dominating.below import one_run_each, products_below, triangles_below
+from symacct.profile.dominating.pairs import PairProduct, products
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import Atoms
 from symacct.profile.part import Part
-from symacct.profile.solve import Direction
-from symacct.sums.refine import ball, within_floats
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import Enclosure, Guarantee, from_ball
+from symacct.theory.conversion import named
 
 _EXACT = named("exact")
 _FEW_DIGITS = 2
@@ -59,7 +59,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     claim = Claim(Kind.LOWER, node.claim.adjacency, sources=(_EXACT.source,))
 
     @_steered
-    def ask(found: list[Product], digits: int) -> Enclosure:
+    def ask(found: list[PairProduct], digits: int) -> Enclosure:
         asked = Profile(found, claim)
         ask = asked.largest_epsilon if asks_epsilon else asked.largest_delta
         return from_ball(ask(given, digits)[0], claim, digits, True)
@@ -77,7 +77,7 @@ def lower_bound(node: Node, asks_epsilon: bool, given: Fraction, digits: int) ->
     return max(least, key=lambda x: x.lower)
 
 
-def _exact(node: Node) -> list[Product]:
+def _exact(node: Node) -> list[PairProduct]:
     """The products of a node that has their profile, else none."""
     with suppress(AssumptionError):
         found = products(node)
@@ -89,7 +89,7 @@ def _exact(node: Node) -> list[Product]:
 class Profile:
     """δ(ε) and ε(δ), the largest of some products."""
 
-    def __init__(self, found: list[Product], claim: Claim, is_glued: bool = False) -> None:
+    def __init__(self, found: list[PairProduct], claim: Claim, is_glued: bool = False) -> None:
         self.claim, self.is_glued = claim, is_glued
         self.directions = _directions(found)
 
@@ -115,51 +115,58 @@ class Profile:
         found, order = from_ball(answer[0], self.claim, digits, True), answer[1]
         epsilon, delta = (found, given) if asks_epsilon else (given, found)
         return Guarantee(
-            epsilon, delta, order, _EXACT.name, self.claim.kind, self.claim, optimal=True
+            epsilon,
+            delta,
+            order,
+            _EXACT.name,
+            self.claim.kind,
+            self.claim,
+            optimal=True,
+            needs_no_order=True,
         )
 
-    def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, Direction]:
+    def largest_delta(self, epsilon: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
         """The largest δ(ε) over the directions, and where it is."""
 
         def y() -> arb:
             return BALL.number(epsilon)
 
-        def value(direction: Direction) -> arb:
+        def value(direction: CompositionProfile) -> arb:
             beyond = is_beyond(direction.runs, direction.reverse, epsilon)
             return direction.lost if beyond else direction.delta(y, digits + 1)
 
-        def is_larger(direction: Direction, known: arb) -> bool:
+        def is_larger(direction: CompositionProfile, known: arb) -> bool:
             if is_beyond(direction.runs, direction.reverse, epsilon):
                 return not direction.lost <= known
             return direction.is_within(y, lambda: known) is not True
 
         return _largest(value, is_larger, self._apart_at(epsilon))
 
-    def _apart_at(self, epsilon: Fraction) -> list[Direction]:
+    def _apart_at(self, epsilon: Fraction) -> list[CompositionProfile]:
         """The directions that may differ: at 0 both of a pair have its total variation."""
         if epsilon == 0:
             return [direction for direction in self.directions if not direction.reverse]
         return self.directions
 
-    def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, Direction]:
+    def largest_epsilon(self, delta: Fraction, digits: int) -> tuple[arb, CompositionProfile]:
         """The largest ε(δ) over the directions, and where it is."""
         for direction in self.directions:
             direction.refuse_lost(delta)
 
-        def value(direction: Direction) -> arb:
+        def value(direction: CompositionProfile) -> arb:
             return direction.epsilon(delta, digits + 1)
 
-        def is_larger(direction: Direction, known: arb) -> bool:
+        def is_larger(direction: CompositionProfile, known: arb) -> bool:
             return direction.is_within(known.lower, lambda: ball(delta)) is not True
 
         return _largest(value, is_larger, self.directions)
 
 
 def _largest(
-    value: Callable[[Direction], arb],
-    is_larger: Callable[[Direction, arb], bool],
-    directions: list[Direction],
-) -> tuple[arb, Direction]:
+    value: Callable[[CompositionProfile], arb],
+    is_larger: Callable[[CompositionProfile, arb], bool],
+    directions: list[CompositionProfile],
+) -> tuple[arb, CompositionProfile]:
     """The largest value over the directions, those that may be it worked out in full."""
     best, found = _first(value, directions)
     for other in directions:
@@ -170,7 +177,9 @@ def _largest(
     return found, best
 
 
-def _first(value: Callable[[Direction], arb], directions: list[Direction]) -> tuple[Direction, arb]:
+def _first(
+    value: Callable[[CompositionProfile], arb], directions: list[CompositionProfile]
+) -> tuple[CompositionProfile, arb]:
     """The first one whose value can be had: the others may be told to be smaller by few digits."""
     *others, last = directions
     for direction in others:
@@ -179,19 +188,19 @@ def _first(value: Callable[[Direction], arb], directions: list[Direction]) -> tu
     return last, value(last)
 
 
-def _directions(found: list[Product]) -> list[Direction]:
+def _directions(found: list[PairProduct]) -> list[CompositionProfile]:
     """Each product both ways, or one where that is all; none twice."""
-    every: dict[object, Direction] = {}
+    every: dict[object, CompositionProfile] = {}
     for product in found:
         is_enough = product.one_way or all(part.symmetric for part, _ in product.runs)
-        first = Direction(product.runs, False, is_first=not is_enough)
-        others = [] if is_enough else [Direction(product.runs, True, exchanged=first)]
+        first = CompositionProfile(product.runs, False, is_first=not is_enough)
+        others = [] if is_enough else [CompositionProfile(product.runs, True, exchanged=first)]
         for way in (first, *others):
             every.setdefault(_oriented(product, way.reverse), way)
     return list(every.values())
 
 
-def _oriented(product: Product, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
+def _oriented(product: PairProduct, reverse: bool) -> tuple[frozenset[tuple[Part, int]], bool]:
     """The pairs as they stand, where they are known so the other way round too."""
     exchanged = [(_exchanged(part), k) for part, k in product.runs]
     turned = [(part, k) for part, k in exchanged if part is not None]

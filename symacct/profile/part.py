@@ -9,14 +9,14 @@ from typing import Protocol
 import numpy as np
 from flint import acb, arb, arb_poly
 
-from symacct.exact import Exact
+from symacct.core.exact import Exact
 
 # What a Rényi curve is at real orders, F(z) = E_Q[(P/Q)^z] is at complex ones.
 Floats = np.ndarray
 
 
 @dataclass(frozen=True)
-class Line:
+class OrderLine:
     """The orders z = a + inh, first <= n <= last; a and h are exact binary numbers."""
 
     a: float
@@ -36,7 +36,7 @@ def short(x: float) -> float:
     return math.ldexp(math.floor(math.ldexp(mantissa, 24)), exponent - 24)
 
 
-def log_turning(log_weights: Floats, losses: Floats, line: Line) -> Floats:
+def log_turning(log_weights: Floats, losses: Floats, line: OrderLine) -> Floats:
     """log Σ_j w_j e^{inhℓ_j} for each node of a line, in complex128: a product of two matrices."""
     top = log_weights.real.max()
     weights = np.exp(log_weights - top)
@@ -51,10 +51,10 @@ def log_turning(log_weights: Floats, losses: Floats, line: Line) -> Floats:
 class Factor(Protocol):
     """A factor of a composition's moments: what a contour sums, in balls at flint's precision."""
 
-    def terms(self, line: Line, need: float) -> int:
+    def terms(self, line: OrderLine, need: float) -> int:
         """How many are summed for each node of `transform`."""
 
-    def transform(self, line: Line, need: float) -> list[acb]:
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
         """F on a line, each to an absolute error of about e^{−need} F(a)."""
 
     def decay(self, a: float, t: float, slack: float) -> arb:
@@ -89,7 +89,7 @@ class Part(Factor, Protocol):
     def log_decay(self, a: float, t: float) -> float:
         """About `decay`; float64."""
 
-    def log_values(self, line: Line) -> Floats:
+    def log_values(self, line: OrderLine) -> Floats:
         """About log of `transform`, on a line from 0 on; complex128."""
 
     def turns(self) -> list[arb]:

@@ -8,7 +8,7 @@ from functools import cache
 
 from flint import arb, ctx
 
-from symacct.profile.digits import accuracy
+from symacct.profile.accuracy import accuracy
 
 _WIDENINGS, _NEWTON_STEPS, _HALVINGS, _BRACKETINGS = 12, 40, 240, 60
 _FEW_DIGITS = 5.0  # that a root is first found to

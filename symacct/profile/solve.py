@@ -13,23 +13,10 @@ from typing import TypeVar
 
 from flint import arb, ctx
 
-from symacct.errors import InfiniteError, LimitError, PrecisionError
-from symacct.forking import cached_property
-from symacct.profile.across import Across, contour, planned
-from symacct.profile.atoms import Atoms
-from symacct.profile.beside import Others
-from symacct.profile.closed import (
-    apart,
-    are_few,
-    chance_lost,
-    closed_form,
-    exactly_apart,
-    exactly_lost,
-    given,
-)
-from symacct.profile.contour import Contour, log_chernoff
-from symacct.profile.densities import DensityLoss
-from symacct.profile.digits import (
+from symacct.core.errors import InfiniteError, LimitError, PrecisionError
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import (
     about,
     accuracy,
     bits_for,
@@ -39,19 +26,27 @@ from symacct.profile.digits import (
     to_digits,
     undecided,
 )
-from symacct.profile.grid import Grids
-from symacct.profile.lattice import Lattices
+from symacct.profile.closed_form.beside import Others
+from symacct.profile.closed_form.dispatch import (
+    apart,
+    are_few,
+    chance_lost,
+    closed_form,
+    exactly_apart,
+    exactly_lost,
+    given,
+)
+from symacct.profile.discretized.grid import Grids
+from symacct.profile.discretized.lattice import LossLattices
+from symacct.profile.fourier.across import Across, contour, planned
+from symacct.profile.fourier.contour import Contour, log_chernoff
+from symacct.profile.fourier.shape import Moments, shift
+from symacct.profile.fourier.starting import about_root, closed_root, next_guess, other_roots
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.integer_noise import IntegerLoss
 from symacct.profile.part import Part
 from symacct.profile.roots import Value, convex_root
-from symacct.profile.shape import Moments, shift
-from symacct.profile.starting import (
-    about_root,
-    closed_root,
-    next_guess,
-    other_roots,
-)
-from symacct.profile.whole_numbers import IntegerLoss
-from symacct.sums.refine import ball
 
 _ATTEMPTS, _SOON = 8, 20_000  # nodes
 _FEW_DIGITS = 5.0  # of a root's place that D's fall is counted on for
@@ -68,14 +63,14 @@ T = TypeVar("T")
 
 
 @dataclass
-class Direction:
+class CompositionProfile:
     """The pairs (P_i, Q_i)^{k_i}, or all of them exchanged; contours it has summed before."""
 
     runs: Runs
     reverse: bool
     contours: list[Contour] = field(default_factory=list)
     bounds: dict[float, arb] = field(default_factory=dict)
-    exchanged: Direction | None = None  # the other one of the same runs, asked before
+    exchanged: CompositionProfile | None = None  # the other one of the same runs, asked before
     is_first: bool = False  # of two
     together: bool = False  # finite parts with the others, none given
     hurried: bool = False  # only by contours of few nodes
@@ -102,7 +97,9 @@ class Direction:
         finite, others = apart(self.runs)
         if not (finite and others and are_few(finite, others)) or self._is_for_a_grid:
             return None
-        own, exchanged = (Direction(others, way) for way in (self.reverse, not self.reverse))
+        own, exchanged = (
+            CompositionProfile(others, way) for way in (self.reverse, not self.reverse)
+        )
         if own.is_all_atoms:
             return None
         return partial(given, finite, Others(own, exchanged), self.reverse)
@@ -139,9 +136,9 @@ class Direction:
         return Grids(self.runs, self.reverse)
 
     @cached_property
-    def lattices(self) -> Lattices:
+    def lattices(self) -> LossLattices:
         """Lattices of losses for the same runs."""
-        return Lattices(self.moments)
+        return LossLattices(self.moments)
 
     @property
     def largest(self) -> arb:
@@ -201,7 +198,10 @@ class Direction:
         raise undecided(f"δ at ε = {about(y):.6g}", digits)
 
     def _either(
-        self, by_contour: Callable[[], T], on: Callable[[Grids | Lattices], T], digits: float = 0
+        self,
+        by_contour: Callable[[], T],
+        on: Callable[[Grids | LossLattices], T],
+        digits: float = 0,
     ) -> T:
         """By a contour or, where moments hardly fall, on a grid; the other where that fails.
 

@@ -16,9 +16,9 @@ from flint import arb, ctx
 
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import rational
-from symacct.errors import PrecisionError
+from symacct.core.errors import PrecisionError
+from symacct.numerics.sums.refine import ball, within_floats
 from symacct.profile.answer import Profile
-from symacct.sums.refine import ball, within_floats
 
 _SPARE_BITS = 24
 _MOST_POINTS = 400
@@ -29,7 +29,7 @@ _BEYOND = (
 )
 
 
-class Point(NamedTuple):
+class TangentPoint(NamedTuple):
     """The line 1 − H(x) − αx of a slope x, at the level asked."""
 
     x: Fraction
@@ -43,16 +43,16 @@ def second_error(profile: Profile, alpha: Fraction) -> arb:
     lost = BALL.maximum(arb(0), *(direction.lost for direction in profile.directions))
     if alpha == 0 or ball(alpha) >= 1 - lost:
         return arb(0) if alpha else 1 - lost
-    return _Search(profile, alpha).largest()
+    return _TangentSearch(profile, alpha).largest()
 
 
-class _Search:
+class _TangentSearch:
     """The largest of the lines: points around it, and what lines through them leave open."""
 
     def __init__(self, profile: Profile, alpha: Fraction) -> None:
         self.profile, self.alpha = profile, alpha
         self.digits = (ctx.prec - _SPARE_BITS) / 3.33
-        self.points = [Point(Fraction(0), arb(0))]
+        self.points = [TangentPoint(Fraction(0), arb(0))]
 
     def largest(self) -> arb:
         """An enclosure of it, as narrow as the precision allows."""
@@ -68,7 +68,7 @@ class _Search:
         raise PrecisionError("tradeoff: no end of the search")
 
     def _add(self, x: Fraction) -> None:
-        insort(self.points, Point(x, self._line(x)), key=attrgetter("x"))
+        insort(self.points, TangentPoint(x, self._line(x)), key=attrgetter("x"))
 
     def _best(self) -> int:
         return max(range(len(self.points)), key=lambda i: self.points[i].value.mid())
@@ -123,7 +123,7 @@ class _Search:
         return at_zero.max(at_last)
 
 
-def _slope(u: Point, v: Point) -> arb:
+def _slope(u: TangentPoint, v: TangentPoint) -> arb:
     return (v.value - u.value) / ball(v.x - u.x)
 
 

@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from symacct.domains import probability, rational, whole
-from symacct.errors import DomainError, echo
-from symacct.exact import Numeric
-from symacct.verify.process import Peer
-from symacct.verify.protocol import Answer, Ask
-from symacct.verify.questions import FULL, Extent
-from symacct.verify.report import Point, Report
-from symacct.verify.session import Session
-from symacct.verify.verdict import ALLOWANCE
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Numeric
+from symacct.expressions.parameters import probability, rational, whole
+from symacct.verify.asking.questions import FULL, Extent
+from symacct.verify.asking.session import Session
+from symacct.verify.judging.verdict import ALLOWANCE
+from symacct.verify.peer.process import Peer
+from symacct.verify.peer.protocol import Answer, Ask
+from symacct.verify.reporting.report import PlottedError, Report
 
 _TIMEOUT = 10.0
 _MAX_POINTS = 5000
@@ -67,12 +67,12 @@ def verify(
     )
 
 
-def _points(session: Session) -> list[Point]:
+def _points(session: Session) -> list[PlottedError]:
     found = (_point(session, ask, answer) for ask, answer in session.points[:_MAX_POINTS])
     return [point for point in found if point is not None]
 
 
-def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
+def _point(session: Session, ask: Ask, answer: Answer) -> PlottedError | None:
     truth = session.oracle.known(ask)
     if truth is None or answer.finite is None or truth.upper in (0, math.inf) or not truth.lower:
         return None
@@ -83,7 +83,7 @@ def _point(session: Session, ask: Ask, answer: Answer) -> Point | None:
     except OverflowError:
         return None
     part = ask.parts[0]
-    return Point(
+    return PlottedError(
         alpha=float(Fraction(ask.at)),
         scale=float(Fraction(part.parameters[0][1])),
         gamma=None if part.gamma is None else float(Fraction(part.gamma)),

@@ -8,10 +8,11 @@ import pytest
 import sympy
 from click.testing import CliRunner
 
-from symacct import Accountant, Gaussian, PoissonSubsample, StorageError, sizes, sweep
+from symacct import Accountant, Gaussian, PoissonSubsample, StorageError, sweep
 from symacct.cli import main
-from symacct.errors import ParseError
-from symacct.explore.paper_check import Entry, Malformed, Verdict, check
+from symacct.core import limits
+from symacct.core.errors import ParseError
+from symacct.papers.paper_check import Malformed, PaperEntry, Verdict, check
 from tests.damaged import mutations
 
 
@@ -126,7 +127,7 @@ EPSILON = {
 PAPER = {"paper": 1, "title": "t", "comment": "c", "entries": [GOOD, EPSILON]}
 
 
-TRUE_ENTRY = Entry("Gaussian(5)", "rdp", "8", "0.16", "a")
+TRUE_ENTRY = PaperEntry("Gaussian(5)", "rdp", "8", "0.16", "a")
 
 
 def broken_paper(chance):
@@ -140,7 +141,7 @@ def broken_paper(chance):
 def check_paper(seed):
     """Every good entry is judged true whatever stands beside it, or the file is no paper file."""
     text = broken_paper(random.Random(seed))
-    with sizes.limits(order=10**5, search_order=2**10):
+    with limits.limits(order=10**5, search_order=2**10):
         try:
             found = list(check(text))
         except ParseError as error:

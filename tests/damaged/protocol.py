@@ -8,17 +8,18 @@ import subprocess
 from decimal import Decimal
 from fractions import Fraction
 
-from symacct.rounding import nearest_float
-from symacct.verify import page, questions
-from symacct.verify.clusters import Clusters
-from symacct.verify.process import Incidents
-from symacct.verify.protocol import Answer, Ask, Hello, Part
-from symacct.verify.questions import Extent
-from symacct.verify.reading import ProtocolError, read_answer, read_hello, read_object
-from symacct.verify.report import Report
-from symacct.verify.session import Session
-from symacct.verify.truth import Oracle
-from symacct.verify.verdict import Judge
+from symacct.results.rounding import nearest_float
+from symacct.verify.asking import questions
+from symacct.verify.asking.questions import Extent
+from symacct.verify.asking.session import Session
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.judging.verdict import Judge
+from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello
+from symacct.verify.peer.reading import ProtocolError, read_answer, read_hello, read_object
+from symacct.verify.reporting import page
+from symacct.verify.reporting.clusters import Clusters
+from symacct.verify.reporting.report import Report
 from tests.damaged import mutations
 
 ANSWERS = [
@@ -43,11 +44,16 @@ HELLO = {
     ],
 }
 ASKS = [
-    Ask("rdp", (Part("Gaussian", (("sigma", "2"),)),), "3"),
-    Ask("rdp", (Part("Gaussian", (("sigma", "2"),), "poisson", "0.1", 10),), "2.5"),
-    Ask("rdp", (Part("Laplace", (("b", "1"),), "without_replacement", "0.1"),), "4", "replace_one"),
-    Ask("epsilon", (Part("Gaussian", (("sigma", "2"),)),), "1e-5"),
-    Ask("delta", (Part("Gaussian", (("sigma", "2"),)),), "1"),
+    Ask("rdp", (AskedPart("Gaussian", (("sigma", "2"),)),), "3"),
+    Ask("rdp", (AskedPart("Gaussian", (("sigma", "2"),), "poisson", "0.1", 10),), "2.5"),
+    Ask(
+        "rdp",
+        (AskedPart("Laplace", (("b", "1"),), "without_replacement", "0.1"),),
+        "4",
+        "replace_one",
+    ),
+    Ask("epsilon", (AskedPart("Gaussian", (("sigma", "2"),)),), "1e-5"),
+    Ask("delta", (AskedPart("Gaussian", (("sigma", "2"),)),), "1"),
 ]
 TINY = Extent(1, 1, 2, 2, 2, 1, 1, 2, 3)
 ORACLE = Oracle()

@@ -15,7 +15,7 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.stating import StatingAccountant
+from symacct.accountant.formula_values import StatingAccountant
 from tests.hard_sums.formulas import (
     DIGITS,
     NEAR_ONE,

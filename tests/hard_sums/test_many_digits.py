@@ -7,9 +7,9 @@ import pytest
 from flint import ctx as flint_ctx
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.integrals import trapezoid
-from symacct.integrals.gaussian import excess_by_series
-from symacct.integrals.trapezoid import FEW_NODES, Nodes, guess, is_root, plan
+from symacct.numerics.normal import trapezoid
+from symacct.numerics.normal.gaussian import excess_by_series
+from symacct.numerics.normal.trapezoid import FEW_NODES, TrapezoidNodes, guess, is_root, plan
 from tests.extremes import bounded
 from tests.hard_sums.formulas import ask, ends, gaussian_by_integral, mp
 from tests.thinning import in_a_soak
@@ -34,7 +34,7 @@ def test_many_nodes_against_the_erfc_series_and_in_blocks_of_any_bits(alpha, q, 
     with flint_ctx.workprec(BITS):
         guessed = guess(alpha, q, sigma, BITS)
         grid = plan(guessed)
-        nodes = Nodes((alpha, alpha), q, sigma, guessed, grid)
+        nodes = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid)
         assert nodes.many.nodes > FEW_NODES
         found = nodes.excess(alpha)
         assert found.rel_accuracy_bits() > BITS - 4

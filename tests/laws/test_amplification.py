@@ -30,8 +30,8 @@ from symacct import (
     TreeAggregation,
     laws,
 )
-from symacct.claims import EITHER
-from symacct.theory import bounding, is_about, named, theorems
+from symacct.core.claims import EITHER
+from symacct.expressions.theorem_registry import bounding, is_about, named, theorems
 from tests import independent
 from tests.support import (
     BASES,

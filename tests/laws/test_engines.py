@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, Laplace, PoissonSubsample, theorems
-from symacct.expr import kinds
-from symacct.stating import StatingAccountant
+from symacct.accountant.formula_values import StatingAccountant
+from symacct.expressions.node import kinds
 from tests import independent
 from tests.support import (
     INFINITY,

@@ -25,13 +25,13 @@ from symacct import (
     SubsampleWithoutReplacement,
     parse,
 )
-from symacct.amplification.groups import LONGEST_CHAIN, chain, doublings, pure
 from symacct.arithmetic import MpmathArithmetic
-from symacct.claims import ADD_REMOVE, Adjacency, Kind, Relation
-from symacct.errors import AssumptionError, DomainError, ParseError, SoundnessError
-from symacct.exact import INFINITY
+from symacct.core.claims import ADD_REMOVE, Adjacency, Kind, Relation
+from symacct.core.errors import AssumptionError, DomainError, ParseError, SoundnessError
+from symacct.core.exact import INFINITY
 from symacct.mechanisms import ScalarGaussian
-from symacct.notation import from_json
+from symacct.text import from_json
+from symacct.theory.amplification.groups import LONGEST_CHAIN, chain, doublings, pure
 from tests.laws.test_operations import ask, ends
 from tests.support import expressions, fractional_orders, overlap, whole_orders
 

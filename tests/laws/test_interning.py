@@ -22,7 +22,7 @@ from symacct import (
     RandomizedResponse,
     Scale,
 )
-from symacct.expr import Node
+from symacct.expressions.node import Node
 from tests.support import leaves
 
 FIVES = [

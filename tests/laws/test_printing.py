@@ -32,12 +32,12 @@ from symacct import (
     sweep,
 )
 from symacct.cli import main
-from symacct.enclosure import Guarantee, bound
 from symacct.explore.reference import reference_table
-from symacct.export.document import paper
 from symacct.export.tables import table
-from symacct.rounding import given as stated
-from symacct.rounding import rational_float, rational_text
+from symacct.papers.document import paper
+from symacct.results.enclosure import Guarantee, bound
+from symacct.results.rounding import given as stated
+from symacct.results.rounding import rational_float, rational_text
 from tests.independent import fraction
 from tests.test_enclosure import balls
 from tests.thinning import covering, examples

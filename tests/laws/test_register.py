@@ -3,9 +3,9 @@
 import pytest
 
 from symacct import Compose, theorems
-from symacct.expr import Node, kinds
+from symacct.expressions.node import Node, kinds
+from symacct.expressions.theorem_registry import named
 from symacct.mechanisms import Mechanism
-from symacct.theory import named
 from tests import independent, support
 
 

@@ -36,7 +36,7 @@ from symacct import (
     SymacctError,
     laws,
 )
-from symacct.stating import StatingAccountant
+from symacct.accountant.formula_values import StatingAccountant
 from tests import independent
 from tests.thinning import covering, some
 

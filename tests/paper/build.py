@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 from symacct import parse
-from symacct.export.document import PACKAGES
 from symacct.export.figures import figure, save
-from symacct.export.plain_tex import plain_tex
+from symacct.export.latex.plain_tex import plain_tex
 from symacct.export.tables import table
+from symacct.papers.document import PACKAGES
 from tests import outputs
 
 PLACE = Path("out/paper")

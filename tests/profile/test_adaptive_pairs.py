@@ -27,11 +27,12 @@ from symacct import (
     laws,
     parse,
 )
-from symacct.enclosure import to_fraction
-from symacct.exact import INFINITY
-from symacct.profile import Profile, envelope
+from symacct.core.exact import INFINITY
+from symacct.profile import Profile
 from symacct.profile.answer import lower_bound
-from symacct.profile.pairs import products
+from symacct.profile.dominating import envelope
+from symacct.profile.dominating.pairs import products
+from symacct.results.enclosure import to_fraction
 from tests.thinning import examples
 
 FINDERS = (

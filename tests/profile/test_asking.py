@@ -40,14 +40,14 @@ from symacct import (
     parse,
     sweep,
 )
-from symacct.enclosure import to_fraction
 from symacct.interop import EventAccountant
 from symacct.profile.answer import profile
-from symacct.profile.contour import Contour, Series
-from symacct.profile.laplace import LaplaceLoss
-from symacct.profile.power_sums import power_sums
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
+from symacct.profile.fourier.contour import Contour, NodeSeries
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.solve import CompositionProfile
+from symacct.profile.sums.power_sums import power_sums
+from symacct.results.enclosure import to_fraction
 from symacct.testing import UnsoundError, assert_sound
 from tests.support import line_for_any_arithmetic
 from tests.thinning import covering
@@ -337,8 +337,8 @@ def test_a_series_meets_the_sum_that_it_stands_for(m, length, monkeypatch):
     direction = warm._profile(m).directions[0]
     contour = max(direction.contours, key=lambda one: one.plan.last)
     if length is not None:
-        monkeypatch.setattr("symacct.profile.contour._length", lambda need: length)
-    monkeypatch.setattr("symacct.profile.contour._BEFORE", 0)
+        monkeypatch.setattr("symacct.profile.fourier.contour._length", lambda need: length)
+    monkeypatch.setattr("symacct.profile.fourier.contour._BEFORE", 0)
     again = Contour(contour.runs, contour.plan, contour.reverse, contour.at).again
     with ctx.workprec(contour.plan.bits):
         reach = float(again._reach)
@@ -355,7 +355,7 @@ def test_a_series_meets_the_sum_that_it_stands_for(m, length, monkeypatch):
 
 def test_what_a_series_leaves_out_goes_by_its_terms():
     """Also where the last ones are 0, which a polynomial of flint's drops: 1 + 0u + 0u² + …"""
-    series = Series(flint.arb_poly([1, 0, 0]), 3, arb(1))
+    series = NodeSeries(flint.arb_poly([1, 0, 0]), 3, arb(1))
     assert 2**-9 <= series(arb(1) / 8).rad() < 2**-8
 
 
@@ -366,7 +366,8 @@ def test_a_series_is_built_for_many_values_in_its_reach(delta, built, monkeypatc
     accountant = Accountant(10)
     accountant.epsilon(m, "1e-5", "exact")
     monkeypatch.setattr(
-        "symacct.profile.contour.power_sums", lambda *given: calls.append(1) or power_sums(*given)
+        "symacct.profile.fourier.contour.power_sums",
+        lambda *given: calls.append(1) or power_sums(*given),
     )
     contour = accountant._profile(m).directions[0].contours[0].again
     y = arb(float(accountant.epsilon(m, delta, "exact").epsilon))
@@ -389,7 +390,7 @@ def test_what_one_direction_tells_of_the_other(m, delta):
     for share in ("1/2", "1", "3/2"):
         y = to_fraction(found.upper) * Fraction(share)
         for value in other._across(lambda: arb(fmpq(y.numerator, y.denominator))):  # noqa: B023
-            alone = Direction(other.runs, True).delta(
+            alone = CompositionProfile(other.runs, True).delta(
                 lambda: arb(fmpq(y.numerator, y.denominator)),  # noqa: B023
                 20,
             )
@@ -410,7 +411,7 @@ def test_rare_jumps_that_no_float_steers_to(count, rate):
 
 def test_a_root_that_is_not_found_is_spoken_of_as_such(monkeypatch):
     """Also where it is the values of δ on the way that balls can't tell."""
-    monkeypatch.setattr(Direction, "_on", lambda *_: None)
+    monkeypatch.setattr(CompositionProfile, "_on", lambda *_: None)
     m = 2 * PoissonSubsample(Gaussian(2), 1 - Fraction(1, 10**20))
     with pytest.raises(PrecisionError, match=r"^ε at δ = 1e-05: 13 digits not reached"):
         m.epsilon("1e-5", digits=12, conversion="exact")

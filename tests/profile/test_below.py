@@ -21,10 +21,10 @@ from symacct import (
     laws,
     limits,
 )
-from symacct.enclosure import to_fraction
-from symacct.profile.below import products_below, triangles_below
-from symacct.profile.part import Line
-from symacct.sums.refine import ball
+from symacct.numerics.sums.refine import ball
+from symacct.profile.dominating.below import products_below, triangles_below
+from symacct.profile.part import OrderLine
+from symacct.results.enclosure import to_fraction
 from tests.support import BASES, OPERATIONS, fractions
 from tests.thinning import covering, examples
 
@@ -48,7 +48,7 @@ def divergences(product, alpha):
     """D_α of a product's two laws, either way round, over the outcomes that both laws have."""
     with ctx.workprec(100):
         for order in (alpha, 1 - alpha):
-            line = Line(float(order), 1.0, 0)
+            line = OrderLine(float(order), 1.0, 0)
             if all(part.terms(line, NEED) < MOST_TERMS for part, _ in product.runs):
                 logs = (k * part.transform(line, NEED)[0].real.log() for part, k in product.runs)
                 yield sum(logs) / ball(alpha - 1)

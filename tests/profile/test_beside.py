@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, parse
-from symacct.enclosure import to_fraction
-from symacct.profile.atoms import Atoms
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import examples
@@ -42,7 +42,7 @@ def test_one_run_beside_randomized_response(gamma, reverse, y):
     noise = Normal(sigma, Fraction(gamma))
     expected = counted(p, 2, lambda x: noise.one_run(x, reverse), mp(Fraction(y)))
     part = SampledGaussian(sigma**2, Fraction(gamma))
-    direction = Direction(((part, 1), (randomized(p), 2)), reverse)
+    direction = CompositionProfile(((part, 1), (randomized(p), 2)), reverse)
     found = direction.delta(lambda: arb(Fraction(y).numerator) / Fraction(y).denominator, 20)
     assert contains(found, expected, 20)
     assert found.rel_accuracy_bits() > 60
@@ -56,7 +56,7 @@ def test_a_contour_of_everything_agrees(percent, finite, runs, reverse):
         (SampledGaussian(Fraction(1), Fraction(1, 5)), runs),
         (randomized(Fraction(percent, 100)), finite),
     )
-    direction = Direction(parts, reverse)
+    direction = CompositionProfile(parts, reverse)
     assert direction.closed is not None
     one, other = (way(lambda: arb(1) / 2, 12) for way in (direction.delta, direction.by_contour))
     assert one.overlaps(other)

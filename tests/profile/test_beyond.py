@@ -5,7 +5,7 @@ import math
 import pytest
 from flint import arb
 
-from symacct.profile.beyond import Curve
+from symacct.profile.sums.tail_maximum import TransformOnLine
 
 
 def normal(constant, falling, asked):
@@ -15,7 +15,7 @@ def normal(constant, falling, asked):
         asked.append(s)
         return (-(arb(s) ** 2) / 2).exp()
 
-    return Curve(at, arb(1), arb(1), [(arb(constant), arb(falling))])
+    return TransformOnLine(at, arb(1), arb(1), [(arb(constant), arb(falling))])
 
 
 @pytest.mark.parametrize("start", [0.01, 0.3, 1, 3])
@@ -33,5 +33,5 @@ def test_a_walk_that_cannot_arrive_is_not_begun(far):
 
 def test_a_revival_is_seen():
     """|cos s| comes back to 1: nothing less is a bound."""
-    curve = Curve(lambda s: abs(arb(math.cos(s))), arb(1), arb(1), [(arb(0), arb(1e3))])
+    curve = TransformOnLine(lambda s: abs(arb(math.cos(s))), arb(1), arb(1), [(arb(0), arb(1e3))])
     assert float(curve.largest_beyond(0.5)) > 0.999

@@ -11,15 +11,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct.mechanisms import DiscreteGaussian, Skellam
-from symacct.profile.atoms import Atoms
-from symacct.profile.contour import Contour
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.laplace import Frame as LaplaceFrame
-from symacct.profile.laplace import LaplaceLoss, Sample
-from symacct.profile.part import Line
-from symacct.profile.plan import Plan
-from symacct.profile.power_sums import power_sums, real_power_sums
-from symacct.profile.real_line import (
+from symacct.profile.fourier.contour import Contour
+from symacct.profile.fourier.plan import ContourPlan
+from symacct.profile.fourier.taper import Taper
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.laplace import LaplaceFrame as LaplaceFrame
+from symacct.profile.losses.laplace import LaplaceLoss, LaplaceSample
+from symacct.profile.losses.sampled_gaussian.frame import LineRule
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian.real_line import (
     Moment,
     Strip,
     error,
@@ -30,11 +32,9 @@ from symacct.profile.real_line import (
     strip,
     transform,
 )
-from symacct.profile.sampled_frame import Rule
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
-from symacct.profile.taper import Taper
-from symacct.profile.whole_numbers import IntegerLoss
+from symacct.profile.part import OrderLine
+from symacct.profile.solve import CompositionProfile
+from symacct.profile.sums.power_sums import power_sums, real_power_sums
 from tests.profile.laws import MP, SampledLaplace, contains, contains_complex, mp
 from tests.profile.laws import SampledGaussian as Normal
 from tests.thinning import covering, examples
@@ -64,7 +64,7 @@ def gaussian_profile(ratio, y):
     st.floats(0.1, 8),
 )
 def test_any_contour_holds_the_profile_of_a_gaussian(ratio, y, c, h, last, beyond):
-    plan = Plan(c, h, last, c + beyond, 60.0, BITS)
+    plan = ContourPlan(c, h, last, c + beyond, 60.0, BITS)
     with ctx.workprec(BITS):
         found = Contour(((GaussianLoss(ratio), 1),), plan, False, 0.0).delta(arb(float(y)))
         assert contains(found, gaussian_profile(ratio, MP.mpf(float(y))), 25)
@@ -76,7 +76,7 @@ def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
     """Lost mass: a pair of which P alone has an outcome, beside Gaussian noise."""
     lossy = Atoms(((Fraction(1, 10), Fraction(0)), (Fraction(9, 10), Fraction(1))))
     ratio, y = Fraction(1, 4), 0.3
-    plan = Plan(c, h, last, c + 1, 60.0, BITS)
+    plan = ContourPlan(c, h, last, c + 1, 60.0, BITS)
     with ctx.workprec(BITS):
         runs = ((lossy, 1), (GaussianLoss(ratio), 1))
         found = Contour(runs, plan, False, 0.0).delta(arb(y))
@@ -98,7 +98,7 @@ def test_any_contour_holds_the_profile_of_finite_laws_and_noise(c, h, last):
 def test_any_contour_holds_the_profile_of_a_sampled_gaussian(c, h, last, beyond, fall, reverse):
     """However few digits the last nodes are worked out to."""
     part, law = SampledGaussian(Fraction(1), Fraction(1, 3)), Normal(1, Fraction(1, 3))
-    plan = Plan(c, h, last, c + beyond, 40.0, BITS, falls=((last // 2, fall),))
+    plan = ContourPlan(c, h, last, c + beyond, 40.0, BITS, falls=((last // 2, fall),))
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
         assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 25)
@@ -127,7 +127,7 @@ def test_any_taper_holds_the_profile_of_one_run(name, c, h, first, order, stride
     """With few nodes what is left out is what the ball consists of."""
     part, law = TAPERED[name]
     taper = Taper(((part, 1),), reverse, -c if reverse else 1 + c, h, first, order, stride)
-    plan = Plan(c, h, taper.last, c + 2, 40.0, BITS, taper)
+    plan = ContourPlan(c, h, taper.last, c + 2, 40.0, BITS, taper)
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.125))
         assert contains(found, law.one_run_closed(MP.mpf("0.125"), reverse), 14)
@@ -201,7 +201,7 @@ def test_the_slow_factors_of_laplace_noise(name, a):
 def test_no_alias_beyond_the_largest_loss(c, h, reverse):
     """λ = ∞ says that there is none; where h is too wide for that the ball is everything."""
     part, law = LaplaceLoss(Fraction(1, 2), Fraction(1, 3)), SampledLaplace("0.5", Fraction(1, 3))
-    plan = Plan(c, h, 40, math.inf, 40.0, BITS)
+    plan = ContourPlan(c, h, 40, math.inf, 40.0, BITS)
     with ctx.workprec(BITS):
         found = Contour(((part, 1),), plan, reverse, 0.0).delta(arb(0.0625))
         known = law.one_run_closed(MP.mpf("0.0625"), reverse)
@@ -232,7 +232,7 @@ def test_a_coarse_sum_over_x_holds_the_moment(variance, gamma, a):
                 step = coarse * min(sigma, sigma**2)
                 first = math.floor(-reach * sigma / step)
                 last = math.ceil((max(a, 0.5) + reach * sigma) / step) + 1
-                rule = Rule(angle * sigma**2, step, first, last)
+                rule = LineRule(angle * sigma**2, step, first, last)
                 with ctx.workprec(BITS):
                     frame = part.frame(a)
                     logs, weights = frame.nodes(rule)
@@ -331,7 +331,7 @@ def test_one_order_and_a_line_agree(variance, gamma, a, need):
     part = SampledGaussian(variance, gamma)
     with ctx.workprec(BITS + 240):
         alone = one_moment(part, a, moment(part, a, need))
-        assert alone.overlaps(part.off_the_line(Line(a, 1.0, 0), part.rule(a, need + 60))[0])
+        assert alone.overlaps(part.off_the_line(OrderLine(a, 1.0, 0), part.rule(a, need + 60))[0])
         assert alone.real.rad() < 20 * math.exp(-need) * alone.real
 
 
@@ -348,11 +348,11 @@ def test_one_order_and_a_line_agree(variance, gamma, a, need):
 @example(Fraction(1, 4), Fraction(183, 5000), 32.2, 1.02, 0, 11, 27.4)  # F(a) is e^1900
 def test_the_real_line_and_a_line_above_it_agree(variance, gamma, a, h, first, more, need):
     """And neither is much wider than was asked for."""
-    part, line = SampledGaussian(variance, gamma), Line(a, h, first + more, first)
+    part, line = SampledGaussian(variance, gamma), OrderLine(a, h, first + more, first)
     with ctx.workprec(BITS + 60):
         on = transform(part, line, strip(part, a, h * line.last, need))
         off = part.off_the_line(line, part.rule(a, need))
-        [known] = part.transform(Line(a, h, 0), 20.0)
+        [known] = part.transform(OrderLine(a, h, 0), 20.0)
         for one, other in zip(on, off, strict=True):
             assert one.overlaps(other)
             assert one.rad() < 40 * math.exp(-need) * abs(known)
@@ -373,7 +373,7 @@ def test_what_lies_beyond_a_node_far_below_a(a):
     tight = 0
     for right in (6, 20, 60, 100, 105, 110):
         for step in (0.5, 2.0):
-            rule = Rule(0.0, step, math.floor(-110 / step), math.ceil(right / step))
+            rule = LineRule(0.0, step, math.floor(-110 / step), math.ceil(right / step))
             x = step * (rule.last + 1 + np.arange(int(2000 / step)))
             log_r = np.logaddexp(math.log(0.999), math.log(0.001) + (2 * x - 1) / 50)
             exponent = a * log_r - x * x / 50
@@ -448,7 +448,7 @@ def test_the_moments_of_laplace_noise(shift, gamma, a):
     law = SampledLaplace(Fraction(shift), Fraction(gamma))
     with ctx.workprec(BITS):
         for need in (1.0, 10.0, 60.0):
-            found = part.transform(Line(a, 3.0, 6), need)
+            found = part.transform(OrderLine(a, 3.0, 6), need)
             for n in (0, 1, 6):
                 known = law.moment(MP.mpc(a, 3.0 * n))
                 assert contains_complex(found[n], known, 25)
@@ -462,9 +462,9 @@ def test_few_nodes_of_gauss_s_rule_hold_the_moment(shift, gamma, a, monkeypatch)
     law = SampledLaplace(Fraction(shift), Fraction(gamma))
     for ellipse in (1.2, 2.0, 4.0, 8.0):
         for count in (2, 3, 5):
-            monkeypatch.setattr("symacct.profile.laplace._rule", lambda *_: (ellipse, count))  # noqa: B023
+            monkeypatch.setattr("symacct.profile.losses.laplace._rule", lambda *_: (ellipse, count))  # noqa: B023
             with ctx.workprec(BITS):
-                sample = Sample(part, a, 9.0, 1.0)
+                sample = LaplaceSample(part, a, 9.0, 1.0)
                 for t in (0.0, 9.0):
                     terms = [
                         w * (arb(t) * loss * I).exp()
@@ -520,7 +520,7 @@ PARTS = [
 def test_both_laws_have_mass_one(part):
     with ctx.workprec(BITS):
         for a in (1.0, 0.0):
-            [value] = part.transform(Line(a, 1.0, 0), 60.0)
+            [value] = part.transform(OrderLine(a, 1.0, 0), 60.0)
             assert value.real.overlaps(arb(1))
             assert value.rad() < 1e-20
 
@@ -539,7 +539,7 @@ def test_exchanging_the_laws_is_reversal(part):
 @pytest.mark.parametrize("noise", [DiscreteGaussian(3), DiscreteGaussian(1), Skellam(9)], ids=str)
 def test_a_moment_of_sampled_noise_on_whole_numbers_has_its_digits(noise, gamma, order):
     """Where the noise alone has a moment that is larger by many orders of magnitude."""
-    found = IntegerLoss(noise, gamma).transform(Line(order, 1.0, 0), 14.0)[0].real
+    found = IntegerLoss(noise, gamma).transform(OrderLine(order, 1.0, 0), 14.0)[0].real
     reach = range(-300, 300)
     with MP.workdps(40):
         weights = [mass_of(noise, k) for k in reach]
@@ -563,7 +563,7 @@ def mass_of(noise, k):
 @pytest.mark.parametrize("taper", [False, True])
 def test_the_profile_of_a_ball_holds_that_of_its_ends(taper):
     part = SampledGaussian(Fraction(1), Fraction(1, 100 if taper else 2))
-    direction = Direction(((part, 3 if taper else 30),), False)
+    direction = CompositionProfile(((part, 3 if taper else 30),), False)
     middle, digits = (0.22, 14.0) if taper else (8.0, 20.0)
     direction.by_contour(lambda: arb(middle), digits)
     contour = direction.contours[0]

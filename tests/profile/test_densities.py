@@ -10,19 +10,19 @@ import pytest
 from flint import acb, arb, ctx
 
 from symacct import Accountant, DistributionPair, Gaussian, Kind, PoissonSubsample, laws
-from symacct.errors import AssumptionError
+from symacct.core.errors import AssumptionError
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile import by_parts
+from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import _directions
-from symacct.profile.charts import Chart, Pair
-from symacct.profile.densities import DensityLoss, _ends
-from symacct.profile.digits import accuracy
-from symacct.profile.glued import GluedGaussian
-from symacct.profile.laplace import LaplaceLoss
-from symacct.profile.pairs import Product
-from symacct.profile.part import Line
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
+from symacct.profile.dominating.pairs import PairProduct
+from symacct.profile.losses.density import by_parts
+from symacct.profile.losses.density.charts import Chart, DensityPair
+from symacct.profile.losses.density.densities import DensityLoss, _ends
+from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import OrderLine
+from symacct.profile.solve import CompositionProfile
 from tests.thinning import covering
 
 NORMALS = Overlap(laws.Normal(1, 4), laws.Normal(0, 4))
@@ -30,7 +30,7 @@ TENTS = Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2")
 
 
 def rated(overlap, gamma):
-    return DensityLoss(Pair(overlap, Fraction(gamma)))
+    return DensityLoss(DensityPair(overlap, Fraction(gamma)))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -111,7 +111,7 @@ def density(law):
 def test_many_runs_of_normal_laws(reverse):
     """The contour that Gaussian noise takes, whose moments are trapezoidal sums."""
     found, known = (
-        Direction(((part, 300),), reverse).delta(lambda: arb(3), 14)
+        CompositionProfile(((part, 300),), reverse).delta(lambda: arb(3), 14)
         for part in (rated(NORMALS, "1/10"), SampledGaussian(Fraction(4), Fraction(1, 10)))
     )
     assert found.overlaps(known)
@@ -124,7 +124,7 @@ def test_what_lies_beyond_a_chart(a, gamma):
     """∫q(m/q)^a by a plain sum, at every order: those between 0 and 1 too."""
     tight = 0
     for overlap in (NORMALS, TENTS):
-        pair = Pair(overlap, Fraction(gamma))
+        pair = DensityPair(overlap, Fraction(gamma))
         infinite = [side for side in pair.sides if side.is_infinite]
         for side, start in itertools.product(infinite, (4.0, 8.0, 16.0)):
             chart = Chart(pair, side, False, Fraction(0), Fraction(0))
@@ -146,7 +146,7 @@ def test_far_from_the_real_axis():
             ends = part.far(3.0, arb(1))
             bound = part.decay(3.0, 2.0, 0.01).exp()
             for t in (2.0, 5.0, 17.0, 40.0):
-                value = abs(part.transform(Line(3.0, t, 1), 25.0)[1])
+                value = abs(part.transform(OrderLine(3.0, t, 1), 25.0)[1])
                 assert value < bound
                 assert all(value < constant + falling / t for constant, falling in ends)
 
@@ -163,7 +163,7 @@ LOGISTIC, CAUCHY = (
 @pytest.mark.parametrize("h", [0.5, 2.5, 20.0])
 def test_how_fast_moments_fall(overlap, gamma, h):
     """By parts |F| is bounded everywhere, and by not much more than it comes to somewhere."""
-    part, line = rated(overlap, gamma), Line(2.5, h, 31, 16)
+    part, line = rated(overlap, gamma), OrderLine(2.5, h, 31, 16)
     with ctx.workprec(80):
         ends = part.far(line.a, arb(1))
         values = [abs(value) for value in part.transform(line, 25.0)]
@@ -186,7 +186,9 @@ def test_logistic_runs(count, y, digits, known):
 
     the others by another line, Re s = 3, another step and other nodes, at 40 digits.
     """
-    found = Direction(((rated(LOGISTIC, 1), count),), False).by_contour(lambda: arb(y), digits)
+    found = CompositionProfile(((rated(LOGISTIC, 1), count),), False).by_contour(
+        lambda: arb(y), digits
+    )
     with ctx.workprec(120):
         assert found.overlaps(arb(known))
     assert accuracy(found) >= digits
@@ -200,8 +202,8 @@ PARTS += [SampledGaussian(Fraction(4), Fraction(1, 10)), LaplaceLoss(Fraction(1)
 def test_a_line_may_start_later(part):
     """Blocks of a contour: a part summed over nodes gave those before it too."""
     with ctx.workprec(100):
-        whole = part.transform(Line(3.0, 0.5, 9), 30.0)
-        later = part.transform(Line(3.0, 0.5, 9, 4), 30.0)
+        whole = part.transform(OrderLine(3.0, 0.5, 9), 30.0)
+        later = part.transform(OrderLine(3.0, 0.5, 9, 4), 30.0)
     assert len(later) == 6
     assert all(x.overlaps(y) for x, y in zip(whole[4:], later, strict=True))
 
@@ -210,7 +212,7 @@ def test_a_line_may_start_later(part):
 def test_next_to_the_largest_loss(overlap, power):
     """A tiny δ of one run: proved by values on both sides of the root."""
     part, delta = rated(overlap, 1), Fraction(1, 10**power)
-    direction = Direction(((part, 1),), False)
+    direction = CompositionProfile(((part, 1),), False)
     found = direction.epsilon(delta, 12)
     with ctx.workprec(320):
         least, most = (part.hockey_stick(end, False) for end in (found.lower(), found.upper()))
@@ -302,7 +304,7 @@ BETA = rated(Overlap(laws.Beta(2, 3), laws.Beta(3, "3/2")), 1)
 )
 def test_no_direction_twice_and_none_left_out(one, other, count):
     """Both of each product, by their runs counted: some are those of the other product, turned."""
-    found = _directions([Product(tuple(runs), Kind.EXACT) for runs in (one, other)])
+    found = _directions([PairProduct(tuple(runs), Kind.EXACT) for runs in (one, other)])
     assert len(found) == count
 
 
@@ -325,7 +327,7 @@ def test_a_jump_of_the_loss_is_counted():
     So it varies by ψ₋ and by twice its largest value less ψ₊, and both ψ₋ and ψ₊ stand at 0.
     """
     jump = laws.Density("exp(-(x-1)**2/2)*(3+Abs(x)/x)", mass="any")
-    part = DensityLoss(Pair(Overlap(jump, laws.Density("exp(-x**2/2)", mass="any"))))
+    part = DensityLoss(DensityPair(Overlap(jump, laws.Density("exp(-x**2/2)", mass="any"))))
     a, whole = 1.5, mpmath.sqrt(mpmath.pi / 2) * (6 + 2 * mpmath.erf(1 / mpmath.sqrt(2)))
 
     def psi(x, times):

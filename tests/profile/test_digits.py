@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import symacct as sa
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.errors import InfiniteError, LimitError, PrecisionError
+from symacct.core.errors import InfiniteError, LimitError, PrecisionError
 from symacct.profile import solve
-from symacct.profile.part import Line
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.question import by_the_profile
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import OrderLine
+from symacct.rdp.question import by_the_profile
 from tests.profile.laws import MP, mp
 from tests.thinning import examples
 
@@ -54,7 +54,7 @@ def test_what_proves_a_decay_is_near_what_steers(sigma, gamma, c, t):
                 continue
             proved = part.decay(a, t, SLACK)
             assert float(proved.upper()) < steered + 2 * SLACK
-            (value,) = part.transform(Line(a, t, 1, 1), 30 - steered)
+            (value,) = part.transform(OrderLine(a, t, 1, 1), 30 - steered)
             assert not abs(value).log() > proved
 
 

@@ -19,12 +19,12 @@ from symacct import (
     RandomizedResponse,
 )
 from symacct.arithmetic.ball import precision
-from symacct.enclosure import to_fraction
-from symacct.profile import binomial
-from symacct.profile.atoms import Atoms, binary_profile
-from symacct.profile.binomial import Tails, profile_for
-from symacct.profile.closed import closed_form
-from symacct.profile.solve import Direction
+from symacct.profile.closed_form import binomial
+from symacct.profile.closed_form.binomial import Tails, profile_for
+from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.losses.finite import Atoms, binary_profile
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, mp
 from tests.profile.laws import SampledGaussian as Normal
 
@@ -232,7 +232,7 @@ def test_inside_a_negative_threshold_is_right(pairs, count, y, reverse):
     for p, q in every_outcome(laws, count):
         p, q = (q, p) if reverse else (p, q)
         known += max(mp(p) - grown * mp(q), MP.mpf(0))
-    direction = Direction(((Atoms(laws), count),), reverse)
+    direction = CompositionProfile(((Atoms(laws), count),), reverse)
     with precision(150):
         end = direction._at_an_end(_ball(y))
         found = direction.closed(_ball(y)) if end is None else end

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Gaussian, Kind, Laplace, PureDP, SubsampleWithoutReplacement
-from symacct.enclosure import to_fraction
-from symacct.integrals.plane import Majorant
-from symacct.profile.below import triangles_below
-from symacct.profile.beyond import Curve, bent_by_moments
-from symacct.profile.contour import Contour
-from symacct.profile.equilateral import Equilateral, _turned, below
-from symacct.profile.glued import GluedGaussian
-from symacct.profile.glued_laplace import GluedLaplace
-from symacct.profile.part import Line
-from symacct.profile.plan import Plan
-from symacct.profile.solve import Direction
-from symacct.profile.starting import about_root
+from symacct.numerics.triangles.plane import BellMajorant
+from symacct.profile.dominating.below import triangles_below
+from symacct.profile.fourier.contour import Contour
+from symacct.profile.fourier.plan import ContourPlan
+from symacct.profile.fourier.starting import about_root
+from symacct.profile.losses.fixed_size.equilateral import Equilateral, _turned, below
+from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.fixed_size.laplace import GluedLaplace
+from symacct.profile.part import OrderLine
+from symacct.profile.solve import CompositionProfile
+from symacct.profile.sums.tail_maximum import TransformOnLine, bent_by_moments
+from symacct.results.enclosure import to_fraction
 from tests.profile.laws import MP, contains, contains_complex, mp
 from tests.thinning import covering, examples, in_a_soak
 
@@ -116,7 +116,7 @@ def test_the_moments_of_the_glued_pair(variance, gamma, a):
     known = {n: law.moment(MP.mpc(a, 6.0 * n)) for n in (0, 2)}
     for need in (1.0, 8.0, 40.0):
         with ctx.workprec(BITS):
-            found = part.transform(Line(a, 6.0, 2), need)
+            found = part.transform(OrderLine(a, 6.0, 2), need)
             for n, value in known.items():
                 assert contains_complex(found[n], value, 20)
                 assert float(found[n].rad()) < 20 * math.exp(-need) * float(abs(found[0]).mid())
@@ -136,7 +136,7 @@ def test_few_nodes_hold_the_moment(variance, gamma, monkeypatch):
 
         monkeypatch.setattr(GluedGaussian, "_rule", coarse)
         with ctx.workprec(BITS + count):
-            [value, other] = part.transform(Line(2.0, 5.0, 1), 2.0)
+            [value, other] = part.transform(OrderLine(2.0, 5.0, 1), 2.0)
             assert contains_complex(value, known[0], 20)
             assert contains_complex(other, known[1], 20)
 
@@ -146,7 +146,7 @@ def test_one_run_of_the_glued_pair_by_its_contour():
     part = GluedGaussian(Fraction(1), Fraction(1, 3))
     with ctx.workprec(BITS):
         for y in (0.125, 0.5, -0.25):
-            plan = Plan(1.5, 1.0, 3, 3.5, 30.0, BITS)
+            plan = ContourPlan(1.5, 1.0, 3, 3.5, 30.0, BITS)
             found = Contour(((part, 1),), plan, False, 0.0).delta(arb(y))
             assert found.overlaps(part.hockey_stick(arb(y), False))
             assert found.is_finite()
@@ -181,7 +181,7 @@ def test_the_moments_of_three_means(delta, gamma):
     known = {t: three_means(delta, gamma, MP.mpc(3, t)) for t in (0, 10)}
     for need in (1.0, 6.0, 30.0):
         with ctx.workprec(BITS):
-            found = part.transform(Line(3.0, 10.0, 1), need)
+            found = part.transform(OrderLine(3.0, 10.0, 1), need)
             for n, t in enumerate(known):
                 assert contains_complex(found[n], known[t], 14)
             assert float(found[0].rad()) < 20 * math.exp(-need)
@@ -199,7 +199,7 @@ def test_the_moments_of_three_means(delta, gamma):
 def test_three_means_at_whole_orders(sigma, gamma, alpha, known):
     with ctx.workprec(150):
         [value] = Equilateral(Fraction(1, sigma), Fraction(gamma)).transform(
-            Line(float(alpha), 1.0, 0), 75.0
+            OrderLine(float(alpha), 1.0, 0), 75.0
         )
         assert contains(value.real.log() / (alpha - 1), MP.mpf(known), 21)
 
@@ -218,7 +218,7 @@ def test_coarse_sums_over_the_plane_hold_the_moment(wide, times, monkeypatch):
     for name, rule in rules.items():
         monkeypatch.setattr(Equilateral, name, lambda *_, rule=rule: rule)
     with ctx.workprec(BITS + int(times) + 7 * (wide == "rule")):
-        found = part.transform(Line(3.0, 10.0, 1), 30.0)
+        found = part.transform(OrderLine(3.0, 10.0, 1), 30.0)
         for n, t in enumerate((0, 10)):
             known = three_means(part.delta, part.gamma, MP.mpc(3, t))
             assert not found[n].is_finite() or contains_complex(found[n], known, 14)
@@ -253,10 +253,10 @@ def test_what_is_left_out_of_the_plane(monkeypatch):
     fine, _ = part.rule(3.0, 10.0, 30.0)
     for tolerance in (-1.0, -3.0, -6.0):
         rule = type(fine)(fine.steps, fine.heights, tolerance + 8)
-        bound = Majorant.best(part.triple(3.0), tolerance)
+        bound = BellMajorant.best(part.triple(3.0), tolerance)
         monkeypatch.setattr(Equilateral, "rule", lambda *_, both=(rule, bound): both)
         with ctx.workprec(BITS - int(tolerance)):
-            found = part.transform(Line(3.0, 10.0, 1), 30.0)
+            found = part.transform(OrderLine(3.0, 10.0, 1), 30.0)
             for n, t in enumerate((0, 10)):
                 known = three_means(part.delta, part.gamma, MP.mpc(3, t))
                 assert contains_complex(found[n], known, 14)
@@ -281,12 +281,12 @@ def test_the_decay_bounds_all_that_lies_beyond(part, t):
     a = 2.5
     with ctx.workprec(64):
         bound = part.decay(a, t, 1e-6).exp()
-        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
         for factor in (1.0, 1.01, 1.3, 2.0, 7.0, 40.0):
-            value = abs(part.transform(Line(a, t * factor, 1), 20.0)[1])
+            value = abs(part.transform(OrderLine(a, t * factor, 1), 20.0)[1])
             assert not value > bound
         # A bound that says nothing would pass as well.
-        here = abs(part.transform(Line(a, t, 1), 20.0)[1])
+        here = abs(part.transform(OrderLine(a, t, 1), 20.0)[1])
         assert (bound / moment).log() < 0.9 * (here / moment).log()
 
 
@@ -297,9 +297,9 @@ def test_the_decay_bounds_all_that_lies_beyond(part, t):
 def test_the_bound_far_away(part, a, t):
     """A + C/t is above |F(a+it)| at every t, and the first A is what it tends to."""
     with ctx.workprec(64):
-        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
         ends = part.far(a, moment)
-        value = abs(part.transform(Line(a, t, 1), 6.0)[1])
+        value = abs(part.transform(OrderLine(a, t, 1), 6.0)[1])
         assert not any(value > constant + falling / t for constant, falling in ends)
         assert ends[0][0] < moment
         assert (ends[0][1] / moment).log() < 14
@@ -339,14 +339,14 @@ def test_the_variation_that_is_integrated_by_parts(delta, gamma, a):
     over = g / (size / 2 * (rate * x / m + rate * w / n))
     exact = float(abs(np.diff(over, axis=0)).sum() * 0.1)
     with ctx.workprec(64):
-        moment = part.transform(Line(a, 1.0, 0), 20.0)[0].real
+        moment = part.transform(OrderLine(a, 1.0, 0), 20.0)[0].real
         assert float(part.far(a, moment)[0][1].lower()) > exact * (1 - 1e-3)
 
 
 def test_where_little_noise_is_looked_for_first():
     """Orders at which three means are not refused: about the number below."""
     (product,) = triangles_below(14_062 * W(Gaussian("11/10"), Fraction(256, 60000)))
-    found = about_root(Direction(product.runs, False), Fraction(1, 10**5))
+    found = about_root(CompositionProfile(product.runs, False), Fraction(1, 10**5))
     assert found == pytest.approx(2.5652, rel=1e-2)
 
 
@@ -372,8 +372,8 @@ def test_a_curve_never_falls_below_what_is_to_come(drawn, start):
         return abs(sum(w * complex(math.cos(s * x), math.sin(s * x)) for x, w in drawn))
 
     end = 40.0
-    curve = Curve(lambda s: arb(at(s)), arb(moment), arb(bend * 1.000001), [])
-    found = Curve(curve.at, curve.moment, curve.bend, [(arb(at(end)), arb(end * moment))])
+    curve = TransformOnLine(lambda s: arb(at(s)), arb(moment), arb(bend * 1.000001), [])
+    found = TransformOnLine(curve.at, curve.moment, curve.bend, [(arb(at(end)), arb(end * moment))])
     bound = float(found.largest_beyond(start))
     assert all(at(start + i * 0.01) <= bound * (1 + 1e-9) for i in range(int((end - start) * 100)))
 

@@ -21,30 +21,32 @@ from symacct import (
     RandomizedResponse,
     laws,
 )
-from symacct.errors import LimitError, PrecisionError
+from symacct.core.errors import LimitError, PrecisionError
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile import grid
-from symacct.profile.atoms import Atoms
-from symacct.profile.cells import Cell, _integrals, cells
-from symacct.profile.charts import Pair
-from symacct.profile.closed import closed_form
-from symacct.profile.densities import DensityLoss
-from symacct.profile.digits import accuracy
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.grid import Grids
-from symacct.profile.grouped import grouped
-from symacct.profile.laplace import LaplaceLoss, few_runs
+from symacct.profile.accuracy import accuracy
+from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.discretized import grid
+from symacct.profile.discretized.cells import LineCell, _integrals, cells
+from symacct.profile.discretized.connect_the_dots import of_cells
+from symacct.profile.discretized.grid import Grids
+from symacct.profile.discretized.grouped import grouped
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from symacct.profile.roots import bracket
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
-from symacct.profile.spread import of_cells
-from symacct.profile.whole_numbers import IntegerLoss
+from symacct.profile.solve import CompositionProfile
 from tests.profile.laws import MP
 from tests.support import LEAVES, sample
 from tests.thinning import examples
 
-TENTS = DensityLoss(Pair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2"))))
-NORMALS = DensityLoss(Pair(Overlap(laws.Normal(1, 4), laws.Normal(0, 4))))
+TENTS = DensityLoss(
+    DensityPair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Density("exp(-Abs(x))/2")))
+)
+NORMALS = DensityLoss(DensityPair(Overlap(laws.Normal(1, 4), laws.Normal(0, 4))))
 MIXTURE = SampledGaussian(Fraction(4), Fraction(1, 10))
 
 
@@ -71,7 +73,7 @@ def test_runs_of_noise_known_in_closed_form(y, reverse):
 def test_what_a_contour_gives(reverse):
     runs = ((LaplaceLoss(Fraction(2)), 3), (MIXTURE, 2))
     with ctx.workprec(160):
-        known = Direction(runs, reverse).by_contour(lambda: arb(1), 20)
+        known = CompositionProfile(runs, reverse).by_contour(lambda: arb(1), 20)
         found = on_grid(runs, reverse, 1, 6)
     assert found.overlaps(known)
     assert accuracy(found) >= 6
@@ -134,7 +136,7 @@ def test_by_how_much_all_runs_are_moved(count):
     need = 9
     with ctx.workprec(80):
         p, q, loss = arb("0.3"), arb("0.25"), (arb("0.3") / arb("0.25")).log()
-        cell, step = Cell(p, q, loss.lower(), loss.upper()), loss / arb("14.5")
+        cell, step = LineCell(p, q, loss.lower(), loss.upper()), loss / arb("14.5")
         spread = of_cells([cell], step, arb(0))
         one = np.array([float(mass / p) for mass in spread.masses])
         bound = grid.Grid(((spread, count),), need, 64, 80)._moved
@@ -181,7 +183,7 @@ def test_a_coarse_grid_holds_a_fine_one(shift, gamma, reverse, y, steps):
         coarse, fine = (grids._grid(n, 20).delta(arb(y)) for n in (steps, 4 * steps))
         assert fine.overlaps(coarse)
         with suppress(PrecisionError):  # where no line is steep enough, next to the largest loss
-            assert Direction(runs, reverse).by_contour(lambda: arb(y), 6).overlaps(fine)
+            assert CompositionProfile(runs, reverse).by_contour(lambda: arb(y), 6).overlaps(fine)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -191,7 +193,7 @@ def test_the_masses_of_cells(gamma, reverse):
 
     Taken as outcomes they are a pair after post-processing, whose profile is hardly the smaller.
     """
-    part = DensityLoss(Pair(Overlap(laws.Beta(2, 3), laws.Beta(3, "5/2")), Fraction(gamma)))
+    part = DensityLoss(DensityPair(Overlap(laws.Beta(2, 3), laws.Beta(3, "5/2")), Fraction(gamma)))
     with ctx.workprec(128):
         found, left_out = cells(part, reverse, 0.25, 12.0)
         assert (sum((cell.p for cell in found), arb(0)) + arb(0).union(left_out)).overlaps(arb(1))
@@ -211,7 +213,7 @@ def test_masses_that_are_moved(low, high):
     """A cell between two nodes or on one: both laws keep their masses, and the profile grows."""
     with ctx.workprec(80):
         p, q = arb("0.5"), arb("0.25")
-        found = of_cells([Cell(p, q, arb(low), arb(high))], arb("0.5"), arb(0))
+        found = of_cells([LineCell(p, q, arb(low), arb(high))], arb("0.5"), arb(0))
         losses = [found.first + found.step * j for j in range(len(found.masses))]
         assert sum(found.masses, arb(0)).overlaps(p)
         shares = zip(found.masses, losses, strict=True)
@@ -224,7 +226,7 @@ def test_digits_that_a_grid_has_not(monkeypatch):
     def refused(self, delta, digits):
         raise LimitError("a contour")
 
-    monkeypatch.setattr(Direction, "_root", refused)
+    monkeypatch.setattr(CompositionProfile, "_root", refused)
     pair = DistributionPair(laws.Beta(2, 3), laws.Beta(3, 2))
     with pytest.raises(PrecisionError, match=r"grid of losses, on which about [1-9] digits"):
         Accountant(30).epsilon(2 * pair, "1/100", "exact", digits=30)
@@ -283,8 +285,10 @@ def test_beyond_the_largest_loss_nothing_is_laid_out(monkeypatch):
 @pytest.mark.parametrize("count", [2, 100])
 def test_no_sum_is_known_to_be_0(count):
     """Of a direction that has no largest loss, where the other one has, and 0 for its δ."""
-    assert Direction(((NORMALS, count),), False).is_within(lambda: arb(3), arb) is None
-    assert Direction(((TENTS, count),), False).is_within(lambda: arb(count + 1), arb) is True
+    assert CompositionProfile(((NORMALS, count),), False).is_within(lambda: arb(3), arb) is None
+    assert (
+        CompositionProfile(((TENTS, count),), False).is_within(lambda: arb(count + 1), arb) is True
+    )
 
 
 def test_ends_up_to_where_balls_tell():
@@ -368,7 +372,7 @@ def test_by_a_contour_or_on_a_grid(count, digits, fail, asked):
 
         return ask
 
-    direction = Direction(((TENTS, count),), False)
+    direction = CompositionProfile(((TENTS, count),), False)
     told = "grid" if count < 8 else "contour"
     error = pytest.raises((LimitError, PrecisionError), match=f"^{told}$")
     with error if fail == asked else nullcontext():
@@ -393,7 +397,7 @@ def test_what_is_under_way_is_said(monkeypatch):
 def test_the_integrals_of_densities_are_worked_out_once_for_all_panels(monkeypatch):
     """At few bits for where to look, and at the most of any panel, of which each has its own."""
     part = DensityLoss(
-        Pair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Normal(0, 1)), Fraction(1))
+        DensityPair(Overlap(laws.Density("exp(-Abs(x-1))/2"), laws.Normal(0, 1)), Fraction(1))
     )
     asked, plain = [], Overlap.log_totals
 

@@ -10,12 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from symacct import Gaussian, PoissonSubsample
-from symacct.profile import lattice
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import accuracy
 from symacct.profile.answer import profile
-from symacct.profile.digits import accuracy
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.shape import Moments
-from symacct.sums.refine import ball
+from symacct.profile.discretized import lattice
+from symacct.profile.fourier.shape import Moments
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from tests.thinning import examples
 
 MP = mpmath.mp.clone()
@@ -32,7 +32,7 @@ SIGMAS, RATES = logs(0.4, 300), logs(1e-8, 0.9)
 
 
 def lattices(runs, reverse):
-    return lattice.Lattices(Moments(tuple(runs), reverse))
+    return lattice.LossLattices(Moments(tuple(runs), reverse))
 
 
 def one_run(sigma, gamma, y, reverse=False):
@@ -69,7 +69,7 @@ def test_what_lies_below_is_below_and_what_lies_above_is_above():
     part = SampledGaussian(Fraction(1), Fraction(1, 10))
     with ctx.workprec(120):
         first, step, count = lattice.least(part, arb(2) ** -60), arb(2) ** -8, 512
-        made = lattice.Lattice(((part, 1),), (first,), step, count, 100, 80)
+        made = lattice.LossLattice(((part, 1),), (first,), step, count, 100, 80)
         widths = []
         for i in range(4 * count - 8):
             y = first + step * i / 4

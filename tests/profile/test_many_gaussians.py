@@ -13,10 +13,15 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import symacct as sa
-from symacct.profile import many_gaussians
-from symacct.profile.many_gaussians import Grid, ManyGaussians, gathered, log_most
-from symacct.profile.part import Line
-from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.losses.sampled_gaussian import many as many_gaussians
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian.many import (
+    ManyGaussians,
+    RealLineGrid,
+    gathered,
+    log_most,
+)
+from symacct.profile.part import OrderLine
 from tests.profile.laws import MP
 from tests.thinning import covering, examples
 
@@ -54,12 +59,12 @@ def test_interpolated_moments_are_those_of_the_parts(
     sigmas, scale, gamma, a, t, first, counts, need
 ):
     """And not much wider than was asked for."""
-    runs, line = many(sigmas, scale, gamma, counts), Line(a, t / 24, first + 4, first)
+    runs, line = many(sigmas, scale, gamma, counts), OrderLine(a, t / 24, first + 4, first)
     with ctx.workprec(BITS):
         grid = runs.grid(line, need)
         assume(grid is not None and grid.points * len(grid.nodes) < 20_000)
         known = one_by_one(runs, line, need + 10)
-        largest = one_by_one(runs, Line(a, 0.0, 0), 20.0)[0]
+        largest = one_by_one(runs, OrderLine(a, 0.0, 0), 20.0)[0]
         for one, other in zip(runs.interpolated(grid, line), known, strict=True):
             assert one.overlaps(other)
             assert one.rad() < 1000 * sum(counts) * math.exp(-need) * largest.real
@@ -69,8 +74,8 @@ def test_interpolated_moments_are_those_of_the_parts(
 @given(SIGMAS, RATES, ORDERS, st.floats(0, 12), st.integers(1, 9), st.floats(1.05, 6))
 def test_few_points_hold_the_moment(sigmas, gamma, a, t, points, ratio):
     """On a grid that is fine."""
-    runs, line = many(sigmas, Fraction(1), gamma), Line(a, t / 2, 2)
-    grid = Grid(0.2, -60, math.ceil(5 * max(a, 0) + 60), 1.5 / runs.high, points, ratio)
+    runs, line = many(sigmas, Fraction(1), gamma), OrderLine(a, t / 2, 2)
+    grid = RealLineGrid(0.2, -60, math.ceil(5 * max(a, 0) + 60), 1.5 / runs.high, points, ratio)
     with ctx.workprec(BITS):
         found = runs.interpolated(grid, line)
         for ball, known in zip(found, one_by_one(runs, line, 60.0), strict=True):
@@ -79,12 +84,12 @@ def test_few_points_hold_the_moment(sigmas, gamma, a, t, points, ratio):
 
 def test_the_error_of_two_points_is_of_their_bound_s_size():
     """A bound that says nothing would pass as well."""
-    runs, line = many([1, Fraction(19, 10)], Fraction(1), Fraction(1, 5)), Line(3.0, 2.0, 1)
+    runs, line = many([1, Fraction(19, 10)], Fraction(1), Fraction(1, 5)), OrderLine(3.0, 2.0, 1)
     off, bound = 0.0, math.inf
     with ctx.workprec(BITS):
         [_, known] = one_by_one(runs, line, 60.0)
         for ratio in (1.3, 1.7, 2.2, 3.0, 4.0):
-            [_, ball] = runs.interpolated(Grid(0.2, -60, 70, 2.0, 2, ratio), line)
+            [_, ball] = runs.interpolated(RealLineGrid(0.2, -60, 70, 2.0, 2, ratio), line)
             bound = min(bound, float(ball.rad()))
             off = float(abs(acb(ball.real.mid(), ball.imag.mid()) - known).mid())
     assert 0 < off < bound < 3000 * off
@@ -99,7 +104,7 @@ def test_the_size_of_a_term(a, gamma):
         (-4, -1, 0, 1, 2, 6), (0.0, 0.4, 0.75, 1.5), (0.0, 0.3), (0.0, 0.1, 0.4)
     )
     for (node, left, wide, tall), t in itertools.product(boxes, (0.0, 8.0)):
-        z, grid = 0.75 * node, Grid(0.75, node, node, 1.0, 2, 2.0)
+        z, grid = 0.75 * node, RealLineGrid(0.75, node, node, 1.0, 2, 2.0)
         with ctx.workprec(64):
             frame = runs.frame(arb(runs.high), a)
             bound = runs.size(grid, frame, t, arb(left), arb(left + wide), arb(tall))
@@ -133,11 +138,11 @@ def test_the_edge_of_a_strip(sigmas, gamma, a, t, theta, end):
 
 
 def test_nodes_left_out_below():
-    runs, line = many([1, Fraction(19, 10)], Fraction(1), Fraction(1, 5)), Line(3.0, 2.0, 1)
+    runs, line = many([1, Fraction(19, 10)], Fraction(1), Fraction(1, 5)), OrderLine(3.0, 2.0, 1)
     with ctx.workprec(BITS):
         known = one_by_one(runs, line, 60.0)
         for first in (-10, -15):
-            found = runs.interpolated(Grid(0.2, first, 50, 2.0, 80, 2.0), line)
+            found = runs.interpolated(RealLineGrid(0.2, first, 50, 2.0, 80, 2.0), line)
             for ball, true in zip(found, known, strict=True):
                 assert ball.overlaps(true)
                 assert not ball.contains(acb(ball.real.mid() + 0.2))
@@ -163,7 +168,7 @@ def test_a_sum_to_a_node_is_an_integral_to_half_a_step_beyond(a, last, step):
     bounds = []
     for height in (0.2, 0.4, 0.7, 1.0, 1.3, 1.7):
         with ctx.workprec(64):
-            grid = Grid(step, -16, last, height, 2, 2.0)
+            grid = RealLineGrid(step, -16, last, height, 2, 2.0)
             bounds.append(runs.strip_error(grid, runs.frame(arb(runs.high), a), t))
     assert all(off <= float(bound) for bound in bounds)
     assert a < 0 or any(float(bound) < 500 * off for bound in bounds)
@@ -177,7 +182,7 @@ def test_the_decay_of_unlike_runs_in_one_cell():
             with ctx.workprec(64):
                 each = ManyGaussians._cell_decay(cell, a, t, 0.01) / len(cell)
                 for part, _ in cell:
-                    [moment] = part.transform(Line(a, t, 1, 1), 30.0)
+                    [moment] = part.transform(OrderLine(a, t, 1, 1), 30.0)
                     assert abs(moment).log() <= each.upper()
                 assert t < 20 or each < 0.5 * cell[0][0].decay(a, t, 0.01)
 
@@ -215,7 +220,7 @@ def test_the_decay_of_many_is_that_of_each(sigmas, gamma, a, t, counts):
     with ctx.workprec(64):
         bound = runs.decay(a, t, 0.01)
         for beyond in (1.0, 1.1, 2.5):
-            [moment] = one_by_one(runs, Line(a, t * beyond, 1, 1), 30.0)
+            [moment] = one_by_one(runs, OrderLine(a, t * beyond, 1, 1), 30.0)
             assert not moment.abs_lower() > bound.upper().exp()
         apart = sum((k * part.decay(a, t, 0.01) for part, k in runs.runs), arb(0))
         assert bound <= apart + 0.05 * abs(apart) + 0.1

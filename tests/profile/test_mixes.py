@@ -7,14 +7,14 @@ from flint import arb, ctx
 
 from symacct import LimitError, parse
 from symacct.profile import answer
-from symacct.profile.atoms import Atoms
-from symacct.profile.bounded_range import bounded_range
-from symacct.profile.laplace import LaplaceLoss
-from symacct.profile.plan import plan
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.shape import Moments
-from symacct.profile.solve import Direction
-from symacct.profile.starting import nearer_root
+from symacct.profile.fourier.plan import plan
+from symacct.profile.fourier.shape import Moments
+from symacct.profile.fourier.starting import nearer_root
+from symacct.profile.losses.density.bounded_range import bounded_range
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.solve import CompositionProfile
 
 LAPLACE = (LaplaceLoss(Fraction(1)), 10)
 RARE = (SampledGaussian(Fraction(36, 25), Fraction(1, 1000)), 10)
@@ -52,13 +52,13 @@ def test_a_line_far_beyond_the_saddle_needs_fewer_nodes():
 
 def test_a_start_where_some_jumps_are_not_rare():
     """One jump alone would make it .99."""
-    direction = Direction((LAPLACE, RARE), False)
+    direction = CompositionProfile((LAPLACE, RARE), False)
     found = direction.epsilon(Fraction(1, 10**5), 6)
     assert nearer_root(direction, Fraction(1, 10**5)) == pytest.approx(float(found), rel=0.01)
 
 
 def test_one_that_is_out_of_reach_may_be_the_smaller():
-    one, other = Direction((LAPLACE,), False), Direction((LAPLACE,), True)
+    one, other = CompositionProfile((LAPLACE,), False), CompositionProfile((LAPLACE,), True)
 
     def value(direction):
         if direction is one:
@@ -75,7 +75,7 @@ def test_contours_of_all_runs_agree_with_one_for_each_outcome(reverse):
     """Finite parts beside others, both ways."""
     runs, found = (RESPONSE, (SampledGaussian(Fraction(4), Fraction(1, 10)), 3)), []
     for together in (False, True):
-        direction = Direction(runs, reverse, together=together)
+        direction = CompositionProfile(runs, reverse, together=together)
         assert (direction.closed is None) == together
         value = direction._delta(lambda: arb(1) / 2, 12.0)
         assert value.rel_accuracy_bits() > 36
@@ -87,13 +87,17 @@ def test_contours_of_all_runs_agree_with_one_for_each_outcome(reverse):
 def test_what_takes_too_many_nodes_in_a_hurry_is_had_otherwise(monkeypatch):
     """Contours of all runs are given up, and then those of what stands beside are summed."""
     monkeypatch.setattr("symacct.profile.solve._SOON", 10)
-    direction = Direction(((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False)
+    direction = CompositionProfile(
+        ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False
+    )
     assert direction.delta(lambda: arb(1), 12).rel_accuracy_bits() > 36
     assert not direction.together
 
 
 def test_what_is_soon_had_hurries_no_later_question(monkeypatch):
-    direction = Direction(((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False)
+    direction = CompositionProfile(
+        ((SampledGaussian(Fraction(4), Fraction(1, 10)), 3), RESPONSE), False
+    )
     direction.delta(lambda: arb(1), 12)
     assert direction.together
     monkeypatch.setattr("symacct.profile.solve._SOON", 10)

@@ -15,10 +15,10 @@ from symacct import (
     PoissonSubsample,
     SubsampleWithoutReplacement,
 )
-from symacct.profile.bounded_range import bounded_range
-from symacct.profile.digits import accuracy
-from symacct.profile.envelope import envelope
-from symacct.profile.solve import Direction
+from symacct.profile.accuracy import accuracy
+from symacct.profile.dominating.envelope import envelope
+from symacct.profile.losses.density.bounded_range import bounded_range
+from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds
 
@@ -93,7 +93,7 @@ def test_two_and_three_runs_by_integrals(y):
             sorted(places),
         )
         known /= constant**others
-        runs = Direction(((part, others + 1),), False)
+        runs = CompositionProfile(((part, others + 1),), False)
         with ctx.workprec(120):
             found = runs.delta(lambda: arb(Fraction(y).numerator) / Fraction(y).denominator, 20)
             assert found.overlaps(arb(MP.nstr(known, 40), "1e-35"))

@@ -21,13 +21,13 @@ from symacct import (
     Skellam,
     limits,
 )
-from symacct.profile.closed import closed_form
-from symacct.profile.digits import accuracy
-from symacct.profile.discrete_gaussian import several_runs
-from symacct.profile.laplace import LaplaceLoss
-from symacct.profile.one_lattice import lattice_profile, on_one_lattice
-from symacct.profile.one_sample import OneSample
-from symacct.profile.pairs import products
+from symacct.profile.accuracy import accuracy
+from symacct.profile.closed_form.discrete_gaussian import several_runs
+from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.closed_form.one_lattice import lattice_profile, on_one_lattice
+from symacct.profile.dominating.pairs import products
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.one_sample import OneSample
 from tests import independent
 from tests.support import holds
 from tests.thinning import some

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample, RandomizedResponse
-from symacct.errors import LimitError
-from symacct.profile.atoms import Atoms
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.laplace import LaplaceLoss
-from symacct.profile.plan import plan
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.shape import Moments
-from symacct.profile.smoothed import Smoothed, contour, planned
+from symacct.core.errors import LimitError
+from symacct.profile.fourier.plan import plan
+from symacct.profile.fourier.shape import Moments
+from symacct.profile.fourier.smoothed import Smoothed, contour, planned
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
 from tests.profile.laws import MP
 from tests.thinning import examples
 

@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symacct import Accountant, Laplace, PoissonSubsample
-from symacct.errors import LimitError
-from symacct.profile import bent
-from symacct.profile.ends import End, Places, ends
-from symacct.profile.laplace import LaplaceLoss, few_runs
-from symacct.profile.two_runs import two_runs
+from symacct.core.errors import LimitError
+from symacct.profile.closed_form import few_laplace
+from symacct.profile.closed_form.two_runs import two_runs
+from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.laplace_ends import LossEnd, Places, ends
 from tests.thinning import covering, examples, in_a_soak
 
 PARTS = [("1/2", "1/10"), ("2", "1/2"), ("1/5", "1/100"), ("5", "1/3")]
@@ -39,8 +39,8 @@ def test_the_two_ends_are_the_moment(shift, gamma, z):
 def test_a_panel_s_ellipse_is_no_higher_than_its_bounds_are_for():
     """ρ of foci half a panel away: the float nearest to the golden ratio is above it."""
     with ctx.workprec(200):
-        rho = arb(bent._ELLIPSE)
-        assert (rho - 1 / rho) / 2 * bent._WIDE < 1
+        rho = arb(few_laplace._ELLIPSE)
+        assert (rho - 1 / rho) / 2 * few_laplace._WIDE < 1
 
 
 @pytest.mark.skipif(not in_a_soak(), reason="three seconds of one refusal: in a soak")
@@ -66,7 +66,7 @@ def test_panels_of_too_many_nodes_are_refused_before_they_are_made():
 def test_an_end_is_2f1(gap, right, height, length):
     """Σ w_m/(z−m−½), by fraction or by series, is what flint's 2F1 after Euler is, along a row."""
     with ctx.workprec(400):
-        share = End(arb(0), arb(0), arb(1), arb(gap), 1)
+        share = LossEnd(arb(0), arb(0), arb(1), arb(gap), 1)
         row = [acb(right, height) * (1 + length * n / 2) for n in range(3)]
     with ctx.workprec(100):
         values = share.at(Places(row))
@@ -102,7 +102,7 @@ def test_two_runs(shift, gamma, share, reverse):
     with ctx.workprec(160):
         y = (2 * part.largest(reverse) * arb(Fraction(share).numerator)).mid()
         y = (y / Fraction(share).denominator).mid()
-        found, known = bent.some_runs(((part, 2),), reverse, y), two_runs(part, reverse, y)
+        found, known = few_laplace.some_runs(((part, 2),), reverse, y), two_runs(part, reverse, y)
         assert found.overlaps(known)
         assert found.rel_accuracy_bits() > 70
 
@@ -142,7 +142,9 @@ def test_any_two_paths_agree(drawn, reverse, share, octaves):
     runs = runs_of(drawn)
     with ctx.workprec(90):
         y = inside(runs, share, reverse)
-        one, other = (bent.Path(runs, reverse, 2.0**octave, 90).profile(y) for octave in octaves)
+        one, other = (
+            few_laplace.Path(runs, reverse, 2.0**octave, 90).profile(y) for octave in octaves
+        )
         assert one.overlaps(other) or not (one.is_finite() and other.is_finite())
 
 
@@ -157,7 +159,7 @@ def test_a_kind_in_two(drawn, reverse, share, data):
     apart = (*((part, k) for k in (first, count - first) if k), *runs[1:])
     with ctx.workprec(90):
         y = inside(runs, share, reverse)
-        one, other = (bent.some_runs(some, reverse, y) for some in (runs, apart))
+        one, other = (few_laplace.some_runs(some, reverse, y) for some in (runs, apart))
         assert one.overlaps(other)
         assert min(one.rel_accuracy_bits(), other.rel_accuracy_bits()) > 10 or one < 2.0**-20
 
@@ -178,7 +180,7 @@ def test_one_run_of_each_of_two(kinds, share, reverse):
     runs = tuple((LaplaceLoss(Fraction(s), Fraction(gamma)), 1) for s, gamma in kinds)
     with ctx.workprec(160):
         y = inside(runs, arb(rational(share)), reverse)
-        found = bent.some_runs(runs, reverse, y)
+        found = few_laplace.some_runs(runs, reverse, y)
     assert found.rel_accuracy_bits() > 70
     with mpmath.workdps(30):
         known = convolved(*kinds, mpmath.mpf(y.str(60, radius=False)), reverse)
@@ -234,9 +236,9 @@ def test_beyond_the_ends():
     part = LaplaceLoss(Fraction(1), Fraction(1, 10))
     runs = ((part, 5),)
     with ctx.workprec(100):
-        assert bent.some_runs(runs, False, 5 * part.largest(False) + 1) == 0
+        assert few_laplace.some_runs(runs, False, 5 * part.largest(False) + 1) == 0
         y = -5 * part.largest(True) - 1
-        assert bent.some_runs(runs, False, y).overlaps(1 - y.exp())
+        assert few_laplace.some_runs(runs, False, y).overlaps(1 - y.exp())
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -245,7 +247,7 @@ def test_next_to_the_largest_loss(reverse):
     part = LaplaceLoss(Fraction(5, 19), Fraction(1, 1000))
     with ctx.workprec(160):
         y = (5 * part.largest(reverse) * (1 - arb(2) ** -20)).mid()
-        found = bent.some_runs(((part, 5),), reverse, y)
+        found = few_laplace.some_runs(((part, 5),), reverse, y)
         s, g = arb(5) / 19, arb(1) / 1000
         mass = arb(0.5) if reverse else ((1 - g) * (-s).exp() + g) / 2
         exact = -(mass**5) * (y - 5 * part.largest(reverse)).expm1()
@@ -260,7 +262,7 @@ def test_on_an_atom(knot):
         y = arb(3) / 2 * knot
         known = few_runs(part.shift, 4, y)
         for runs in (((part, 4),), ((part, 1), (part, 3))):
-            found = bent.some_runs(runs, False, y)
+            found = few_laplace.some_runs(runs, False, y)
             assert found.overlaps(known)
             assert found.rel_accuracy_bits() > 60
 
@@ -271,15 +273,16 @@ def test_about_an_atom():
     with ctx.workprec(100):
         low, high = -runs[0][0].largest(True), runs[0][0].largest(False)
         y, away = low + 2 * high + arb(1) / 2, arb(2) ** -40
-        found = bent.some_runs(runs, False, y)
+        found = few_laplace.some_runs(runs, False, y)
         assert found.rel_accuracy_bits() > 60
-        above, below = (bent.some_runs(runs, False, (y + x).mid()) for x in (-away, away))
+        above, below = (few_laplace.some_runs(runs, False, (y + x).mid()) for x in (-away, away))
         assert below < found < above
         wide = arb((y + away / 3).mid(), away)
-        found = bent.some_runs(runs, False, wide)
+        found = few_laplace.some_runs(runs, False, wide)
         assert found.rel_accuracy_bits() > 25  # D changes by at most 2^−39
         assert all(
-            found.overlaps(bent.some_runs(runs, False, x)) for x in (wide.lower(), wide.upper())
+            found.overlaps(few_laplace.some_runs(runs, False, x))
+            for x in (wide.lower(), wide.upper())
         )
 
 
@@ -301,7 +304,7 @@ def test_between_losses_rounded_down_and_up(kinds, reverse):
     runs = tuple((LaplaceLoss(1 / Fraction(b), Fraction(gamma)), k) for k, b, gamma in kinds)
     with ctx.workprec(160):
         y = inside(runs, arb(1) / 5, reverse)
-        found = bent.some_runs(runs, reverse, y)
+        found = few_laplace.some_runs(runs, reverse, y)
     assert found.rel_accuracy_bits() > 70
     low, high = (on_a_grid(runs, reverse, float(y), up) for up in (False, True))
     assert low - 1e-11 <= float(found) <= high + 1e-11

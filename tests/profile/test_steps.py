@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from symacct import DiscreteGaussian, Laplace, PoissonSubsample
-from symacct.profile import chebyshev
-from symacct.profile.closed import closed_form
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.part import Line
-from symacct.profile.power_sums import real_power_sums
-from symacct.profile.real_line import nodes, strip
+from symacct.profile.closed_form.dispatch import closed_form
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.sampled_gaussian.real_line import nodes, strip
+from symacct.profile.part import OrderLine
 from symacct.profile.roots import convex_root
-from symacct.profile.sampled_gaussian import SampledGaussian
+from symacct.profile.sums import chebyshev
+from symacct.profile.sums.power_sums import real_power_sums
 from tests.thinning import examples
 
 BITS, I = 160, acb(0, 1)
@@ -37,7 +37,7 @@ BITS, I = 160, acb(0, 1)
     st.floats(5, 70),
 )
 def test_few_points_stand_for_many_terms(variance, gamma, a, h, first, more, need):
-    part, line = SampledGaussian(variance, gamma), Line(a, h, first + more, first)
+    part, line = SampledGaussian(variance, gamma), OrderLine(a, h, first + more, first)
     with ctx.workprec(BITS):
         rule = strip(part, a, h * line.last, need)
         weights, losses = nodes(part.frame(a), arb(rule.step), rule.first, rule.last)
@@ -53,7 +53,7 @@ def test_what_an_interpolation_is_known_to_be_off_by_is_about_what_it_is_off_by(
     """Of e^{itℓ} at one place between the points, by few of them."""
     with ctx.workprec(BITS):
         for points in (3, 5, 9):
-            cluster = chebyshev.Cluster(1, points, arb(8), arb(1), arb(1))
+            cluster = chebyshev.LossCluster(1, points, arb(8), arb(1), arb(1))
             for loss in (arb("0.3"), arb("1.99")):
                 places = [cluster.middle + cluster.half * x for x in chebyshev.points(points)]
                 shares = cluster.weights([arb(1)], [loss])
@@ -76,7 +76,7 @@ def test_polynomials_are_told_by_their_values_at_the_points():
 
 def test_a_long_line_of_orders_takes_fewer_terms():
     """Half of the nodes of x lie where R is about 1 − γ."""
-    part, line = SampledGaussian(Fraction(121, 100), Fraction(1, 100)), Line(5.75, 0.33, 400)
+    part, line = SampledGaussian(Fraction(121, 100), Fraction(1, 100)), OrderLine(5.75, 0.33, 400)
     with ctx.workprec(400):
         rule = strip(part, line.a, line.h * line.last, 250.0)
         weights, losses = nodes(part.frame(line.a), arb(rule.step), rule.first, rule.last)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from symacct import parse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.enclosure import to_fraction
-from symacct.profile.atoms import Atoms, binary_profile
-from symacct.profile.gaussian import GaussianLoss
-from symacct.profile.laplace import LaplaceLoss, few_runs
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
-from symacct.profile.two_runs import two_runs
+from symacct.profile.closed_form.two_runs import two_runs
+from symacct.profile.losses.finite import Atoms, binary_profile
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.laplace import LaplaceLoss, few_runs
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import to_fraction
 from tests.profile.laws import (
     MP,
     SampledLaplace,
@@ -46,7 +46,7 @@ def test_the_sheets_values(k, sigma, gamma, delta, reverse, known):
     digits = len(known) - 2 if k > 10 else 34  # ten runs take thousands of nodes
     part = SampledGaussian(Fraction(sigma) ** 2, Fraction(gamma))
     with precision(64):
-        found = Direction(((part, k),), reverse).epsilon(Fraction(delta), digits)
+        found = CompositionProfile(((part, k),), reverse).epsilon(Fraction(delta), digits)
     assert contains(found, MP.mpf(known), 42)
     with ctx.workprec(300):
         assert found.rel_accuracy_bits() > 3.3 * digits
@@ -119,7 +119,7 @@ def test_two_runs_are_an_integral(name, y, reverse):
     """Of Laplace noise by its own integral too."""
     part, law = PARTS[name]
     known = law.two_runs(MP.mpf(y), reverse)
-    direction = Direction(((part, 2),), reverse)
+    direction = CompositionProfile(((part, 2),), reverse)
     direction._closed_form = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(Fraction(y)), 24)
@@ -168,7 +168,7 @@ def test_the_epsilon_of_two_runs_of_laplace_noise():
 
 @pytest.mark.parametrize("y", [Fraction(0), Fraction(1, 2), Fraction(3)])
 def test_a_gaussian_by_its_closed_form_and_by_contour(y):
-    direction = Direction(((GaussianLoss(Fraction(2)), 1),), False)
+    direction = CompositionProfile(((GaussianLoss(Fraction(2)), 1),), False)
     direction._closed_form = None
     with precision(64):
         found = direction.delta(lambda: BALL.number(y), 30)
@@ -190,7 +190,7 @@ def test_few_runs_of_which_one_rarely_jumps(count, sigma, rate, power):
     variance, gamma = Fraction(round(100 * sigma**2), 100), Fraction(1, rate)
     most, is_near = rare_jumps(variance, gamma, count)
     delta = Fraction(most / 10**power)
-    direction = Direction(((SampledGaussian(variance, gamma), count),), False)
+    direction = CompositionProfile(((SampledGaussian(variance, gamma), count),), False)
     with np.errstate(all="ignore"):
         found = direction.epsilon(delta, 6)
     assert found.rel_accuracy_bits() > 19
@@ -201,8 +201,8 @@ def test_few_runs_of_which_one_rarely_jumps(count, sigma, rate, power):
 @pytest.mark.parametrize("y", [Fraction(1, 50), Fraction(1, 6)])
 def test_one_sampled_gaussian_by_its_closed_form_and_by_contour(y, reverse):
     part = SampledGaussian(Fraction(1), Fraction(1, 5))
-    closed = Direction(((part, 1),), reverse)
-    other = Direction(((part, 1),), reverse)
+    closed = CompositionProfile(((part, 1),), reverse)
+    other = CompositionProfile(((part, 1),), reverse)
     other._closed_form = None
     with precision(64):
         known = closed.delta(lambda: BALL.number(y), 20)
@@ -219,7 +219,7 @@ def test_few_runs_of_laplace_noise_beside_gaussian_noise_that_hardly_matters(cou
         alone = few_runs(Fraction(1, 2), count, BALL.number(y))
     with precision(64):
         runs = ((part, count), (GaussianLoss(ratio), 1))
-        both = Direction(runs, False).delta(lambda: BALL.number(y), 6)
+        both = CompositionProfile(runs, False).delta(lambda: BALL.number(y), 6)
     assert abs(float(alone) - float(both)) < 0.01
 
 
@@ -271,7 +271,7 @@ def test_finite_laws_are_sums_over_every_outcome(drawn, gamma, y, reverse):
         for _ in range(k)
     ]
     known = finite_profile(every, y, reverse)
-    direction = Direction(runs, reverse)
+    direction = CompositionProfile(runs, reverse)
     with precision(200):
         found = direction._at_an_end(BALL.number(y))
         found = direction.closed(BALL.number(y)) if found is None else found

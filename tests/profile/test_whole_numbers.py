@@ -14,10 +14,10 @@ from symacct import (
     RandomizedResponse,
     Skellam,
 )
-from symacct.profile.digits import accuracy
-from symacct.profile.grid import Grids
-from symacct.profile.pairs import products
-from symacct.profile.solve import Direction
+from symacct.profile.accuracy import accuracy
+from symacct.profile.discretized.grid import Grids
+from symacct.profile.dominating.pairs import products
+from symacct.profile.solve import CompositionProfile
 from tests import independent
 from tests.support import holds
 from tests.thinning import covering, some
@@ -94,7 +94,7 @@ def test_a_grid_holds_what_is_summed(m, reverse):
     grids = Grids(product.runs, reverse)
     for y in (-1.0, 0.0, 0.25):
         with ctx.workprec(120):
-            known = Direction(product.runs, reverse).delta(lambda: arb(y), 20)  # noqa: B023
+            known = CompositionProfile(product.runs, reverse).delta(lambda: arb(y), 20)  # noqa: B023
             found = grids.delta(lambda: arb(y), 2)  # noqa: B023
         assert found.overlaps(known)
         assert accuracy(found) >= 2

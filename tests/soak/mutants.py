@@ -1,10 +1,10 @@
 """Small faults put into a module, one at a time: which ones do the tests that concern it not see?
 
-`python -m tests.soak.mutants integrals/plain.py`, or `make mutants MODULE=…`, works on copies in a
-temporary directory, prints every survivor as `line: before → after, in: …` and ends with status 1
-if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at once;
-FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a steering float,
-a speed, a limit. They are for reading, not for counting.
+`python -m tests.soak.mutants numerics/densities/plain.py`, or `make mutants MODULE=…`, works on
+copies in a temporary directory, prints every survivor as `line: before → after, in: …` and ends
+with status 1 if there is one. MUTANTS bounds how many are drawn, from the seed SEED; JOBS run at
+once; FAULTS=bounds turns round ends of balls and unions alone. Many a survivor is none: a
+steering float, a speed, a limit. They are for reading, not for counting.
 """
 
 import ast
@@ -31,34 +31,34 @@ MIXTURE = "tests/sums/test_mixture.py tests/sums/test_exponentials.py"
 #: The tests that concern a module; of the names that begin its path the longest counts.
 CONCERNED = {
     "": "tests",
-    "claims.py": "tests/test_claims.py tests/test_user_theorem.py",
-    "conversion/": "tests/test_conversions.py tests/test_search.py",
+    "core/claims.py": "tests/test_claims.py tests/test_user_theorem.py",
+    "theory/conversion/": "tests/test_conversions.py tests/test_search.py",
     "baselines/exponential_runs.py": "tests/test_exponential_runs.py",
     "baselines/shuffled_renyi.py": "tests/test_shuffle.py",
-    "convexity.py": "tests/test_convexity.py tests/laws/test_operations.py",
-    "integrals/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
-    "integrals/gaussian.py": SAMPLED,
-    "integrals/laplace.py": SAMPLED,
-    "integrals/trapezoid.py": SAMPLED,
+    "numerics/hull.py": "tests/test_convexity.py tests/laws/test_operations.py",
+    "numerics/": f"{PAIRS} tests/test_pairs.py {SAMPLED}",
+    "numerics/normal/gaussian.py": SAMPLED,
+    "numerics/densities/laplace.py": SAMPLED,
+    "numerics/normal/trapezoid.py": SAMPLED,
     **{
-        f"integrals/{name}.py": "tests/test_worst.py tests/test_lattice.py"
+        f"numerics/triangles/{name}.py": "tests/test_worst.py tests/test_lattice.py"
         for name in ("worst", "triangles", "drift", "lattice")
     },
-    "integrals/slopes.py": "tests/test_bounds_of_balls.py tests/test_worst.py",
+    "numerics/triangles/slopes.py": "tests/test_bounds_of_balls.py tests/test_worst.py",
     "profile/": "tests/test_bounds_of_balls.py tests/profile",
-    "explore/attacks/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
-    "integrals/normal_mixtures.py": "tests/test_normal_mixtures.py",
+    "adversary/climb.py": "tests/test_bounds_of_balls.py tests/test_falsify.py",
+    "numerics/normal/normal_mixtures.py": "tests/test_normal_mixtures.py",
     "mechanisms/participation.py": "tests/test_matrix.py",
-    "mechanisms/noisy_max.py": "tests/test_sparse_vector.py",
-    "mechanisms/sparse_vector.py": "tests/test_sparse_vector.py",
+    "mechanisms/selecting/noisy_max.py": "tests/test_sparse_vector.py",
+    "mechanisms/selecting/sparse_vector.py": "tests/test_sparse_vector.py",
     "mechanisms/": f"tests/test_pairs.py {PAIRS}",
     "operations/descent.py": "tests/test_sampled_descent.py",
     "operations/replacement.py": "tests/test_replacement.py",
-    "search.py": "tests/test_search.py",
-    "sums/": "tests/sums",
-    "sums/majorant.py": MIXTURE,
-    "sums/truncation.py": MIXTURE,
-    "sums/weights.py": MIXTURE,
+    "numerics/order_search.py": "tests/test_search.py",
+    "numerics/sums/": "tests/sums",
+    "numerics/sums/majorant.py": MIXTURE,
+    "numerics/sums/truncation.py": MIXTURE,
+    "numerics/sums/weights.py": MIXTURE,
 }
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}

@@ -22,15 +22,15 @@ from symacct import (
     SubsampleWithoutReplacement,
     laws,
 )
-from symacct.enclosure import to_fraction
-from symacct.errors import LimitError, PrecisionError
+from symacct.core.errors import LimitError, PrecisionError
+from symacct.core.limits import limits
 from symacct.mechanisms.mixtures import Overlap
-from symacct.profile.charts import Pair
-from symacct.profile.densities import DensityLoss
-from symacct.profile.sampled_gaussian import SampledGaussian
-from symacct.profile.solve import Direction
-from symacct.sizes import limits
-from symacct.verify.bounds import ends
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.solve import CompositionProfile
+from symacct.results.enclosure import to_fraction
+from symacct.verify.judging.bounds import ends
 from tests.profile.laws import rare_jumps
 
 BLOCKS, CASES, DENSITIES = 200, 10, 3
@@ -165,7 +165,9 @@ def test_few_runs_of_which_one_rarely_jumps(block, record_property):
         variance = Fraction(chance.randint(50, 2500), 100)
         most, is_near = rare_jumps(variance, Fraction(1, rate), count)
         delta = Fraction(most / 10 ** chance.uniform(0.2, 5))
-        direction = Direction(((SampledGaussian(variance, Fraction(1, rate)), count),), False)
+        direction = CompositionProfile(
+            ((SampledGaussian(variance, Fraction(1, rate)), count),), False
+        )
         try:
             with np.errstate(all="ignore"):
                 found = direction.epsilon(delta, 6)
@@ -267,9 +269,9 @@ def test_few_runs_of_densities_by_convolution(block, record_property):
     losses = np.log1p(rate * np.expm1(first(edges) - second(edges)))
     q = width * np.exp(second(middles))
     m = q * (1 + rate * np.expm1(first(middles) - second(middles)))
-    part = DensityLoss(Pair(Overlap(P, Q), gamma))
+    part = DensityLoss(DensityPair(Overlap(P, Q), gamma))
     between = laid_out(q if reverse else m, -losses if reverse else losses, count)
-    direction, y = Direction(((part, count),), reverse), 0.0
+    direction, y = CompositionProfile(((part, count),), reverse), 0.0
     largest = float(direction.largest.mid())
     goal = chance.choice([0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8])
     low, high = -1.0, largest

@@ -23,8 +23,8 @@ from symacct import (
     RandomizedResponse,
     SubsampleWithoutReplacement,
 )
-from symacct.amplification import wbk19
-from symacct.enclosure import to_fraction
+from symacct.results.enclosure import to_fraction
+from symacct.theory.amplification.fixed_size import wbk19
 from tests.hard_sums.formulas import (
     epsilon_objective,
     gaussian,

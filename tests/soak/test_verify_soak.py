@@ -5,7 +5,7 @@ import resource
 import pytest
 
 from symacct.verify import FULL, QUICK
-from symacct.verify.questions import Extent
+from symacct.verify.asking.questions import Extent
 from tests.verify.defects import CORRECT, DEFECTS
 from tests.verify.exact_accountant import exact
 from tests.verify.test_planted import assert_no_alarm, planted_report

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from symacct.sums.majorant import LINE_BITS, LOG_2, Majorant
-from symacct.sums.terms import Terms
-from symacct.sums.truncation import SHAPES, at_rates, merged, run_sums
-from symacct.sums.weights import Rates, Span, Weights, to_float
+from symacct.numerics.sums.majorant import LINE_BITS, LOG_2, Majorant
+from symacct.numerics.sums.terms import Terms
+from symacct.numerics.sums.truncation import SHAPES, at_rates, merged, run_sums
+from symacct.numerics.sums.weights import Rates, Span, Weights, to_float
 
 SAMPLES = 9  # points at which the gap of a block is estimated
 STEP = 2.0**-10  # of a secant, against the range of slopes

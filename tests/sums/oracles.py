@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from symacct.sums.terms import Exponentials, Terms
-from symacct.sums.truncation import certified_mixture
+from symacct.numerics.sums.terms import Exponentials, Terms
+from symacct.numerics.sums.truncation import certified_mixture
 from tests.sums.enclosure import enclosed_mixture
 
 Oracle = Callable[[int], arb]

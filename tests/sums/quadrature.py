@@ -7,14 +7,7 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from symacct.integrals.magnitude import (
-    LOG2,
-    log_gaussian_excess,
-    log_laplace_kl,
-    log_mixture,
-    reach_of,
-)
-from symacct.integrals.quadrature import (
+from symacct.numerics.densities.quadrature import (
     ComplexFunction,
     _bell,
     _between,
@@ -27,7 +20,14 @@ from symacct.integrals.quadrature import (
     _tilt,
     integrate,
 )
-from symacct.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
+from symacct.numerics.normal.magnitude import (
+    LOG2,
+    log_gaussian_excess,
+    log_laplace_kl,
+    log_mixture,
+    reach_of,
+)
+from symacct.numerics.sums.refine import ball, normal_tail, steered_by_floats, to_relative_accuracy
 
 
 def sampled_gaussian_excess_by_quadrature(alpha: Fraction, q: Fraction, sigma: Fraction) -> arb:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from symacct import Accountant, Gaussian, Laplace, PoissonSubsample, PureDP, RandomizedResponse
 from symacct.arithmetic import BALL
 from symacct.arithmetic.ball import precision
-from symacct.sums import dense, truncation
-from symacct.sums.refine import ball
-from symacct.sums.terms import Terms
+from symacct.numerics.sums import dense, truncation
+from symacct.numerics.sums.refine import ball
+from symacct.numerics.sums.terms import Terms
 from tests.support import fractions
 from tests.thinning import examples
 

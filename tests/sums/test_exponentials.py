@@ -8,10 +8,10 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from symacct.arithmetic import BALL
-from symacct.sums import truncation
-from symacct.sums.exponentials import binomial_weights, over_run
-from symacct.sums.majorant import Majorant
-from symacct.sums.weights import Weights
+from symacct.numerics.sums import truncation
+from symacct.numerics.sums.exponentials import binomial_weights, over_run
+from symacct.numerics.sums.majorant import Majorant
+from symacct.numerics.sums.weights import Weights
 from tests.sums.oracles import certified_binomial_sum, terms_of
 from tests.thinning import covering
 

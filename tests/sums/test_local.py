@@ -8,16 +8,16 @@ from flint import arb, arb_poly, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symacct.integrals.gaussian import (
+from symacct.numerics.normal.gaussian import (
     _ALIKE_LOCALLY,
     _nodes_over,
     sampled_gaussian_excess,
     sampled_gaussian_local,
 )
-from symacct.integrals.newton import newton_length, newton_local
-from symacct.integrals.trapezoid import _taylor
-from symacct.sums.local import REACH, Local, Product, times
-from symacct.sums.refine import ball, within
+from symacct.numerics.normal.newton import newton_length, newton_local
+from symacct.numerics.normal.trapezoid import _taylor
+from symacct.numerics.sums.local import REACH, Local, LocalProduct, times
+from symacct.numerics.sums.refine import ball, within
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 from tests.thinning import examples
 
@@ -188,9 +188,11 @@ def test_a_thousand_factors_are_some_ten():
 def test_what_is_uncertain_of_a_factor_is_uncertain_of_the_product():
     part = sampled_gaussian_local(9, Fraction(1, 50), Fraction(4))
     wide = Local(part.polynomial, part.error + 1)
-    sharp = Product(7, part).log(ball(Fraction(1, 3)))
-    assert Product(7, wide).log(ball(Fraction(1, 3))) > sharp
+    sharp = LocalProduct(7, part).log(ball(Fraction(1, 3)))
+    assert LocalProduct(7, wide).log(ball(Fraction(1, 3))) > sharp
     assert part.times(wide)(ball(REACH)) > part.times(part)(ball(REACH))
     vague = Local(part.polynomial, within(arb(1) / 2**40))
-    both = [times(Product(7, one), 7, other) for one in (part, vague) for other in (part, vague)]
+    both = [
+        times(LocalProduct(7, one), 7, other) for one in (part, vague) for other in (part, vague)
+    ]
     assert [len(list(one)) for one in both] == [1, 2, 2, 2]

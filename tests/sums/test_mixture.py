@@ -7,10 +7,10 @@ import random
 import pytest
 from flint import arb, ctx, fmpq
 
-from symacct.sums import truncation
-from symacct.sums.majorant import Majorant
-from symacct.sums.truncation import SHAPES
-from symacct.sums.weights import Span, Weights
+from symacct.numerics.sums import truncation
+from symacct.numerics.sums.majorant import Majorant
+from symacct.numerics.sums.truncation import SHAPES
+from symacct.numerics.sums.weights import Span, Weights
 from tests.sums import enclosure
 from tests.sums.oracles import (
     Oracle,
@@ -460,12 +460,12 @@ def test_share_of_a_cut_is_the_least_of_its_lines(seed: int) -> None:
 
 
 def test_a_plan_that_stops_early_is_refined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(truncation.Plan):
+    class Hasty(truncation.BlockPlan):
         def __init__(self, *arguments: object) -> None:
             super().__init__(*arguments)
             self.drop = 3.0
 
-    monkeypatch.setattr(truncation, "Plan", Hasty)
+    monkeypatch.setattr(truncation, "BlockPlan", Hasty)
     for name, alpha in (("Gaussian(5)", 346), ("Laplace(1/2)", 2000), ("Gaussian(50)", 900)):
         truth = brute(alpha, fmpq(1, 1000), MECHANISMS[name], "tight")
         assert_tight(certified(alpha, fmpq(1, 1000), MECHANISMS[name], "tight"), truth, 100)

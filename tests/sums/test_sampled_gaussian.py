@@ -14,23 +14,23 @@ from pathlib import Path
 import pytest
 from flint import acb, arb, ctx
 
-from symacct.integrals.gaussian import (
-    _left_moments,
-    _right_moments,
-    excess_by_binomial,
-    excess_by_series,
-    sampled_gaussian_excess,
-)
-from symacct.integrals.magnitude import log_gaussian_excess
-from symacct.integrals.quadrature import (
+from symacct.numerics.densities.quadrature import (
     _against_normal,
     _forward,
     _forward_tails,
     integrate,
     sampled_gaussian_kl,
 )
-from symacct.integrals.trapezoid import Nodes, Rim, guess, plan, split
-from symacct.sums.refine import ball
+from symacct.numerics.normal.gaussian import (
+    _left_moments,
+    _right_moments,
+    excess_by_binomial,
+    excess_by_series,
+    sampled_gaussian_excess,
+)
+from symacct.numerics.normal.magnitude import log_gaussian_excess
+from symacct.numerics.normal.trapezoid import Rim, TrapezoidNodes, guess, plan, split
+from symacct.numerics.sums.refine import ball
 from tests.sums.quadrature import (
     excess_tails,
     gaussian_excess,
@@ -71,7 +71,7 @@ def accurate(x: arb) -> bool:
 
 def trapezoid(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
     guessed = guess(alpha, q, sigma, bits)
-    return Nodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
 
 
 def series(alpha: Fraction, q: Fraction, sigma: Fraction, bits: int) -> arb:
@@ -164,7 +164,7 @@ def widened(alpha: Fraction, q: Fraction, sigma: Fraction, factor: float) -> arb
         first=math.floor(grid.first / factor),
         last=math.ceil(grid.last / factor) + 1,
     )
-    return Nodes((alpha, alpha), q, sigma, guessed, wide).excess(alpha)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, wide).excess(alpha)
 
 
 @pytest.mark.parametrize("factor", [1.3, 2.0, 8.0, 20.0])
@@ -188,7 +188,7 @@ def test_nodes_left_out_at_the_rim_are_in_the_radius() -> None:
         right = math.ceil((float(alpha) + float(sigma)) / grid.step) + 2
         left = math.floor(-float(sigma) / grid.step)
         for cut in (replace(grid, first=left), replace(grid, last=right)):
-            value = Nodes((alpha, alpha), q, sigma, guessed, cut).excess(alpha)
+            value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, cut).excess(alpha)
             assert value.contains(true), (alpha, q, sigma, cut)
             missed = abs(value.mid() - true)
             rim = Rim((alpha, alpha), q, sigma).outside(cut)
@@ -227,9 +227,9 @@ def test_dropped_blocks_widen_the_ball(monkeypatch: pytest.MonkeyPatch) -> None:
         for dropped, kept in ((blocks[0], (start, grid.last)), (blocks[1], (grid.first, end))):
             forced = [kept], [dropped]
             monkeypatch.setattr(
-                "symacct.integrals.trapezoid.split", lambda *_, forced=forced: forced
+                "symacct.numerics.normal.trapezoid.split", lambda *_, forced=forced: forced
             )
-            value = Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+            value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
             monkeypatch.undo()
             assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
 
@@ -257,7 +257,7 @@ def test_dropped_blocks_are_used_and_bounded() -> None:
         assert covered[0][0] == grid.first
         assert covered[-1][1] == grid.last
         assert all(a[1] == b[0] for a, b in pairwise(covered))
-        value = Nodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
+        value = TrapezoidNodes((alpha, alpha), q, sigma, guessed, grid).excess(alpha)
         assert value.contains(sampled_gaussian_excess(alpha, q, sigma))
     assert used >= 20
 

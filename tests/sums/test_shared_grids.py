@@ -8,13 +8,13 @@ import pytest
 from flint import ctx
 
 from symacct import Accountant, Gaussian, PoissonSubsample
-from symacct.amplification import pairs
-from symacct.integrals.gaussian import (
+from symacct.numerics.normal.gaussian import (
     sampled_gaussian_excess,
     sampled_gaussian_local,
     shared_nodes,
 )
-from symacct.integrals.trapezoid import Nodes, guess, plan
+from symacct.numerics.normal.trapezoid import TrapezoidNodes, guess, plan
+from symacct.theory.amplification.poisson import pairs
 from tests.sums.quadrature import sampled_gaussian_excess_by_quadrature
 
 
@@ -34,7 +34,7 @@ def intervals(count, seed):
 
 def own(alpha, q, sigma, bits):
     guessed = guess(alpha, q, sigma, bits)
-    return Nodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
+    return TrapezoidNodes((alpha, alpha), q, sigma, guessed, plan(guessed)).excess(alpha)
 
 
 def test_the_grid_of_an_interval_gives_what_each_order_by_itself_gives():
@@ -69,9 +69,9 @@ def test_what_bounds_an_interval_bounds_each_order_in_it():
         if grid.nodes > 2000:
             continue
         cut = replace(grid, first=grid.first // 2, last=max(grid.last * 3 // 4, top + 1))
-        of_all = Nodes(orders, q, sigma, guessed, cut)
+        of_all = TrapezoidNodes(orders, q, sigma, guessed, cut)
         for alpha in (*orders, (2 + orders[1]) / 2):
-            of_one = Nodes((alpha, alpha), q, sigma, guessed, cut)
+            of_one = TrapezoidNodes((alpha, alpha), q, sigma, guessed, cut)
             assert not of_all.left_out < of_one.left_out
             assert not of_all.factor < of_one.factor
             assert not of_all.error < of_one.error

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from symacct import parse
-from symacct.verify.peers import adapters
-from symacct.verify.protocol import HOW, Ask, Part
-from symacct.verify.questions import sensible
-from symacct.verify.reading import is_answer_to, read_answer, read_hello, read_object
+from symacct.verify.asking.questions import sensible
+from symacct.verify.peer.peers import adapters
+from symacct.verify.peer.protocol import HOW, Ask, AskedPart
+from symacct.verify.peer.reading import is_answer_to, read_answer, read_hello, read_object
 from tests.damaged.protocol import check_adapter
 
 pytest.importorskip("numpy")
@@ -296,7 +296,7 @@ def talk(request, folders):
 def part_of(row, count=6):
     fields = tuple((name, FIRST[name]) for name in FIELDS[row.mechanism])
     gamma = None if row.sampling == "none" else "1/8"
-    return Part(row.mechanism, fields, row.sampling, gamma, count)
+    return AskedPart(row.mechanism, fields, row.sampling, gamma, count)
 
 
 def asks_of(hello):
@@ -416,7 +416,7 @@ def test_the_lines_that_reproduce_a_value_print_it(talk):
     indirect=["talk"],
 )
 def test_a_way_is_really_another_way(talk, how, inside):
-    ask = Ask("rdp", (Part("Laplace", (("b", "2"),), count=6),), "4").built(**how)
+    ask = Ask("rdp", (AskedPart("Laplace", (("b", "2"),), count=6),), "4").built(**how)
     assert inside in "\n".join(talk.ask(ask).reproduce)
 
 
@@ -456,11 +456,11 @@ def test_what_the_peer_prints_is_no_answer_and_what_it_raises_is_one(folders, tm
     info.mkdir()
     (info / "METADATA").write_text("Name: opacus\nVersion: 1\n")
     talk = Talk([sys.executable, "-P", str(adapters()["opacus"].script)], environment(tmp_path))
-    part = Part("Gaussian", (("sigma", "2"),), count=5)
+    part = AskedPart("Gaussian", (("sigma", "2"),), count=5)
     assert float(talk.ask(Ask("rdp", (part,), "4")).value) == 10.0
-    six = Part("Gaussian", (("sigma", "2"),), count=6)
+    six = AskedPart("Gaussian", (("sigma", "2"),), count=6)
     assert talk.ask(Ask("rdp", (six,), "4")).error == "ZeroDivisionError: division by zero"
-    laplace = Part("Laplace", (("b", "2"),))
+    laplace = AskedPart("Laplace", (("b", "2"),))
     assert talk.ask(Ask("rdp", (laplace,), "4")).unsupported == "Laplace, sampling none"
     talk.close()
 
@@ -505,7 +505,9 @@ def test_the_real_peer_agrees_where_float64_is_easy(name):
     for row in (row for row in talk.hello.supports if "rdp" in row.asks):
         if (name, row.mechanism, row.sampling) in wrong:
             continue
-        part = Part(*(lambda p: (p.mechanism, p.parameters, p.sampling, p.gamma))(part_of(row)))
+        part = AskedPart(
+            *(lambda p: (p.mechanism, p.parameters, p.sampling, p.gamma))(part_of(row))
+        )
         theorem = None
         if row.sampling == "without_replacement":
             theorem = "WBK19-T9" if name == "autodp-general" else "WBK19-T27"

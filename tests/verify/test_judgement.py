@@ -15,15 +15,15 @@ from click.testing import CliRunner
 
 from symacct.cli import main
 from symacct.verify import verify
-from symacct.verify.bounds import Truth
-from symacct.verify.ci import junit, said, sarif
-from symacct.verify.clusters import Clusters
-from symacct.verify.judgement import Baseline, BaselineError, Judgement, read
-from symacct.verify.process import Incidents
-from symacct.verify.protocol import Answer, Ask, Part
-from symacct.verify.questions import Extent
-from symacct.verify.report import Report
-from symacct.verify.verdict import Finding
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging.bounds import Truth
+from symacct.verify.judging.verdict import Finding
+from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart
+from symacct.verify.reporting.ci import junit, said, sarif
+from symacct.verify.reporting.clusters import Clusters
+from symacct.verify.reporting.judgement import BaselineError, Judgement, KnownFindings, read
+from symacct.verify.reporting.report import Report
 from tests.verify.peers import program
 
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
@@ -33,7 +33,7 @@ ONE = Truth(Fraction(1), Fraction(1), exact=True)
 def part(mechanism="Gaussian", sampling="poisson"):
     name = {"Gaussian": "sigma", "Laplace": "b"}[mechanism]
     gamma = None if sampling == "none" else "0.1"
-    return Part(mechanism, ((name, "1"),), sampling, gamma)
+    return AskedPart(mechanism, ((name, "1"),), sampling, gamma)
 
 
 def found(verdict, value, kind="rdp", at="2", how=(), **more):
@@ -261,7 +261,7 @@ def test_what_is_known_does_not_fail_and_what_is_new_or_worse_does(tmp_path):
     assert Judgement(report(found("unsound", "0.4")), None, known).status == 0
     loose = baseline(tmp_path, found("wrong-formula", "1/2", below=False))
     assert Judgement(report(found("wrong-formula", "1/2", below=True)), None, loose).status == 1
-    assert Judgement(report(*HALVED), None, Baseline()).status == 1
+    assert Judgement(report(*HALVED), None, KnownFindings()).status == 1
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import sys
 
 import pytest
 
-from symacct.verify import session, truth, verify
-from symacct.verify.questions import Extent
-from symacct.verify.truth import Oracle
+from symacct.verify import verify
+from symacct.verify.asking import session
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging import truth
+from symacct.verify.judging.truth import Oracle
 from tests.verify.defects import CAUGHT, CORRECT, SAFE, planted
 from tests.verify.exact_accountant import exact
 

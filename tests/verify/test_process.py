@@ -8,16 +8,16 @@ from fractions import Fraction
 import pytest
 
 from symacct.verify import Peer, PeerError, ProtocolError, verify
-from symacct.verify.process import MAX_ENDS, PeerGoneError
-from symacct.verify.protocol import Ask, Part
-from symacct.verify.questions import Extent
+from symacct.verify.asking.questions import Extent
+from symacct.verify.peer.process import MAX_ENDS, PeerGoneError
+from symacct.verify.peer.protocol import Ask, AskedPart
 from tests.verify.peers import HELLO, program
 
 RIGHT = Fraction(1)
 
 
 def ask(alpha="2"):
-    return Ask("rdp", (Part("Gaussian", (("sigma", "1"),)),), alpha)
+    return Ask("rdp", (AskedPart("Gaussian", (("sigma", "1"),)),), alpha)
 
 
 def test_an_answer(tmp_path):
@@ -188,7 +188,7 @@ def test_each_byte_of_noise_is_looked_at_once(tmp_path, monkeypatch):
             searched += (len(self) if end < 0 else end) - start
             return end
 
-    monkeypatch.setattr("symacct.verify.process.bytearray", Watched, raising=False)
+    monkeypatch.setattr("symacct.verify.peer.process.bytearray", Watched, raising=False)
     with Peer(program(tmp_path, body)) as peer:
         assert peer.ask(ask()).finite == RIGHT
     assert peer.incidents.noise == 100_001

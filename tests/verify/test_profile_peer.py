@@ -15,9 +15,9 @@ from symacct import (
 )
 from symacct.testing import UnsoundError, assert_sound
 from symacct.verify import verify
-from symacct.verify.protocol import Ask
-from symacct.verify.questions import Extent
-from symacct.verify.truth import Oracle, parts_of
+from symacct.verify.asking.questions import Extent
+from symacct.verify.judging.truth import Oracle, parts_of
+from symacct.verify.peer.protocol import Ask
 from tests.thinning import covering
 
 PEER = Path(__file__).with_name("profile_accountant.py")

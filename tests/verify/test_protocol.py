@@ -15,21 +15,13 @@ import pytest
 
 from symacct import parse
 from symacct.verify import Peer, ProtocolError, verify
-from symacct.verify.protocol import (
-    AT,
-    HOW,
-    KINDS,
-    MECHANISMS,
-    Ask,
-    Part,
-    Support,
-)
-from symacct.verify.questions import Extent, random_order
-from symacct.verify.reading import Number, read_answer, read_hello, read_number, read_object
+from symacct.verify.asking.questions import Extent, random_order
+from symacct.verify.peer.protocol import AT, HOW, KINDS, MECHANISMS, Ask, AskedPart, Support
+from symacct.verify.peer.reading import Number, read_answer, read_hello, read_number, read_object
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 TINY = Extent(2, 2, 3, 10, 2, 1, 0, 1, 30)
-SAMPLED = Part("Gaussian", (("sigma", "5"),), "poisson", "1/1000", 600_000)
+SAMPLED = AskedPart("Gaussian", (("sigma", "5"),), "poisson", "1/1000", 600_000)
 
 
 def example(language):
@@ -50,7 +42,7 @@ def test_the_example_peers_of_the_page_are_right(language, tmp_path):
     program.write_text(example(language), encoding="utf-8")
     assert len(example(language).splitlines()) <= 24
     with Peer([runner, str(program)]) as peer:
-        ask = Ask("rdp", (Part("Gaussian", (("sigma", "5"),), count=3),), "5/2")
+        ask = Ask("rdp", (AskedPart("Gaussian", (("sigma", "5"),), count=3),), "5/2")
         assert abs(peer.ask(ask).finite - Fraction(3, 20)) < Fraction(1, 10**15)
     report = verify([runner, str(program)], TINY)
     assert report.asked > 10
@@ -78,7 +70,7 @@ def test_the_peers_in_other_languages_are_right(name, tmp_path):
         words = [word.format(program=command[0], source=source) for word in options]
         subprocess.run([found, *words], check=True, cwd=tmp_path)
     with Peer(command) as peer:
-        alone = Ask("rdp", (Part("Gaussian", (("sigma", "5"),), count=3),), "5/2")
+        alone = Ask("rdp", (AskedPart("Gaussian", (("sigma", "5"),), count=3),), "5/2")
         assert abs(peer.ask(alone).finite - Fraction(3, 20)) < Fraction(1, 10**15)
         assert peer.ask(replace(alone, kind="epsilon", at="1e-5")).unsupported == "only rdp"
     report = verify(command, TINY)
@@ -100,7 +92,9 @@ def test_the_page_names_every_field_and_value():
 
 
 def test_an_ask_says_the_same_as_text_and_as_fields():
-    ask = Ask("rdp", (SAMPLED, Part("Laplace", (("b", "0.1"),))), "5/2", how=(("count", "repeat"),))
+    ask = Ask(
+        "rdp", (SAMPLED, AskedPart("Laplace", (("b", "0.1"),))), "5/2", how=(("count", "repeat"),)
+    )
     row = json.loads(ask.line(17))
     assert row["id"] == 17
     assert parse(row["expression"]) is parse(
@@ -114,7 +108,7 @@ def test_an_ask_says_the_same_as_text_and_as_fields():
 
 
 def test_sampling_without_replacement_has_its_sizes():
-    part = Part("Gaussian", (("sigma", "5"),), "without_replacement", "0.002")
+    part = AskedPart("Gaussian", (("sigma", "5"),), "without_replacement", "0.002")
     assert {"sample_size": 1, "dataset_size": 500}.items() <= part.fields().items()
 
 

@@ -14,7 +14,7 @@ def suite(tmp_path, bodies, *options):
     for number, body in enumerate(bodies):
         (folder := tmp_path / str(number)).mkdir()
         peers += ["--symacct", shlex.join(program(folder, body))]
-    command = [sys.executable, "-m", "pytest", "-p", "symacct.pytest_plugin", *peers]
+    command = [sys.executable, "-m", "pytest", "-p", "symacct.testing.pytest_plugin", *peers]
     done = subprocess.run(
         [*command, "--symacct-quick", "-p", "no:cacheprovider", *options],
         cwd=tmp_path,
@@ -39,7 +39,7 @@ def test_each_peer_is_one_test_of_a_suite(tmp_path):
     assert "2 failed, 2 passed" in output
     assert "too small: none: add/remove" in output
     assert "answers could be judged" in output
-    assert "symacct/pytest_plugin.py" not in output
+    assert "symacct/testing/pytest_plugin.py" not in output
 
 
 def test_what_fails_is_named(tmp_path):

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from symacct.verify import questions
-from symacct.verify.protocol import Hello, Support
-from symacct.verify.questions import FULL, QUICK
+from symacct.verify.asking import questions
+from symacct.verify.asking.questions import FULL, QUICK
+from symacct.verify.peer.protocol import Hello, Support
 
 
 @pytest.mark.parametrize(("places", "share"), [(FULL.places, 17), (4000, 11), (QUICK.places, 4)])

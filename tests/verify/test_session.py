@@ -8,13 +8,15 @@ from fractions import Fraction
 
 import pytest
 
-from symacct.verify import laws, matching, page, questions, session, truth
-from symacct.verify.bounds import Truth
-from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
-from symacct.verify.questions import FULL, QUICK, Extent
+from symacct.verify.asking import questions, session
+from symacct.verify.asking.questions import FULL, QUICK, Extent
+from symacct.verify.asking.simplify import SIMPLER, nearby, simplest
+from symacct.verify.judging import laws, matching, truth
+from symacct.verify.judging.bounds import Truth
+from symacct.verify.judging.verdict import Finding, Judge
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
+from symacct.verify.reporting import page
 from symacct.verify.run import verify
-from symacct.verify.simplify import SIMPLER, nearby, simplest
-from symacct.verify.verdict import Finding, Judge
 from tests.verify import fuzz
 from tests.verify.peers import program
 
@@ -29,7 +31,7 @@ HELLO = Hello(
 
 
 def gaussian(sigma="1", count=1):
-    return Part("Gaussian", (("sigma", sigma),), count=count)
+    return AskedPart("Gaussian", (("sigma", sigma),), count=count)
 
 
 def curve(values):
@@ -132,10 +134,14 @@ def test_the_simplest_question_still_shows_it():
         return Finding("nan", ask, Answer(value=float("nan")))
 
     worst = probe(
-        Ask("rdp", (Part("Gaussian", (("sigma", "8123"),), "poisson", "0.0371", 1000),), "33.3")
+        Ask(
+            "rdp", (AskedPart("Gaussian", (("sigma", "8123"),), "poisson", "0.0371", 1000),), "33.3"
+        )
     )
     simple = simplest(worst, probe)
-    assert simple.ask == Ask("rdp", (Part("Gaussian", (("sigma", "100"),), "poisson", "0.5"),), "2")
+    assert simple.ask == Ask(
+        "rdp", (AskedPart("Gaussian", (("sigma", "100"),), "poisson", "0.5"),), "2"
+    )
 
 
 def test_a_smaller_defect_is_not_the_simpler_form_of_a_larger_one():
@@ -188,7 +194,7 @@ def test_the_plainest_question_cannot_be_made_simpler():
 
 def test_points_nearby_stay_in_the_domain():
     chance = random.Random(0)
-    ask = Ask("rdp", (Part("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
+    ask = Ask("rdp", (AskedPart("RandomizedResponse", (("p", "0.9"),), "poisson", "0.6"),), "1.01")
     for _ in range(200):
         near = nearby(ask, chance)
         part = near.parts[0]
@@ -233,7 +239,7 @@ def test_questions_that_hang_twice_are_not_asked_again(tmp_path):
 
 def test_what_a_theorem_or_a_conversion_proves_takes_no_truth():
     """The value of a proved bound that the peer names, and what its conversion gives."""
-    fixed = Part("Gaussian", (("sigma", "5"),), "without_replacement", "0.01")
+    fixed = AskedPart("Gaussian", (("sigma", "5"),), "without_replacement", "0.01")
     hello, oracle = Hello("p", "1", ROWS, conversion="improved"), truth.Oracle()
     judge = Judge(oracle, hello)
     ask = Ask("rdp", (fixed,), "8", "replace_one")

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from symacct import Accountant, Gaussian, OrderGridWarning, PoissonSubsample
-from symacct.claims import Claim, Kind
-from symacct.enclosure import Enclosure
-from symacct.profile.contour import Contour
-from symacct.stating import StatingAccountant
-from symacct.verify import matching
-from symacct.verify.bounds import ends
-from symacct.verify.protocol import Answer, Ask, Hello, Part, Support
-from symacct.verify.replaced import renyi_lower
-from symacct.verify.truth import Oracle, node, parts_of, readings
-from symacct.verify.verdict import Judge, explained_by_rounding
+from symacct.accountant.formula_values import StatingAccountant
+from symacct.core.claims import Claim, Kind
+from symacct.profile.fourier.contour import Contour
+from symacct.results.enclosure import Enclosure
+from symacct.verify.judging import matching
+from symacct.verify.judging.bounds import ends
+from symacct.verify.judging.replaced import renyi_lower
+from symacct.verify.judging.truth import Oracle, node, parts_of, readings
+from symacct.verify.judging.verdict import Judge, explained_by_rounding
+from symacct.verify.peer.protocol import Answer, Ask, AskedPart, Hello, Support
 
-GAUSSIAN = Part("Gaussian", (("sigma", "1"),))
-SAMPLED = Part("Gaussian", (("sigma", "2"),), "poisson", "0.1")
-FIXED = Part("Gaussian", (("sigma", "2"),), "without_replacement", "0.1")
+GAUSSIAN = AskedPart("Gaussian", (("sigma", "1"),))
+SAMPLED = AskedPart("Gaussian", (("sigma", "2"),), "poisson", "0.1")
+FIXED = AskedPart("Gaussian", (("sigma", "2"),), "without_replacement", "0.1")
 
 
 def judged(part, kind, at, value, claims=None, relation="add_remove", conversion=None):
@@ -71,7 +71,7 @@ def test_of_an_order_grid_of_ours_nobody_is_warned():
 
 
 def test_both_readings_of_a_number_are_enclosed():
-    ask = Ask("rdp", (Part("Gaussian", (("sigma", "0.1"),)),), "2")
+    ask = Ask("rdp", (AskedPart("Gaussian", (("sigma", "0.1"),)),), "2")
     truth = Oracle().truth(ask)
     by_text, by_float = Fraction(100), 1 / Fraction(0.1) ** 2
     assert truth.lower <= min(by_text, by_float) < max(by_text, by_float) <= truth.upper
@@ -98,7 +98,7 @@ def test_delta_of_one_run_by_quadrature():
 
 def test_what_would_take_too_long_is_bracketed(monkeypatch):
     """Two million nodes would give this profile; bounds are found in its place."""
-    small = Part("Gaussian", (("sigma", "50"),), "poisson", "1e-6", count=100_000)
+    small = AskedPart("Gaussian", (("sigma", "50"),), "poisson", "1e-6", count=100_000)
     monkeypatch.setattr(Contour, "nodes", property(lambda _: pytest.fail("begun")))
     truth = Oracle().truth(Ask("delta", (small,), "1"))
     assert not truth.exact
@@ -114,9 +114,9 @@ def test_epsilon_inverts_delta():
 @pytest.mark.parametrize(
     ("part", "epsilon", "delta"),
     [
-        (Part("Laplace", (("b", "2"),)), "0.25", 1 - math.exp((0.25 - 0.5) / 2)),
-        (Part("RandomizedResponse", (("p", "0.75"),)), "0.5", 0.75 - math.exp(0.5) * 0.25),
-        (Part("PureDP", (("epsilon", "1"),)), "0.5", (math.e - math.exp(0.5)) / (math.e + 1)),
+        (AskedPart("Laplace", (("b", "2"),)), "0.25", 1 - math.exp((0.25 - 0.5) / 2)),
+        (AskedPart("RandomizedResponse", (("p", "0.75"),)), "0.5", 0.75 - math.exp(0.5) * 0.25),
+        (AskedPart("PureDP", (("epsilon", "1"),)), "0.5", (math.e - math.exp(0.5)) / (math.e + 1)),
     ],
 )
 def test_profiles_in_closed_form(part, epsilon, delta):
@@ -138,7 +138,7 @@ def three_points(sigma, gamma, alpha, width=0.02):
 
 @pytest.mark.parametrize("alpha", [2, 4])
 def test_three_points_at_distance_one(alpha):
-    part = Part("Gaussian", (("sigma", "1"),), "without_replacement", "0.1")
+    part = AskedPart("Gaussian", (("sigma", "1"),), "without_replacement", "0.1")
     bound = float(renyi_lower(part, Ask("rdp", (part,), str(alpha), "replace_one")))
     truth = three_points(1.0, 0.1, alpha)
     assert 0.9 * truth < bound <= truth
@@ -147,13 +147,13 @@ def test_three_points_at_distance_one(alpha):
 @pytest.fixture
 def bracketing(monkeypatch):
     """An oracle without what balls prove order by order of a fixed size: bounds on both sides."""
-    monkeypatch.setattr("symacct.verify.truth.Accountant", StatingAccountant)
+    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", StatingAccountant)
 
 
 def test_replacing_is_known_between_its_bounds(monkeypatch):
     ask = Ask("rdp", (FIXED,), "3", "replace_one")
     known = Oracle().truth(ask)
-    monkeypatch.setattr("symacct.verify.truth.Accountant", StatingAccountant)
+    monkeypatch.setattr("symacct.verify.judging.truth.Accountant", StatingAccountant)
     between = Oracle().truth(ask)
     assert known.exact
     assert not between.exact
@@ -169,11 +169,11 @@ def test_removing_is_a_lower_bound_of_replacing_at_every_order():
 
 @pytest.mark.usefixtures("bracketing")
 def test_three_points_refute_the_formula_of_the_other_relation():
-    part = Part("Gaussian", (("sigma", "1"),), "without_replacement", "0.01")
+    part = AskedPart("Gaussian", (("sigma", "1"),), "without_replacement", "0.01")
     ask = Ask("rdp", (part,), "2", "replace_one")
     oracle = Oracle()
     truth = oracle.truth(ask)
-    poisson = oracle.truth(Ask("rdp", (Part(*_poisson(part)),), "2"))
+    poisson = oracle.truth(Ask("rdp", (AskedPart(*_poisson(part)),), "2"))
     assert truth.lower <= poisson.upper < oracle.sharpened(ask, truth).lower
 
 
@@ -215,7 +215,7 @@ def test_the_ratio_is_exact():
 
 
 def test_infinity_is_right_where_float64_ends():
-    steep = Part("Gaussian", (("sigma", "1e-160"),))
+    steep = AskedPart("Gaussian", (("sigma", "1e-160"),))
     assert judged(steep, "rdp", "2", math.inf) is None
 
 
@@ -310,7 +310,7 @@ def test_the_excess_is_split():
 
 
 def test_zero_is_right_where_the_total_variation_is_small():
-    part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.00105")
+    part = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "0.00105")
     ask = Ask("epsilon", (part,), "0.001")
     assert Oracle().by_method(ask, "improved", range(2, 64)).lower > 0
     assert Oracle().by_method(ask, "improved", None).upper == 0
@@ -319,7 +319,7 @@ def test_zero_is_right_where_the_total_variation_is_small():
 
 
 def test_delta_by_the_total_variation_is_proved():
-    part = Part("Gaussian", (("sigma", "1"),), "poisson", "0.01")
+    part = AskedPart("Gaussian", (("sigma", "1"),), "poisson", "0.01")
     kl = float(Oracle().truth(Ask("rdp", (part,), "1")).upper)
     ask = Ask("delta", (part,), "0.1")
     least = float(Oracle().by_method(ask, "improved", range(2, 64)).lower)
@@ -369,7 +369,7 @@ def test_parts_of_a_node():
 
 def test_replacing_a_record_of_a_poisson_sample_costs_more_than_removing_one():
     """dp_accounting 0.6.0's PLDAccountant, REPLACE_ONE: .34437; ADD_OR_REMOVE_ONE: .18980."""
-    part = Part("Gaussian", (("sigma", "2"),), "poisson", "0.01", 100)
+    part = AskedPart("Gaussian", (("sigma", "2"),), "poisson", "0.01", 100)
     removed, replaced = (
         Oracle().truth(Ask("epsilon", (part,), "1e-5", relation))
         for relation in ("add_remove", "replace_one")

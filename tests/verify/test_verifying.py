@@ -11,8 +11,8 @@ from symacct import Accountant, parse
 from symacct.cli import main
 from symacct.testing import UndecidedError, UnsoundError, assert_sound
 from symacct.verify import adapters
-from symacct.verify.peers import pinned
-from symacct.verify.report import decimal_text
+from symacct.verify.peer.peers import pinned
+from symacct.verify.reporting.report import decimal_text
 from tests.verify.peers import program
 
 KEYS = [

@@ -7,9 +7,9 @@ import warnings
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, cast
 
-from symacct.claims import Kind
-from symacct.errors import DomainError, GapWarning, echo
-from symacct.explore.plots.lines import Line
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, GapWarning, echo
+from symacct.explore.plots.lines import PlotLine
 from symacct.export.figures import matplotlib_module
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Drawing:
         self.axes.set_ylabel(up)
         self._about = about
         self._colours = cycle(_COLOURS)
-        self._lines: list[Line] = []
+        self._lines: list[PlotLine] = []
         self._marks: set[tuple[float, str]] = set()
 
-    def add(self, line: Line) -> str:
+    def add(self, line: PlotLine) -> str:
         """Draw a line, and give its colour back."""
         colour = next(self._colours)
         if line.drawn:
@@ -67,7 +67,7 @@ class Drawing:
             )
         return colour
 
-    def _isolated(self, line: Line, colour: str, marker: str) -> None:
+    def _isolated(self, line: PlotLine, colour: str, marker: str) -> None:
         """Points between gaps, which a line does not show."""
         drawn = [False, *(not math.isnan(y) for _, y in line.points), False]
         triples = zip(drawn, drawn[1:], drawn[2:], line.points, strict=False)
@@ -75,7 +75,7 @@ class Drawing:
         for x, y in alone:
             self.axes.plot([x], [y], color=colour, marker=marker, markersize=4, linestyle="none")
 
-    def band(self, below: Line, above: Line, colour: str) -> None:
+    def band(self, below: PlotLine, above: PlotLine, colour: str) -> None:
         """Shade what is not decided between two bounds."""
         low, high = dict(below.points), dict(above.points)
         x = sorted(low.keys() & high.keys())

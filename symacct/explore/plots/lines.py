@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symacct.accountant import Accountant
-from symacct.claims import Kind
-from symacct.enclosure import Enclosure
-from symacct.errors import DomainError, OrderError, SymacctError, echo
-from symacct.exact import INFINITY, Order, exact, is_infinite
-from symacct.expr import Node
-from symacct.options import By
-from symacct.rounding import rational_float
+from symacct.accountant.accountant import Accountant
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, OrderError, SymacctError, echo
+from symacct.core.exact import INFINITY, Order, exact, is_infinite
+from symacct.core.pinning import By
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Enclosure
+from symacct.results.rounding import rational_float
 
 DIGITS = 8
 _KINDS = {
@@ -29,7 +29,7 @@ _WEAKEST = (Kind.NEITHER, Kind.LOWER, Kind.UPPER, Kind.EXACT)
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """One curve of a picture: points (x, value), each on its sound side, or nan for a gap."""
 
     name: str
@@ -51,7 +51,7 @@ class Line:
         return f"{self.name} ({_KINDS[self.kind]}{trust})"
 
 
-def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> Line:
+def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> PlotLine:
     """The line through certified values, with gaps where there is none or it is infinite."""
     found: list[tuple[float, float]] = []
     values, why = [], ""
@@ -64,7 +64,9 @@ def line(name: str, points: Iterable[tuple[Order, Enclosure | OrderError]]) -> L
             why = why or (f"at {x} it is infinite" if isinstance(value, Enclosure) else str(value))
             found.append((place, math.nan))
     certified = all(value.certified for value in values)
-    return Line(name, _weakest(value.claim.kind for value in values), certified, tuple(found), why)
+    return PlotLine(
+        name, _weakest(value.claim.kind for value in values), certified, tuple(found), why
+    )
 
 
 def _place(x: Order) -> float:
@@ -79,7 +81,7 @@ def _weakest(kinds: Iterable[Kind]) -> Kind:
     return next((one for one in _WEAKEST if one in found), Kind.EXACT)
 
 
-def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> Line:
+def of_orders(name: str, m: Node, orders: Sequence[Order], by: By = None) -> PlotLine:
     """ε over the orders, a gap where the theorem does not speak; its own error if it never does."""
     accountant = Accountant(DIGITS)
     points = [(alpha, _answered(accountant, m, alpha, by)) for alpha in orders]
@@ -96,7 +98,7 @@ def _answered(accountant: Accountant, m: Node, alpha: Order, by: By) -> Enclosur
         return error
 
 
-def known_below(m: Node, orders: Sequence[Order]) -> Line | None:
+def known_below(m: Node, orders: Sequence[Order]) -> PlotLine | None:
     """The best proved lower bound over the orders, where one is known at all."""
     accountant = Accountant(DIGITS)
     try:
@@ -106,7 +108,7 @@ def known_below(m: Node, orders: Sequence[Order]) -> Line | None:
     return replace(line("best lower bound", points), kind=Kind.LOWER)
 
 
-def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
+def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> PlotLine:
     """The answers of a sweep over one parameter, gaps where there is none."""
     records = list(records)
     if any(axis not in record for record in records):
@@ -118,7 +120,7 @@ def of_records(name: str, axis: str, records: Iterable[dict[str, Any]]) -> Line:
         raise DomainError(f"plot: {name}: none of {len(asked)} points has an answer; {errors[0]}")
     finite = [record for record in answered if record["value"] != "inf"]
     infinite = [f"at {axis} = {r[axis]} it is infinite" for r in answered if r["value"] == "inf"]
-    return Line(
+    return PlotLine(
         name,
         _weakest(Kind(record["kind"]) for record in finite),
         all(record["certified"] for record in finite),

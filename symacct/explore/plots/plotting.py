@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sympy
 
-from symacct import doors, exact
-from symacct.claims import Kind
-from symacct.errors import DomainError
-from symacct.exact import INFINITY, Numeric
+from symacct.core import arguments, exact
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError
+from symacct.core.exact import INFINITY, Numeric
+from symacct.core.pinning import By
 from symacct.explore.grids import several
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
@@ -20,9 +21,8 @@ from symacct.explore.plots.landmarks import phase_transition, takeover
 from symacct.explore.sweeps import Values, sweep
 from symacct.explore.sweeps.worker import NEEDED
 from symacct.export.description import about
-from symacct.expr import Node, as_node
-from symacct.options import By
-from symacct.progress import progress
+from symacct.expressions.node import Node, as_node
+from symacct.results.progress import progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,14 +67,14 @@ def plot(
     chosen = (
         _ORDERS
         if orders is None
-        else map(exact.order, doors.listed(orders, "plot, orders", "[2, 4, 8]"))
+        else map(exact.order, arguments.listed(orders, "plot, orders", "[2, 4, 8]"))
     )
     finite = sorted({alpha for alpha in chosen if alpha != INFINITY})
     if not finite:
         raise DomainError("plot: found no finite order, needed at least one")
     named, about_all = _told_apart(curves)
     drawing = Drawing(axes, _ORDER, _CURVE, about_all)
-    by = doors.listed(by, "plot, by", "['ZW19-T5']")
+    by = arguments.listed(by, "plot, by", "['ZW19-T5']")
     for name, node in named.items():
         answer = lines.of_orders(name, node, finite)
         colour = drawing.add(answer)
@@ -113,9 +113,9 @@ def plot_sweep(
     """
     values = {
         str(getattr(key, "name", key)): several(value, "plot, over")
-        for key, value in doors.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
+        for key, value in arguments.mapping(over, "plot, over", "{'sigma': [1, 2]}").items()
     }
-    doors.one_of(ask, "ask", NEEDED)
+    arguments.one_of(ask, "ask", NEEDED)
     varied = [name for name, found in values.items() if len(found) > 1]
     if len(varied) != 1:
         raise DomainError(

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from symacct import doors
-from symacct.accountant import Accountant
+from symacct.accountant.accountant import Accountant
 from symacct.baselines import naive, optimal
-from symacct.claims import Kind
-from symacct.domains import probability, rational, whole
-from symacct.enclosure import Enclosure, bound, to_fraction
-from symacct.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
-from symacct.exact import Numeric
+from symacct.core import arguments
+from symacct.core.claims import Kind
+from symacct.core.errors import AssumptionError, DomainError, LimitError, OrderError, PrecisionError
+from symacct.core.exact import Numeric
 from symacct.explore.plots import lines
 from symacct.explore.plots.drawing import Drawing
-from symacct.explore.plots.lines import Line, line
+from symacct.explore.plots.lines import PlotLine, line
 from symacct.export.description import about
-from symacct.expr import Node, as_node
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import probability, rational, whole
+from symacct.results.enclosure import Enclosure, bound, to_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def plot_profile(
     if epsilons is None:
         last = to_fraction(accountant.epsilon(node, _LEAST).epsilon.upper)
         epsilons = [last * i / _POINTS for i in range(_POINTS + 1)]
-    given = doors.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
+    given = arguments.listed(epsilons, "plot_profile, epsilons", "[0, 1]")
     at = [rational(x, "plot_profile, epsilons") for x in given]
     drawing = Drawing(axes, r"$\epsilon$", r"$\delta$", about(node))
     if _is_known(accountant, node):
@@ -71,7 +71,9 @@ def plot_runs(
     """
     node, accountant = as_node(m, "plot_runs"), Accountant(lines.DIGITS)
     given = probability(delta, "plot_runs, delta")
-    ks = [whole(k, "plot_runs, counts", 1) for k in doors.listed(counts, "plot_runs", "[1, 10]")]
+    ks = [
+        whole(k, "plot_runs, counts", 1) for k in arguments.listed(counts, "plot_runs", "[1, 10]")
+    ]
     drawing = Drawing(axes, "runs", rf"$\epsilon$ at $\delta$ = {delta}", about(node))
     known = _is_known(accountant, node)
 
@@ -112,7 +114,7 @@ def _is_known(accountant: Accountant, node: Node) -> bool:
     return True
 
 
-def _line(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> Line:
+def _line(name: str, value: Callable[[Any], Enclosure], at: Iterable[Any]) -> PlotLine:
     """A line, with a gap where the digits can't be had."""
 
     def point(x: Any) -> Enclosure | OrderError:

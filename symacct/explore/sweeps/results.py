@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from symacct import sizes
-from symacct.errors import StorageError, reason
+from symacct.core import limits
+from symacct.core.errors import StorageError, reason
 
 try:
     import fcntl
@@ -80,7 +80,7 @@ class ResultsFile:
 
     def _lines(self) -> Iterator[bytes]:
         """Line by line, none longer than ours may be."""
-        most = max(len(_line(self._header)), sizes.current().text_bytes)
+        most = max(len(_line(self._header)), limits.current().text_bytes)
         while line := self._file.readline(most + 1):
             if len(line) > most:
                 raise self._foreign(f"a line is longer than {most:,} bytes")

@@ -13,19 +13,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-from symacct import doors, exact, sizes
-from symacct.disk_memo import source_digest
-from symacct.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
-from symacct.exact import Numeric
+from symacct.accountant.disk_memo import source_digest
+from symacct.core import arguments, exact, limits
+from symacct.core.errors import DomainError, ExecutorError, StorageError, SymacctError, echo, reason
+from symacct.core.exact import Numeric
+from symacct.core.lazy_import import sympy
+from symacct.core.pinning import By
 from symacct.explore.grids import several
 from symacct.explore.sweeps.results import Record, ResultsFile
 from symacct.explore.sweeps.worker import NEEDED, answer
 from symacct.export.cards import grid
 from symacct.export.description import about
-from symacct.expr import Node, as_node
-from symacct.later import sympy
-from symacct.options import By
-from symacct.progress import progress as shown_progress
+from symacct.expressions.node import Node, as_node
+from symacct.results.progress import progress as shown_progress
 from symacct.version import __version__
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Sweep(Sequence[Record]):
 
     def to_csv(self, path: str | Path) -> None:
         """Write a table with a row for each point. Raises StorageError."""
-        path = doors.path(path, "table")
+        path = arguments.path(path, "table")
         try:
             with open(path, "w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, [*self.axes, *COLUMNS], restval="")
@@ -102,13 +102,13 @@ class Sweep(Sequence[Record]):
 
     def to_pandas(self) -> DataFrame:
         """A pandas DataFrame, numbers as text; pandas.to_numeric makes floats of them."""
-        pandas = doors.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
+        pandas = arguments.package("pandas", "to_pandas", "pip install pandas, or use to_csv")
         made: DataFrame = pandas.DataFrame(list(self), columns=[*self.axes, *COLUMNS])
         return made
 
     def to_arrow(self) -> ArrowTable:
         """A pyarrow Table, which Polars, DuckDB and Parquet read; numbers as text."""
-        pyarrow = doors.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
+        pyarrow = arguments.package("pyarrow", "to_arrow", "pip install pyarrow, or use to_csv")
         truths = {"certified", "optimal"}
         fields = [
             (name, pyarrow.bool_() if name in truths else pyarrow.string())
@@ -153,18 +153,18 @@ def sweep(
     points = _Grid(m, over, ask)
     settings = {
         "ask": ask,
-        "digits": doors.digits(digits),
-        "by": list(by) if isinstance(by, tuple) else by if by is None else doors.text(by, "by"),
-        "conversion": doors.text(conversion, "conversion"),
+        "digits": arguments.digits(digits),
+        "by": list(by) if isinstance(by, tuple) else by if by is None else arguments.text(by, "by"),
+        "conversion": arguments.text(conversion, "conversion"),
         "orders": _orders(orders),
     }
     with ExitStack() as stack:
         stored = None
         if file is not None:
-            stored = ResultsFile(doors.path(file, "file"), points.header(settings))
+            stored = ResultsFile(arguments.path(file, "file"), points.header(settings))
             stack.callback(stored.close)
         done = dict(stored.records) if stored else {}
-        wanted = doors.flag(progress, "progress")
+        wanted = arguments.flag(progress, "progress")
         shown = shown_progress("sweep", len(points), len(done), wanted)
         advance = stack.enter_context(shown)
         tasks = points.tasks(settings, done)
@@ -193,7 +193,7 @@ class _Grid:
 
     def __init__(self, m: Node, over: Mapping[sympy.Symbol | str, Values], ask: str) -> None:
         self.m = as_node(m, "sweep")
-        doors.one_of(ask, "ask", NEEDED)
+        arguments.one_of(ask, "ask", NEEDED)
         if not isinstance(over, Mapping):
             raise DomainError(
                 f"sweep: found {echo(over)}, needed values by name: {{'sigma': [1, 2]}}"
@@ -217,7 +217,7 @@ class _Grid:
         inner = [name for name in values if name != needed]
         self.values = {name: values[name] for name in [*inner, needed]}
         self.axes = tuple(self.values)
-        sizes.check("points", len(self), "sweep, points")
+        limits.check("points", len(self), "sweep, points")
 
     def __len__(self) -> int:
         return math.prod(map(len, self.values.values()))
@@ -248,7 +248,7 @@ class _Grid:
         """The points not done, some at a time, with the text that asks for them."""
         left = (point for point in range(len(self)) if point not in done)
         count = len(self) - len(done)
-        asked = {"limits": asdict(sizes.current()), "settings": settings, **self._expression()}
+        asked = {"limits": asdict(limits.current()), "settings": settings, **self._expression()}
         while numbers := list(itertools.islice(left, max(_LEAST, min(count // _SHARE, _MOST)))):
             count -= len(numbers)
             questions = [list(self.parameters(point).items()) for point in numbers]
@@ -280,7 +280,7 @@ def _text(value: Numeric, name: str) -> str:
 
 
 def _orders(orders: str | Iterable[Numeric] | None) -> str | list[str] | None:
-    given = doors.orders(orders)
+    given = arguments.orders(orders)
     return [_text(order, "orders") for order in given] if isinstance(given, list) else given
 
 

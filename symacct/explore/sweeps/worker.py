@@ -6,14 +6,14 @@ import json
 from itertools import groupby
 from typing import Any
 
-from symacct import sizes
-from symacct.accountant import Accountant
-from symacct.enclosure import Enclosure, Guarantee
-from symacct.errors import SymacctError
-from symacct.exact import INFINITY
-from symacct.expr import Node
-from symacct.notation import from_json
-from symacct.rounding import order_text
+from symacct.accountant.accountant import Accountant
+from symacct.core import limits
+from symacct.core.errors import SymacctError
+from symacct.core.exact import INFINITY
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.rounding import order_text
+from symacct.text import from_json
 
 Answer = dict[str, Any]
 
@@ -31,7 +31,7 @@ def answer(task: str) -> str:
     if "error" in read:  # the expression has no text
         return json.dumps([{"error": read["error"]}] * len(read["questions"]))
     answers: list[Answer] = []
-    with sizes.limits(**read["limits"]):
+    with limits.limits(**read["limits"]):
         accountant = Accountant(settings["digits"])
         try:
             m = from_json(read["expression"])

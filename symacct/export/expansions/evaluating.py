@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import sympy
 
-from symacct.amplification.sampled_pairs import expectation, shape_ratio
-from symacct.amplification.triples import dominated
 from symacct.arithmetic.ball import BALL, precision
-from symacct.claims import Claim, Kind
-from symacct.errors import DomainError
-from symacct.evaluation import Evaluation, OperationCurve
-from symacct.exact import INFINITY, Order, expression
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError
+from symacct.core.exact import INFINITY, Order, expression
+from symacct.core.lru_table import Remembered
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
 from symacct.export.expansions.series import (
     NoSeriesError,
     Series,
@@ -21,18 +21,18 @@ from symacct.export.expansions.series import (
     no_series,
 )
 from symacct.export.expansions.taylor import TaylorArithmetic
-from symacct.expr import Node
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import Theorem
 from symacct.mechanisms import Gaussian, VectorLaplace
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
 from symacct.mechanisms.response import ResponsePair
-from symacct.node_curve import LeafCurve, NodeCurve
-from symacct.options import By
-from symacct.remembering import Remembered
-from symacct.sums.binomial import binomial_sum
-from symacct.sums.terms import Terms
-from symacct.symbols import alpha as ALPHA
-from symacct.theory import Theorem
+from symacct.numerics.sums.binomial import binomial_sum
+from symacct.numerics.sums.terms import Terms
+from symacct.rdp.curve import LeafCurve, NodeCurve
+from symacct.rdp.evaluation import Evaluation, OperationCurve
+from symacct.theory.amplification.poisson.sampled_pairs import expectation, shape_ratio
+from symacct.theory.amplification.triples import dominated
 
 _NEAR_ONE = 1 + Fraction(1, 10**6)
 _NEAR_BITS = 128

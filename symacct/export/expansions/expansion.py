@@ -8,24 +8,24 @@ from typing import Any
 
 import sympy
 
-from symacct import sizes
 from symacct.arithmetic import BALL, Number
-from symacct.claims import Claim
-from symacct.enclosure import Enclosure, claim_as_dict, from_ball
-from symacct.errors import DomainError, PrecisionError, SymacctError, echo
-from symacct.evaluation import Evaluation, goal_of
-from symacct.exact import Numeric, Order, exact, expression, is_infinite, text, written
-from symacct.exact import order as checked_order
+from symacct.core import limits
+from symacct.core.claims import Claim
+from symacct.core.errors import DomainError, PrecisionError, SymacctError, echo
+from symacct.core.exact import Numeric, Order, exact, expression, is_infinite, text, written
+from symacct.core.exact import order as checked_order
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
 from symacct.export.cards import card
 from symacct.export.expansions import taylor
 from symacct.export.expansions.evaluating import Expanding
 from symacct.export.expansions.series import Series, SeriesArithmetic, TooFewTerms, no_series
-from symacct.expr import Node, as_node
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import stating
 from symacct.mechanisms.curve import Curve
 from symacct.mechanisms.mechanism import Mechanism
-from symacct.options import By
-from symacct.symbols import alpha as ALPHA
-from symacct.theory import stating
+from symacct.rdp.evaluation import Evaluation, goal_of
+from symacct.results.enclosure import Enclosure, claim_as_dict, from_ball
 
 _MORE_TERMS = 8  # looked at beyond those asked for, until the leading one is found
 _EXACT = 10**9  # the exponent of the O of a series that is 0 itself
@@ -298,7 +298,7 @@ def _asked_order(symbol: sympy.Symbol, alpha: Numeric | None) -> Order:
         return ALPHA
     asked = ALPHA if alpha is None else checked_order(alpha)
     if isinstance(asked, int):
-        sizes.check("order", asked, "order alpha")
+        limits.check("order", asked, "order alpha")
     return asked
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import sympy
 
-from symacct.claims import Claim, Kind
-from symacct.conversion import named as named_conversion
-from symacct.enclosure import claim_as_dict
-from symacct.errors import DomainError, SoundnessError, echo
-from symacct.exact import Numeric, exact, expression, written
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError, SoundnessError, echo
+from symacct.core.exact import Numeric, exact, expression, written
+from symacct.core.symbols import alpha as ALPHA
 from symacct.export.citation import claim_at
 from symacct.export.formula import formula
-from symacct.expr import Node, as_node
+from symacct.expressions.node import Node, as_node
 from symacct.mechanisms import ZCDP, Curve, Gaussian
 from symacct.operations import Compose, PostProcess, Scale
-from symacct.symbols import alpha as ALPHA
+from symacct.results.enclosure import claim_as_dict
+from symacct.theory.conversion import named as named_conversion
 
 #: Nodes whose formula in α holds at every order 1 < α < ∞.
 _EVERYWHERE = (Gaussian, ZCDP, Compose, PostProcess, Scale)

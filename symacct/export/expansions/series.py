@@ -16,9 +16,9 @@ import sympy
 from symacct.arithmetic import SymbolicArithmetic
 from symacct.arithmetic.ball import BALL, decide, precision
 from symacct.arithmetic.expression import evaluate
-from symacct.errors import DomainError, OrderError
-from symacct.exact import expression
-from symacct.symbols import alpha as ALPHA
+from symacct.core.errors import DomainError, OrderError
+from symacct.core.exact import expression
+from symacct.core.symbols import alpha as ALPHA
 
 T = sympy.Dummy("t", positive=True)
 _TEST_BITS = 256

@@ -16,12 +16,12 @@ import flint
 import sympy
 from flint import arb, arb_series
 
-from symacct.amplification.sampled_pairs import expectation
 from symacct.arithmetic.ball import BALL, precision
 from symacct.arithmetic.context import Number, PlainGaps
 from symacct.arithmetic.expression import evaluate
-from symacct.exact import Exact, Order
+from symacct.core.exact import Exact, Order
 from symacct.mechanisms.mechanism import Mechanism
+from symacct.theory.amplification.poisson.sampled_pairs import expectation
 
 #: A ball, or a Taylor series of balls.
 Taylor: TypeAlias = Number

@@ -1,0 +1,1 @@
+"""Accountants: what answers a question remembers, and answers in other currencies."""

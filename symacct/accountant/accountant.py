@@ -1,0 +1,445 @@
+"""Accountant: answers in balls, mpmath or float64, and remembers every curve value."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias, overload
+from weakref import WeakKeyDictionary
+
+import mpmath
+import numpy as np
+from flint import arb
+
+from symacct.accountant.disk_memo import DiskMemo, was_read
+from symacct.arithmetic import (
+    BALL,
+    FLOAT64,
+    Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+    UpwardMpmathArithmetic,
+)
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments, limits
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import AssumptionError, DomainError, SoundnessError, echo
+from symacct.core.exact import INFINITY, Numeric, Order, OrderArray, exact, order
+from symacct.core.forking import new_lock
+from symacct.core.lru_table import Key, Remembered
+from symacct.core.pinning import By
+from symacct.expressions import theorem_registry
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import given_delta, rational
+from symacct.profile import Profile, lower_bound, profile, refuse_pinned
+from symacct.rdp.curve import NodeCurve
+from symacct.rdp.evaluation import KEY_LENGTH, Evaluation, goal_of, meant
+from symacct.rdp.optimal_order import BestOrder
+from symacct.rdp.order_one import at_order_one, no_larger_at_one
+from symacct.rdp.question import EpsilonDelta, by_the_profile
+from symacct.results.enclosure import Enclosure, Guarantee, from_ball
+from symacct.results.precision import first_bits, to_digits, undecided
+from symacct.theory.conversion import proved as proved_conversion
+from symacct.theory.conversion.conversion import Conversion, OrderOne
+
+ENGINES = ("ball", "mpmath", "float64")
+Asked: TypeAlias = str | Iterable[Numeric] | None  # what orders= may be
+_END_BITS = 256  # of the ends of what float64 knows
+_FLOAT_ERROR = 2.0**-40  # of float64, however few operations there were
+# Values of the curve and of its moments are oracle calls; what was derived from them is not.
+_COUNTED = ((), ("excess",), ("dense",))
+_STORED = ((), ("exact profile",))
+
+
+class Accountant:
+    """Answers questions about expressions and remembers every curve value it has computed.
+
+    `digits` is the default number of significant digits; `engine` is "ball" (certified),
+    "mpmath" (independent, not certified) or "float64", which waits for no proof order by order, as
+    TRIPLE-GAUSSIAN takes, and answers by a bound above. What is remembered is keyed by all that
+    changes a value, so an answer never depends on what was asked before. `memo` names a file in
+    which certified curve values are kept for other processes and other days; StorageError where
+    it cannot be used.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> accountant = Accountant(digits=12)
+    >>> print(accountant.rdp(PoissonSubsample(Gaussian(5), "1/1000"), 100))
+    2.04884750703e-6
+    """
+
+    def __init__(
+        self, digits: int = 30, engine: str = "ball", memo: str | Path | None = None
+    ) -> None:
+        self.digits = arguments.digits(digits)
+        self.engine = arguments.one_of(engine, "engine", ENGINES)
+        self._memo: WeakKeyDictionary[Node, dict[Key, Remembered]] = WeakKeyDictionary()
+        self._lock = new_lock()
+        self._touched: dict[int, tuple[Remembered, str]] = {}
+        self._disk = None if memo is None else DiskMemo(memo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what a pickle gives back: the settings, and what is remembered on the disk."""
+        file = None if self._disk is None else str(self._disk.path.absolute())
+        return type(self), (self.digits, self.engine, file)
+
+    # --- remembering
+
+    def oracle_calls(self, m: Node) -> int:
+        """The number of distinct orders at which m's curve was evaluated, of those remembered.
+
+        One polynomial for all orders about a whole one is no evaluation, nor is what it gives.
+        """
+        with self._lock:
+            tables = self._memo.get(as_node(m, "oracle_calls").rewritten, {}).items()
+            asked = [
+                t for key, t in tables if len(key) >= KEY_LENGTH and key[KEY_LENGTH:] in _COUNTED
+            ]
+            orders = {(alpha, was_read(t, alpha)) for t in asked for alpha in t.all()}
+            return len({alpha for alpha, read in orders if not read})
+
+    def clear(self) -> None:
+        """Forget everything but what is on the disk."""
+        with self._asking():
+            self._memo.clear()
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One question at a time, between what the disk has and what it is then given."""
+        within = self._lock._is_owned()  # a question within a question forgets nothing
+        with self._lock:
+            try:
+                if self._disk is None:
+                    yield
+                else:
+                    with self._on(self._disk):
+                        yield
+            finally:
+                if not within:
+                    self._forget()
+
+    @contextlib.contextmanager
+    def _on(self, disk: DiskMemo) -> Iterator[None]:
+        """What is on the disk is known here, and what is found is written there."""
+        if disk.is_inherited:
+            disk = self._disk = disk.opened_again()
+            self._memo.clear()
+        disk.refresh()
+        try:
+            yield
+        finally:
+            disk.save()
+
+    def _forget(self) -> None:
+        """Keep no more of what the question has touched than the limits allow."""
+        allowed = limits.current()
+        for table, limit in self._touched.values():
+            table.forget(getattr(allowed, limit))
+        self._touched.clear()
+
+    def _evaluation(self, ctx: Arithmetic, goal: Kind, by: By) -> Evaluation:
+        return Evaluation(ctx, goal, by, self._table)
+
+    def _table(self, node: Node, key: Key, limit: str = "values") -> Remembered:
+        """What is remembered of a node's curve under a key of all that changes a value."""
+        tables = self._memo.get(node)
+        if tables is None:
+            tables = self._memo[node] = {}
+        table = tables.get(key)
+        if table is None:
+            table = tables[key] = self._new_table(node, key)
+        self._touched[id(table)] = table, limit
+        return table
+
+    def _new_table(self, node: Node, key: Key) -> Remembered:
+        """An empty table, or what the disk has, if there is one and such values are kept there."""
+        if self._disk is None or len(key) < KEY_LENGTH or key[KEY_LENGTH:] not in _STORED:
+            return Remembered()
+        return self._disk.table(node, key)
+
+    def curve(self, m: Node, by: By = None) -> NodeCurve:
+        """m's curve in balls at flint's current precision, its values remembered."""
+        return self._evaluation(BALL, goal_of(m, by), by).curve(m)
+
+    # --- questions about the curve
+
+    @overload
+    def rdp(
+        self, m: Node, alpha: Numeric, by: By = None, digits: int | None = None
+    ) -> Enclosure: ...
+    @overload
+    def rdp(
+        self, m: Node, alpha: OrderArray, by: By = None, digits: int | None = None
+    ) -> np.ndarray: ...
+    def rdp(
+        self, m: Node, alpha: Numeric | OrderArray, by: By = None, digits: int | None = None
+    ) -> Enclosure | np.ndarray:
+        """ε(α) in nats as an Enclosure; with engine "float64" `alpha` may be an array of orders."""
+        goal = goal_of(m, by)
+        if self.engine == "float64" and isinstance(alpha, np.ndarray | list | tuple | range):
+            return self._array(m, alpha, goal, by)
+        return self._enclose(m, order(alpha), goal, by, digits)
+
+    def cgf(self, m: Node, lam: Numeric, by: By = None, digits: int | None = None) -> Enclosure:
+        """K(λ) = λ ε(λ+1) as an Enclosure; λ >= 0, or −1, where it is 0."""
+        if exact(lam, "lam") == -1:
+            return self._at_minus_one(m, digits)
+        factor = rational(lam, "lam")
+        return self._enclose(m, order(factor + 1), goal_of(m, by), by, digits, factor)
+
+    def _at_minus_one(self, m: Node, digits: int | None) -> Enclosure:
+        """K(−1) = log Q(P > 0) = 0: a finite ε(1) says that P and Q have one support."""
+        found = self._enclose(m, 1, goal_of(m, None), None, digits)
+        if found.upper == INFINITY:
+            raise AssumptionError(
+                f"lam = -1: found ε(1) = ∞ for {echo(m)}, needed a finite one: of a loss that may "
+                "be infinite K(-1) is not known to be 0"
+            )
+        zero = self._enclose(m, 1, goal_of(m, None), None, digits, 0)
+        return replace(zero, claim=replace(zero.claim, kind=Kind.EXACT))
+
+    def lower_bound(self, m: Node, alpha: Numeric, digits: int | None = None) -> Enclosure:
+        """The largest proved lower bound of ε(α), of kind `lower` where it is the value too."""
+        as_node(m, "lower_bound")
+        found = self._enclose(m, order(alpha), Kind.LOWER, None, digits)
+        return replace(found, claim=replace(found.claim, kind=Kind.LOWER))
+
+    def _enclose(
+        self,
+        m: Node,
+        alpha: Order,
+        goal: Kind,
+        by: By,
+        digits: int | None,
+        factor: Fraction | int = 1,
+    ) -> Enclosure:
+        """factor · ε(α), at a precision that is doubled until the digits are there."""
+        refuse_symbols(m, alpha)
+        digits = self.digits if digits is None else arguments.digits(digits)
+        ask = {"ball": self._by_balls, "mpmath": self._by_mpmath, "float64": self._by_float64}
+        with self._asking():
+            return ask[self.engine](m, alpha, goal, by, digits, factor)
+
+    def _by_balls(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        def value() -> tuple[arb, Claim]:
+            curve = self._evaluation(BALL, goal, by).curve(m)
+            ball = curve(alpha) if factor else arb(0)  # K(0) = 0, whatever ε(1) is
+            return (ball if factor == 1 else ball * BALL.number(factor)), curve.claim(alpha)
+
+        ball, claim, _ = to_digits(value, digits, lambda: f"{echo(m)} at order {echo(alpha)}")
+        return from_ball(ball, claim, digits, claim.certified)
+
+    def _by_mpmath(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        """Two precisions that agree to the digits asked; not a proof."""
+        bits = first_bits(digits)
+        coarse: Number = None
+        # In turn, for what is lost in a rounding downwards is not in one upwards.
+        directions = itertools.cycle((MpmathArithmetic, UpwardMpmathArithmetic))
+        while bits <= limits.current().bits:
+            ctx = next(directions)(bits)
+            curve = self._evaluation(ctx, goal, by).curve(m)
+            fine = curve(alpha) if factor else ctx.number(0)
+            if ctx.is_infinite(fine):
+                return _uncertified(fine, fine, curve.claim(alpha), digits)
+            fine = fine * ctx.number(factor)
+            if coarse is not None and fine >= 0:
+                error = abs(fine - coarse)
+                if fine == coarse or error <= abs(fine) * ctx.number(Fraction(1, 10**digits)) / 2:
+                    return _uncertified(fine - error, fine + error, curve.claim(alpha), digits)
+            coarse = fine
+            bits *= 2
+        raise undecided(f"{echo(m)} at order {alpha}", digits)
+
+    def _by_float64(
+        self, m: Node, alpha: Order, goal: Kind, by: By, digits: int, factor: Fraction | int
+    ) -> Enclosure:
+        """About 12 digits less what cancels, whatever was asked; not a proof."""
+        curve = self._evaluation(FLOAT64, goal, by).curve(m)
+        value = curve(alpha) if factor else FLOAT64.number(0)
+        if not FLOAT64.is_infinite(value):
+            value = value * FLOAT64.number(factor)
+        return _uncertified(*_ends(value), curve.claim(alpha), digits)
+
+    def _array(self, m: Node, alphas: OrderArray, goal: Kind, by: By) -> np.ndarray:
+        refuse_symbols(m)
+        orders = np.asarray(alphas, dtype=np.float64)
+        if orders.size == 0 or np.isnan(orders).any() or (orders < 1).any():
+            raise DomainError("order alpha: found NaN, an order below 1 or none, needed 1 <= alpha")
+        with self._lock:
+            curve = self._evaluation(FLOAT64, goal, by).curve(m)
+            found = np.array(curve(orders.ravel()).known())
+            for i in np.flatnonzero(np.isnan(found)):  # ∞ on the way, which an array does not tell
+                value = curve(order(float(orders.flat[i])))
+                found[i] = INFINITY if FLOAT64.is_infinite(value) else value.known()
+            return found.reshape(orders.shape)
+
+    # --- (ε, δ)
+
+    def epsilon(
+        self,
+        m: Node,
+        delta: Numeric,
+        conversion: str = "improved",
+        orders: Asked = None,
+        by: By = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest ε for δ ∈ [0, 1); see `Node.epsilon`."""
+        converter = proved_conversion(conversion)
+        given = given_delta(delta)
+        asked = EpsilonDelta(m=m, by=by, conversion=converter, given="delta", value=given)
+        return self._guarantee(asked, orders, digits)
+
+    def delta(
+        self,
+        m: Node,
+        epsilon: Numeric,
+        conversion: str = "improved",
+        orders: Asked = None,
+        by: By = None,
+        digits: int | None = None,
+    ) -> Guarantee:
+        """The Guarantee with the smallest δ for ε >= 0; see `Node.delta`."""
+        converter = proved_conversion(conversion)
+        given = rational(epsilon, "epsilon")
+        asked = EpsilonDelta(m=m, by=by, conversion=converter, given="epsilon", value=given)
+        return self._guarantee(asked, orders, digits)
+
+    def lower_epsilon(self, m: Node, delta: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true ε(δ), of kind `lower`; see `Node.lower_epsilon`."""
+        return self._lower(m, True, given_delta(delta), digits)
+
+    def lower_delta(self, m: Node, epsilon: Numeric, digits: int | None = None) -> Enclosure:
+        """A lower bound of the true δ(ε), of kind `lower`; see `Node.lower_epsilon`."""
+        return self._lower(m, False, rational(epsilon, "epsilon"), digits)
+
+    def _lower(self, m: Node, asks_epsilon: bool, given: Fraction, digits: int | None) -> Enclosure:
+        m = as_node(m, "lower_epsilon")
+        refuse_symbols(m)
+        digits = self.digits if digits is None else arguments.digits(digits)
+        with self._asking(), precision(first_bits(digits)):
+            return lower_bound(m, asks_epsilon, given, digits)
+
+    def _guarantee(self, question: EpsilonDelta, orders: Asked, digits: int | None) -> Guarantee:
+        m = as_node(question.m, "epsilon")
+        refuse_symbols(m)
+        if goal_of(m, question.by) is Kind.LOWER:
+            raise SoundnessError(
+                f"{echo(m)}: found only a lower bound, which guarantees nothing; "
+                "needed an exact curve or an upper bound"
+            )
+        theorem_registry.refuse_unproved(question.by)
+        if self.engine != "ball":
+            raise DomainError(
+                f"engine: found {echo(self.engine)}, needed 'ball': a guarantee has to be certified"
+            )
+        is_default = digits is None
+        digits = self.digits if digits is None else arguments.digits(digits)
+        with self._asking():
+            if orders is not None and not isinstance(orders, str):
+                return self._answer(question, orders, digits, is_default).of(m)
+            key = ("guarantees", limits.current(), theorem_registry.revision())
+            asked = (*question.key, orders, digits, is_default)
+            answers = self._table(m, key, "answers")
+            found: Guarantee | None = answers[asked]
+            if found is None:
+                found = answers[asked] = self._answer(question, orders, digits, is_default)
+            return found.of(m)  # what is remembered of a node must not keep it alive
+
+    def _answer(
+        self, question: EpsilonDelta, orders: Asked, digits: int, is_default: bool = False
+    ) -> Guarantee:
+        by = question.by
+        if (m := meant(question.m, by)) is not question.m:
+            question = replace(question, m=m)
+        if isinstance(question.conversion, Conversion):
+            search = BestOrder(question, digits, lambda: self._evaluation(BALL, Kind.UPPER, by))
+            if isinstance(question.conversion, OrderOne):
+                return at_order_one(search, orders)
+            found = search.answer(orders)
+            free = orders is None or isinstance(orders, str)
+            return no_larger_at_one(found, search) if free else found
+        refuse_pinned(orders, question.by)
+        by_curve = replace(question, conversion=proved_conversion("improved"))
+        is_glued = self._profile(question.m).is_glued
+        return by_the_profile(
+            lambda digits: self._exactly(question, digits),
+            digits,
+            is_default,
+            (lambda: self._answer(by_curve, None, digits)) if is_glued else None,
+        )
+
+    def _exactly(self, question: EpsilonDelta, digits: int) -> Guarantee:
+        """By the exact profile; its answer is remembered by the order of its nodes."""
+        known, asked = self._profile(question.m), (question.asks_epsilon, question.value)
+        key = (*question.exact_key(digits), limits.current(), *_STORED[1])
+        table = self._table(question.m, key, "answers")
+        for at in table.all():
+            return known.guarantee(*asked, (table[at], float(at)), digits)
+        with precision(first_bits(digits)):
+            found, at = known.answer(*asked, digits)
+        table[Fraction(at) if at < INFINITY else INFINITY] = found
+        return known.guarantee(*asked, (found, at), digits)
+
+    def _profile(self, m: Node) -> Profile:
+        """The profile with what it has summed before."""
+        table = self._table(m, ("profile", limits.current()), "answers")
+        found: Profile | None = table["profile"]
+        if found is None:
+            found = table["profile"] = profile(m)
+        return found
+
+
+def certified_number(
+    value: Callable[[Accountant], tuple[arb, Claim]], digits: int, what: str, signed: bool = False
+) -> Enclosure:
+    """The Enclosure of a number computed from the default accountant's curves, to the digits."""
+    digits, accountant = arguments.digits(digits), default_accountant()
+    with accountant._asking():
+        ball, claim, _ = to_digits(lambda: value(accountant), digits, lambda: what)
+    return from_ball(ball, claim, digits, claim.certified, signed)
+
+
+def default_accountant(engine: str = "ball") -> Accountant:
+    """The accountant that the questions asked of a node go to, one for each engine."""
+    return _default_accountant(arguments.one_of(engine, "engine", ENGINES))
+
+
+@functools.cache
+def _default_accountant(engine: str) -> Accountant:
+    return Accountant(engine=engine)
+
+
+def refuse_symbols(m: Node, alpha: Order = 2) -> None:
+    """DomainError for an expression or an order with a symbol left open."""
+    symbols = sorted(map(str, as_node(m, "expression").free_symbols))
+    if not isinstance(alpha, int | float | Fraction):
+        symbols += sorted(map(str, alpha.free_symbols)) or [str(alpha)]
+    if symbols:
+        raise DomainError(
+            f"found the free symbol {', '.join(symbols)}, needed a number; "
+            "replace it with m.subs({...}) or ask for m.formula()"
+        )
+
+
+def _uncertified(low: mpmath.mpf, high: mpmath.mpf, claim: Claim, digits: int) -> Enclosure:
+    low, high = (mpmath.mp.make_mpf(x._mpf_) for x in (low, high))
+    return Enclosure(max(low, mpmath.mpf(0)), high, replace(claim, certified=False), False, digits)
+
+
+def _ends(x: LogNumber) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Between what numbers a LogNumber >= 0 lies, by its own bound; 0 and ∞ if it knows nothing."""
+    mp = MpmathArithmetic(_END_BITS).mp
+    log, error = mp.mpf(float(x.log)), mp.mpf(max(float(x.error), _FLOAT_ERROR))
+    if not mp.isfinite(float(x.error)) or x.sign < 0:
+        return mp.zero, mp.inf
+    return mp.exp(log - error), mp.exp(log + error)

@@ -1,0 +1,291 @@
+"""Adaptive accounting: mechanisms chosen one by one, each from what the earlier ones told.
+
+Curves that were fixed beforehand may be converted at whichever order is best; of curves that were
+chosen on the way that order is chosen too, so δ is shared among the orders: docs/proofs.md,
+section 23.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, Self
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant, certified_number
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments, limits
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import (
+    BudgetError,
+    DomainError,
+    ParseError,
+    PrecisionError,
+    SoundnessError,
+    echo,
+)
+from symacct.core.exact import INFINITY, Numeric, Order, order, text
+from symacct.core.forking import new_lock
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import given_delta, rational
+from symacct.operations import Compose
+from symacct.rdp.evaluation import Evaluation, exact_pure, goal_of
+from symacct.results.enclosure import Enclosure
+from symacct.text import from_json, to_json
+from symacct.theory.conversion.conversion import Conversion, named
+
+#: The orders that share δ where none are given; ∞ takes no share, and is always among them.
+ORDERS = (Fraction(3, 2), 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
+_FORMAT = 1  # of the JSON documents
+_FIRST_BITS = 128
+
+
+class Adaptive:
+    """What was run so far, and the orders at which it is looked at."""
+
+    #: The name of the conversion at each order.
+    conversion: str
+
+    def __init__(
+        self,
+        delta: Numeric,
+        orders: Iterable[Numeric] | None,
+        spent: Node | None,
+    ) -> None:
+        self.delta = given_delta(delta)
+        self.orders = _orders(ORDERS if orders is None else orders, self.delta)
+        self._lock = new_lock()
+        self._spent = Compose()
+        if spent is not None:
+            self._spent = self._with(spent)
+
+    @property
+    def spent(self) -> Node:
+        """The composition of all that was run."""
+        return self._spent
+
+    def _with(self, m: Node) -> Node:
+        """That and one more; errors where it has no certified upper bound."""
+        total = Compose(self._spent, as_node(m, f"{type(self).__name__}, mechanism"))
+        if total.free_symbols:
+            symbols = ", ".join(sorted(map(str, total.free_symbols)))
+            raise DomainError(f"{type(self).__name__}: found the free symbol {symbols}")
+        claim = total.claim
+        if goal_of(total, None) is Kind.LOWER or not claim.certified:
+            found = "a lower bound" if claim.kind is Kind.LOWER else "a curve taken on trust"
+            raise SoundnessError(
+                f"{type(self).__name__}: found {found}, needed a certified exact curve or upper "
+                "bound"
+            )
+        return total
+
+    def _converted(self, total: Node, alpha: Order) -> arb:
+        """The ε that the curve gives at α for the order's share of δ, at flint's precision."""
+        value: arb = Evaluation(BALL).curve(total)(alpha)
+        if alpha == INFINITY or BALL.is_infinite(value):
+            return value
+        share = BALL.number(self.delta / (len(self.orders) - 1))
+        conversion = named(self.conversion)
+        assert isinstance(conversion, Conversion)  # noqa: S101  # one of an order each
+        found: arb = conversion.epsilon(BALL, value, BALL.number(alpha), share)
+        return found
+
+    def _arguments(self) -> dict[str, Any]:
+        """Those of the constructor."""
+        finite = [alpha for alpha in self.orders if alpha != INFINITY]
+        return {"delta": self.delta, "orders": finite, "spent": self._spent}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or what a pickle gives back, goes on by itself from what was spent so far."""
+        return _again, (type(self), self.to_json())
+
+    def __repr__(self) -> str:
+        stated = ", ".join(f"{name}={value!r}" for name, value in self._written().items())
+        return f"{type(self).__name__}({stated}, spent={self._spent!r})"
+
+    def _written(self) -> dict[str, Any]:
+        """The arguments as text, but for what was spent."""
+        fields = {k: text(v) for k, v in self._arguments().items() if isinstance(v, Fraction)}
+        finite = self._arguments()["orders"]
+        return fields | {"orders": [text(Fraction(alpha)) for alpha in finite]}
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        written = self._written() | {"spent": json.loads(to_json(self._spent))}
+        return json.dumps({"symacct": _FORMAT, type(self).__name__: written}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, document: str) -> Self:
+        """What `to_json` wrote; ParseError, LimitError or DomainError for anything else."""
+        name = cls.__name__
+        if not isinstance(document, str):
+            raise ParseError(f"{name}, JSON: found {type(document).__name__}, needed text")
+        limits.check("text_bytes", len(document), f"{name}, JSON, in bytes")
+        try:
+            read = json.loads(document)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"{name}, JSON: {error}") from None
+        fields = read.get(name) if isinstance(read, dict) else None
+        needed = {*cls.__init__.__annotations__} - {"return"}
+        if not isinstance(fields, dict) or set(fields) != needed or read["symacct"] != _FORMAT:
+            raise ParseError(f'{name}, JSON: found no {{"symacct": {_FORMAT}, "{name}": …}}')
+        fields["spent"] = from_json(json.dumps(fields["spent"]))
+        return cls(**fields)
+
+
+class Filter(Adaptive):
+    """A budget (ε, δ) that mechanisms are run on, each chosen from what the earlier ones told.
+
+    `admits(m)` says before a run whether the budget holds with it, `spend(m)` counts it, or
+    raises BudgetError and counts nothing. Whatever is admitted is (ε, δ)-DP in all, whoever
+    chooses and whenever they stop. Admitted is what keeps to ε at one of the `orders` for its
+    share of δ: one order has all of δ, and ∞, pure DP, needs none. The first argument may be
+    followed by a Node `spent`, of what was run before. Every comparison is certified:
+    PrecisionError where one stays undecided.
+
+    >>> from symacct import Gaussian
+    >>> budget = Filter(2, "1e-6", orders=[16])
+    >>> budget.spend(Gaussian(5))
+    >>> budget.left(Gaussian(5)), budget.admits(Gaussian("1/2"))
+    (3, False)
+    """
+
+    conversion = "improved"
+
+    def __init__(
+        self,
+        epsilon: Numeric,
+        delta: Numeric,
+        orders: Iterable[Numeric] | None = None,
+        spent: Node | None = None,
+    ) -> None:
+        self.epsilon = rational(epsilon, "epsilon")
+        super().__init__(delta, orders, spent)
+        if not self._holds(self._spent):
+            raise BudgetError(
+                f"Filter: found {echo(self._spent)} spent, which exceeds {self._budget}"
+            )
+
+    @property
+    def _budget(self) -> str:
+        return f"the budget ε = {echo(self.epsilon)}, δ = {echo(self.delta)}"
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, **super()._arguments()}
+
+    def admits(self, m: Node) -> bool:
+        """Does the budget hold if m is run, too?"""
+        with self._lock:
+            return self._holds(self._with(m))
+
+    def spend(self, m: Node) -> None:
+        """Count m as run; BudgetError where the budget would not hold, and nothing is counted."""
+        with self._lock:
+            total = self._with(m)
+            if not self._holds(total):
+                raise BudgetError(
+                    f"Filter: found {echo(m)} after {echo(self._spent)}, which would exceed "
+                    f"{self._budget}; run less, or stop"
+                )
+            self._spent = total
+
+    def left(self, m: Node) -> int | float:
+        """How many runs of m, told of no other, the budget still admits; ∞ where m is for free."""
+        with self._lock:
+            if exact_pure(as_node(m, "Filter, mechanism"), None) == 0:
+                return INFINITY
+            low, high = 0, 1
+            while self._holds_with(m, high):
+                low, high = high, 2 * high
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self._holds_with(m, middle) else (low, middle)
+            return low
+
+    def _holds_with(self, m: Node, runs: int) -> bool:
+        return self._holds(self._with(Compose({m: runs})))
+
+    def _holds(self, total: Node) -> bool:
+        """Is the ε of the curve at one of the orders certainly no more than the budget?"""
+        pure = exact_pure(total, None)
+        if pure is not None and pure <= self.epsilon:
+            return True
+        orders = [alpha for alpha in self.orders if alpha != INFINITY or pure is None]
+        return any_at_most(
+            [lambda alpha=alpha: self._converted(total, alpha) for alpha in orders],  # type: ignore[misc]
+            self.epsilon,
+            f"Filter: {echo(total)} against ε = {echo(self.epsilon)}",
+        )
+
+
+class Odometer(Adaptive):
+    """A reading ε that holds at all times, of mechanisms chosen from what the earlier ones told.
+
+    With probability 1 − δ over all that is ever run the privacy loss is never above the reading,
+    so that who reads may decide by it what to run next, or to stop.
+
+    >>> from symacct import Gaussian
+    >>> meter = Odometer("1e-6")
+    >>> meter.add(Gaussian(5))
+    >>> print(meter.epsilon(digits=4))
+    1.165
+    """
+
+    conversion = "classic"
+
+    def __init__(
+        self,
+        delta: Numeric,
+        orders: Iterable[Numeric] | None = None,
+        spent: Node | None = None,
+    ) -> None:
+        super().__init__(delta, orders, spent)
+
+    def add(self, m: Node) -> None:
+        """Count m as run."""
+        with self._lock:
+            self._spent = self._with(m)
+
+    def epsilon(self, digits: int = 30) -> Enclosure:
+        """The reading as an Enclosure of kind `upper`: the least of the orders'."""
+        total = self._spent
+
+        def reading(_: Accountant) -> tuple[arb, Claim]:
+            values = [self._converted(total, alpha) for alpha in self.orders]
+            claim = Claim(Kind.UPPER, total.claim.adjacency, sources=total.claim.sources)
+            return BALL.minimum(*values), claim
+
+        return certified_number(reading, digits, f"Odometer: {echo(total)}")
+
+
+def any_at_most(values: list[Callable[[], arb]], limit: Fraction, what: str) -> bool:
+    """Is one of the values at most the limit? Decided, at a precision doubled until it is."""
+    bits = _FIRST_BITS
+    while bits <= limits.current().bits:
+        with precision(bits):
+            most = BALL.number(limit)
+            balls = [value() for value in values]
+            if any(ball <= most for ball in balls):
+                return True
+            if all(ball > most for ball in balls):
+                return False
+        bits *= 2
+    raise PrecisionError(
+        f"{what}: undecided at {limits.current().bits:,} bits; raise symacct.limits(bits=...)"
+    )
+
+
+def _orders(given: Iterable[Numeric], delta: Fraction) -> tuple[Order, ...]:
+    """Distinct orders above 1, and ∞; δ = 0 leaves ∞ alone."""
+    listed = [order(one) for one in arguments.listed(given, "orders", "[8, 32]")]
+    finite = sorted({alpha for alpha in listed if alpha != INFINITY})
+    if finite and not finite[0] > 1:
+        raise DomainError(f"orders: found {echo(finite[0])}, needed orders above 1")
+    return (*(finite if delta else ()), INFINITY)
+
+
+def _again(cls: type[Adaptive], document: str) -> Adaptive:
+    return cls.from_json(document)

@@ -1,0 +1,166 @@
+"""Zero-concentrated and truncated concentrated privacy: the largest ε(α)/α of a curve."""
+
+from __future__ import annotations
+
+import heapq
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant, certified_number, refuse_symbols
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision, rational
+from symacct.core.claims import Claim, Kind, combine
+from symacct.core.errors import AssumptionError, DomainError, PrecisionError, SoundnessError, echo
+from symacct.core.exact import INFINITY, Numeric
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import above_one
+from symacct.numerics.sums.refine import ball
+from symacct.operations.compose import Compose
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import Sampling
+from symacct.rdp.curve import NodeCurve
+from symacct.results.enclosure import Bound, bound
+
+_MOST_ORDERS, _TIMES = 5_000, 4
+
+
+def zcdp(m: Node, digits: int = 10) -> Bound:
+    """ρ of the node; see `Node.zcdp`."""
+    node, claim = _asked(m, "zcdp")
+
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
+        with _precisely():
+            rho, kind = _everywhere(node, accountant, digits)
+        return rho, replace(claim, kind=combine([kind, claim.kind], "zcdp"))
+
+    found = certified_number(value, digits, f"zcdp of {echo(m)}")
+    return bound(found, found.claim.kind)
+
+
+def tcdp(m: Node, omega: Numeric, digits: int = 10) -> Bound:
+    """ρ of the node up to the order ω; see `Node.tcdp`."""
+    node, claim = _asked(m, "tcdp")
+    last = above_one(omega, "tcdp, omega")
+    if not isinstance(last, Fraction):
+        raise DomainError(f"tcdp, omega: found {echo(omega)}, needed a rational number > 1")
+
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
+        with _precisely():
+            curve = accountant.curve(node)
+            if not curve(last).is_finite():
+                raise AssumptionError(
+                    f"tcdp: found ε({last}) = ∞ of {echo(m)}, needed a smaller omega"
+                )
+            if last <= node.steepest_up_to:
+                return curve(1), claim
+            return _largest(curve, last - 1, digits), claim
+
+    return bound(certified_number(value, digits, f"tcdp of {echo(m)}"), claim.kind)
+
+
+def _precisely() -> AbstractContextManager[None]:
+    """More bits: of K at orders next to 1, and of chords of cells next to a maximum."""
+    return precision(_TIMES * BALL.bits)
+
+
+def _asked(m: Node, name: str) -> tuple[Node, Claim]:
+    """The node that theorems are asked about, and what is claimed of its curve."""
+    node = as_node(m, name).rewritten
+    refuse_symbols(m)
+    if node.claim.kind is Kind.LOWER:
+        raise SoundnessError(f"{name}: found only a lower bound of {echo(m)}, needed an upper one")
+    return node, node.claim
+
+
+def _everywhere(node: Node, accountant: Accountant, digits: int) -> tuple[arb, Kind]:
+    """The largest ε(α)/α over all orders, or a bound of it by the parts of the node."""
+    curve = accountant.curve(node)
+    if node.steepest_up_to == INFINITY:
+        return curve(1), Kind.EXACT
+    pure = curve(INFINITY)
+    if pure.is_finite():
+        if not curve(2) > 0:
+            return pure.union(arb(0)), Kind.EXACT
+        # Beyond the last order ε(∞) says ε(2)/2, which chords of a mere bound may be below.
+        return _largest(curve, _last(curve, pure), digits).max(curve(2) / 2), Kind.EXACT
+    if isinstance(node, Compose):
+        parts = [
+            (count, _everywhere(part, accountant, digits)) for part, count in node.terms.items()
+        ]
+        return sum((count * rho for count, (rho, _) in parts), arb(0)), Kind.UPPER
+    if isinstance(node, PostProcess) or (isinstance(node, Sampling) and node.is_one_step()):
+        return _everywhere(node.mechanism, accountant, digits)[0], Kind.UPPER
+    raise AssumptionError(
+        f"zcdp: found {echo(node)}, of which no finite ρ is known for all orders; needed a finite "
+        "ε(∞), or noise of which one is known: ask tcdp(omega) for the orders up to omega"
+    )
+
+
+def _last(curve: NodeCurve, pure: arb) -> Fraction:
+    """λ from which on ε(∞)/(λ+1) is below ε(2)/2."""
+    return rational((2 * pure / curve(2)).upper())
+
+
+class _Point(NamedTuple):
+    """ε(1+λ)/(1+λ), and K(λ) = λε(1+λ)."""
+
+    lam: Fraction
+    ratio: arb
+    cgf: arb
+
+
+def _largest(curve: NodeCurve, last: Fraction, digits: int) -> arb:
+    """The largest ε(1+λ)/(1+λ) over 0 < λ <= last, to the digits: cells halved where it may be."""
+
+    def point(lam: Fraction) -> _Point:
+        value = curve(1 + lam)
+        return _Point(lam, value / ball(1 + lam), value * ball(lam))
+
+    start, end = point(Fraction(0)), point(last)
+    best, cells = start.ratio.max(end.ratio), [_ChordCell(start, end)]
+    for _ in range(_MOST_ORDERS):
+        widest = heapq.heappop(cells)
+        if widest.most <= best or widest.most - best <= best * arb(10) ** -(digits + 2):
+            return best.union(best.max(widest.most))
+        middle = point(widest.middle)
+        best = best.max(middle.ratio)
+        for cell in (_ChordCell(widest.left, middle), _ChordCell(middle, widest.right)):
+            heapq.heappush(cells, cell)
+    raise PrecisionError(
+        f"the largest ε(α)/α: {digits} digits not reached at {_MOST_ORDERS:,} orders; ask for fewer"
+    )
+
+
+class _ChordCell:
+    """Between two points, what ε(α)/α is at most: K lies below its chord, ε(α) rises from 1."""
+
+    def __init__(self, left: _Point, right: _Point) -> None:
+        self.left, self.right = left, right
+        self.most = self._by_chord() if left.lam else right.ratio * ball(1 + right.lam)
+        self.height = rational(self.most.upper()) if self.most.is_finite() else Fraction(2) ** 64
+
+    def __lt__(self, other: _ChordCell) -> bool:
+        return self.height > other.height
+
+    def _by_chord(self) -> arb:
+        """The largest (sλ − c)/(λ(λ+1)), which is s/(2u+1) at u = (c + √(c² + sc))/s."""
+        (a, first, low), (b, second, high) = self.left, self.right
+        s = (high - low) / ball(b - a)
+        c = (s * ball(a) - low).max(arb(0))
+        most = first.max(second)
+        if not s > 0:
+            return most.max(high / ball(a * (a + 1)))
+        u = (c + (c * (c + s)).sqrt()) / s
+        return most if u < ball(a) or u > ball(b) else most.max(s / (2 * u + 1))
+
+    @property
+    def middle(self) -> Fraction:
+        """Nearer to the end 0, at which orders matter by their ratio."""
+        a, b = self.left.lam, self.right.lam
+        if b <= 4 * a:
+            return (a + b) / 2
+        return 2 * a if a else b / 4

@@ -1,0 +1,62 @@
+"""The adversary: candidates climb in float64, become small fractions, are decided in balls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symacct.adversary.candidates.outcome import Attack, Trial
+from symacct.adversary.search import Search, tasks
+from symacct.adversary.statements import statements
+from symacct.core import limits
+from symacct.core.claims import INTEGER_ORDERS, Kind, Orders
+from symacct.core.errors import DomainError, echo
+from symacct.expressions.parameters import whole
+from symacct.expressions.theorem_registry import Bound, Theorem
+from symacct.results.progress import progress
+from symacct.theory.conversion import Conversion
+
+
+@progress("falsify")
+def falsify(
+    theorem: Theorem | Conversion | Bound | str,
+    budget: int = 20_000,
+    seed: int = 0,
+    about: str | None = None,
+    kind: Kind | str = "upper",
+    orders: Orders = INTEGER_ORDERS,
+) -> Attack:
+    """Search `budget` candidates for a finite mechanism that violates the statement.
+
+    `theorem` is a name ("ZW19-T5", "improved", or a wrong claim such as "T8-SHIFTED"), a Theorem, a
+    Conversion, or a function `bound(ctx, eps, alpha, ...)` about the operation `about`. The same
+    seed makes the same search. Raises DomainError for anything else.
+
+    >>> falsify("T8-WITHOUT-REPLACEMENT", budget=2000).refuted
+    True
+    """
+    if not isinstance(orders, Orders):
+        raise DomainError(f"falsify, orders: found {echo(orders)}, needed INTEGER_ORDERS or such")
+    budget = whole(budget, "falsify, budget", least=1)
+    limits.check("points", budget, "falsify, budget")
+    seed = whole(seed, "falsify, seed")
+    name, stated, parts = statements(theorem, about, kind, orders)
+    every = [task for part in parts for task in tasks(*part)]
+    search = Search(every, budget, np.random.default_rng(seed))
+    search.run()
+    return Attack(
+        theorem=name,
+        kind=stated.kind,
+        statement=" ".join(stated.statement.split()),
+        budget=budget,
+        seed=seed,
+        candidates=sum(search.tried.values()),
+        schemes=tuple(search.tried.items()),
+        witness=search.witness,
+        closest=search.closest,
+        tie=search.tie,
+        nearest=tuple(search.nearest[alpha] for alpha in sorted(search.nearest)),
+        sides=tuple(sorted(search.sides, key=str)),
+    )
+
+
+__all__ = ["Attack", "Trial", "falsify"]

@@ -1,0 +1,1 @@
+"""Which laws a statement speaks of, which curve it reads and what it bounds: one file a scheme."""

@@ -1,0 +1,99 @@
+"""Curves that are only upper bounds: raised at some orders above the curve of their laws."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from symacct.adversary.candidates.arrays import ArrayCurve
+from symacct.adversary.candidates.finite import Candidates, FiniteLaws
+from symacct.adversary.schemes.poisson import Mirrored
+from symacct.adversary.schemes.scheme import Scheme, evaluated
+from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic.ball import precision
+from symacct.core.exact import Order
+from symacct.expressions.node import Node
+
+_LAST = 8
+
+
+class RaisedResponse(Mirrored):
+    """Randomized response read through an upper bound of its curve, nondecreasing up to order 8.
+
+    ε(3), ε(5), ε(7) are raised until B(4), B(6), B(8) are nearly 0, and even orders where B would
+    be negative: the differences of a bound hide the moments of the curve.
+    """
+
+    name = "without replacement, a raised curve"
+    names = ("P, x' sampled", "R, x alone")
+    about = "SubsampleWithoutReplacement"
+    orders = (_LAST,)
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        return (2,)
+
+    def raises(self, c: Candidates) -> dict[Order, Number]:
+        """How far the curve is raised at each order, in float64 to nine decimals."""
+        pairs = [(p.astype(float), q.astype(float)) for p, q in self.base(c)]
+        base = ArrayCurve.of_pairs(pairs)
+        raised: dict[Order, Number] = {}
+        moments = [np.ones(len(c.laws[0]))] * 2
+        moments += [np.exp((l - 1) * base(l)) for l in range(2, _LAST + 1)]
+        for l in range(3, _LAST + 1):
+            even = l + l % 2
+            # What is left of B(even) without the term of order l, which is −even·m_l or m_l.
+            rest = sum(
+                (-1) ** i * math.comb(even, i) * moments[i] for i in range(even + 1) if i != l
+            )
+            wanted = rest / even * (1 - 1e-6) if l % 2 else -rest * (1 + 1e-6)
+            step = np.log(np.maximum(wanted, moments[l])) / (l - 1) - base(l)
+            raised[l] = np.round(np.maximum(step, 0), 9)
+            moments[l] = np.exp((l - 1) * (base(l) + raised[l]))
+        return raised
+
+    def array_curves(self, c: Candidates) -> ArrayCurve:
+        return ArrayCurve.of_pairs(self.base(c), self.raises(c))
+
+    def premise(self, c: Candidates) -> FiniteLaws:
+        raises = {l: Fraction(round(float(x[0]) * 10**9), 10**9) for l, x in self.raises(c).items()}
+        return FiniteLaws.of(self.base(c), {l: x for l, x in raises.items() if x > 0})
+
+    def admits(self, c: Candidates, alpha: Order) -> Number:
+        curve = self.array_curves(c)
+        return np.logical_and.reduce([curve(l) <= curve(l + 1) for l in range(2, int(alpha))])
+
+    def surely_admits(self, c: Candidates, alpha: Order) -> bool:
+        node = self.premise(c)
+        with precision(256):
+            values = [evaluated(node, l) for l in range(2, int(alpha) + 1)]
+            return all(a <= b for a, b in pairwise(values))
+
+    def operation(self, c: Candidates) -> Node | None:
+        return None  # the theorem refuses such a curve, and is asked for its formula all the same
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        shown = super().laws(c)
+        return (*shown, *((f"raise at {l}", (x,)) for l, x in self.premise(c).raised))
+
+
+class RaisedCurve(Scheme):
+    """An upper bound of a pair's curve, raised freely at the orders 2 to 5."""
+
+    name = "a curve raised at whole orders"
+    about = "Convexify"
+    numbers = tuple((f"raise {l}", 1e-4, 5.0) for l in range(2, 6))
+    orders = (Fraction(3, 2), 2, Fraction(5, 2), 3, Fraction(7, 2), 4, 5)
+
+    def array_curves(self, c: Candidates) -> ArrayCurve:
+        return ArrayCurve.of_pairs(
+            self.base(c), {l: c.numbers[f"raise {l}"][:, 0] for l in range(2, 6)}
+        )
+
+    def premise(self, c: Candidates) -> Node:
+        return FiniteLaws.of(self.base(c), {l: c.number(f"raise {l}") for l in range(2, 6)})
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        return {"max_order": 5}

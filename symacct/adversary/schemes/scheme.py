@@ -1,0 +1,187 @@
+"""Scheme: which finite laws a statement speaks of, which curve it reads, what it bounds.
+
+A scheme draws laws and numbers, names the pairs whose curve the bound reads (`base`) and the pairs
+whose larger divergence is the truth (`result`). An upper bound is attacked with the curve of all
+neighbouring pairs, a lower one with the curve of the pair that is said to attain it.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from flint import arb
+
+from symacct.adversary.candidates.arrays import ArrayCurve
+from symacct.adversary.candidates.finite import (
+    Candidates,
+    FiniteLaws,
+    Law,
+    Pair,
+    divergence,
+    fractions,
+)
+from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.core.claims import ADD_REMOVE, REPLACE_ONE, Adjacency, Kind
+from symacct.core.exact import Order
+from symacct.expressions.node import Node, kinds
+from symacct.rdp.evaluation import Evaluation
+
+#: The relation that each sampling's neighbours are of, where nothing else is said.
+USUAL_RELATION = {"PoissonSubsample": ADD_REMOVE, "SubsampleWithoutReplacement": REPLACE_ONE}
+
+BOTH_SIDES = (Kind.UPPER, Kind.LOWER)
+
+#: What a sample of a fixed size under add/remove is called.
+LEFT_OUT = "fixed size, a record more or less"
+
+#: The sampling rate γ is drawn from here, on a logarithmic scale.
+RATE = ("gamma", 0.001, 1.0)
+
+
+def both(*pairs: Pair) -> list[Pair]:
+    """The pairs in both orders."""
+    return [ordered for p, q in pairs for ordered in ((p, q), (q, p))]
+
+
+def mixed(rate: Number, p: Law, q: Law) -> Law:
+    """(1−γ)Q + γP"""
+    law: Law = (1 - rate) * q + rate * p
+    return law
+
+
+def reversed_law(p: Law) -> Law:
+    """The outcomes in the opposite order."""
+    return p[:, ::-1]
+
+
+def largest_ratio(laws: tuple[Law, ...]) -> Number:
+    """The largest P/Q over all ordered pairs of the laws: e^{ε(∞)}, shape (candidates, 1)."""
+    stacked = np.stack(laws)
+    return np.max(np.max(stacked, axis=0) / np.min(stacked, axis=0), axis=1, keepdims=True)
+
+
+class Scheme:
+    """How candidates of one kind are made; see the module."""
+
+    name: str
+    about: str
+    side: Kind = Kind.UPPER
+    #: The relation that the sampled neighbours are of, where it is not the sampling's usual one.
+    relation: Adjacency | None = None
+    #: (name, smallest, largest) of the numbers drawn, on a logarithmic scale.
+    numbers: tuple[tuple[str, float, float], ...] = ()
+    #: The orders this scheme can be asked at: None for whatever the theorem speaks of.
+    orders: tuple[Order, ...] | None = None
+    #: Divergences are compared by e^{(α−1)ε} − 1, which says more where they are large.
+    by_moments = True
+    #: The assumption is checked by `admits`, not by asking the theorem whether it applies.
+    by_condition = False
+    #: Where the bound is not evaluated on arrays: candidates of one generation, and how often each
+    #: counts of the budget.
+    slow_population = 12
+    slow_cost = 16
+    #: The precision at which truth and bound that are not apart are called equal.
+    last_bits = 1024
+    #: How many laws are drawn, and what they are called.
+    drawn = 2
+    names: tuple[str, ...] = ()
+
+    def sizes(self, outcomes: int) -> tuple[int, ...]:
+        """The number of outcomes of each law."""
+        return (outcomes,) * self.drawn
+
+    def pair(self, c: Candidates) -> Pair:
+        """P and Q."""
+        p, q = c.laws[:2]
+        return p, q
+
+    def base(self, c: Candidates) -> list[Pair]:
+        """The pairs whose largest divergence is the ε(l) that the bound reads."""
+        return both(self.pair(c))
+
+    def result(self, c: Candidates) -> list[Pair]:
+        """The pairs whose largest divergence the statement bounds."""
+        return self.base(c)
+
+    def admits(self, c: Candidates, alpha: Order) -> Number:
+        """Which candidates meet the assumptions of the statement."""
+        return True
+
+    def surely_admits(self, c: Candidates, alpha: Order) -> bool:
+        """Does the exact candidate meet them, proved?"""
+        return bool(np.all(self.admits(c, alpha)))
+
+    def called(self, name: str, **words: object) -> Self:
+        """The same scheme under another name, with these words changed: its side, the operation."""
+        other = copy(self)
+        vars(other).update(words, name=name)
+        return other
+
+    # --- what the bound reads
+
+    def array_curves(self, c: Candidates) -> ArrayCurve | tuple[ArrayCurve, ...]:
+        """The curve or curves, for the search."""
+        return ArrayCurve.of_pairs(self.base(c))
+
+    def premise(self, c: Candidates) -> Node | tuple[Node, ...]:
+        """The mechanism or mechanisms whose curve is read, for the proof."""
+        return FiniteLaws.of(self.base(c))
+
+    def parameters(self, c: Candidates, ctx: Arithmetic | None) -> dict[str, Number]:
+        """The operation's parameters, as the bound is given them."""
+        return {name: _plain(c, name, ctx) for name, _, _ in self.numbers if name == "gamma"}
+
+    def operation(self, c: Candidates) -> Node | None:
+        """The operation on the premise, to ask a theorem whether it applies."""
+        if self.about not in USUAL_RELATION:
+            return None  # only theorems about sampling have conditions on the mechanism
+        relation = () if self.relation is None else (self.relation,)
+        gamma = self.parameters(c, None)["gamma"]
+        sampled: Node = kinds()[self.about](self.premise(c), gamma, *relation)
+        return sampled
+
+    # --- what is true
+
+    def array_truth(self, c: Candidates, alpha: Order) -> Number:
+        """The truth of each candidate in float64."""
+        return np.max([divergence(p, q, alpha) for p, q in self.result(c)], axis=0)
+
+    def truth(self, c: Candidates, alpha: Order) -> arb:
+        """The truth of the exact candidate as a ball."""
+        return evaluated(FiniteLaws.of(self.result(c)), alpha)
+
+    def shown(self, c: Candidates) -> tuple[Law, ...]:
+        """The laws of the exact candidate to show, in the order of `names`."""
+        return c.laws
+
+    def laws(self, c: Candidates) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+        """The same, named."""
+        shown = self.shown(c)
+        names = self.names or tuple(f"law {i + 1}" for i in range(len(shown)))
+        return tuple(zip(names, map(fractions, shown), strict=True))
+
+
+class Worded(Scheme):
+    """A scheme whose name tells its fields."""
+
+    words: ClassVar[str]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.words.format(self=self, attained=", attained" * (self.side is Kind.LOWER))
+
+
+def evaluated(node: Node, alpha: Order) -> arb:
+    """The value of a node's curve at the current precision."""
+    value: arb = Evaluation(BALL).curve(node)(alpha)
+    return value
+
+
+def _plain(c: Candidates, name: str, ctx: Arithmetic | None) -> Number:
+    """A number: an array of one axis in float64, exact or in the arithmetic otherwise."""
+    if not c.exact:
+        return c.numbers[name][:, 0]
+    return c.number(name) if ctx is None else ctx.number(c.number(name))

@@ -1,0 +1,157 @@
+"""Constants for float64: every part of a program that is known at generation, correctly rounded."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import doubled, precision, rational
+from symacct.codegen.ir import Expr, Num, Op, Var, is_constant
+from symacct.codegen.trace import Program
+from symacct.core import limits
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import text
+from symacct.results.rounding import nearest_float
+
+_FIRST_BITS = 128
+_LONGEST_TEXT = 60
+
+
+@dataclass
+class FloatProgram:
+    """A program whose numbers are all float64; `constants` names those worth a name."""
+
+    program: Program
+    constants: dict[str, tuple[float, str]]
+    tables: dict[str, tuple[float, ...]]
+
+
+class _Rounder:
+    """Replaces maximal constant parts of expressions by literals and named constants."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, tuple[float, str]] = {}
+        self._names: dict[Expr, str] = {}
+
+    def __call__(self, e: Expr) -> Expr:
+        if is_constant(e):
+            return self._constant(e)
+        if isinstance(e, Op) and e.name == "ratio" and is_constant(e.args[1]):
+            e = Op("div", e.args) if rounded(e.args[1]) else e
+        changes: dict[str, Any] = {}
+        for field in fields(e):  # type: ignore[arg-type]
+            value = getattr(e, field.name)
+            if isinstance(value, tuple):
+                changes[field.name] = tuple(map(self, value))
+            elif isinstance(value, Expr):
+                changes[field.name] = self(value)
+        return replace(e, **changes) if changes else e  # type: ignore[type-var]
+
+    def _constant(self, e: Expr) -> Expr:
+        value = rounded(e)
+        if not math.isfinite(value) or (isinstance(e, Num) and e.value == value):
+            return Num(value)
+        if e not in self._names:
+            name = self._names[e] = f"c_{len(self._names) + 1}"
+            words = in_words(e)
+            self.constants[name] = value, words if len(words) <= _LONGEST_TEXT else ""
+        return Var(self._names[e])
+
+
+def in_float64(program: Program) -> FloatProgram:
+    """The program with its constants rounded."""
+    rounder = _Rounder()
+    functions = {
+        name: replace(f, cases={kind: rounder(e) for kind, e in f.cases.items()})
+        for name, f in program.functions.items()
+    }
+    conditions: list[Any] = [rounder(condition) for condition in program.conditions]
+    tables = {name: tuple(map(rounded, entries)) for name, entries in program.tables.items()}
+    settled = replace(program, functions=functions, conditions=conditions)
+    return FloatProgram(settled, rounder.constants, tables)
+
+
+@functools.lru_cache(maxsize=4096)
+def rounded(e: Expr) -> float:
+    """The float64 nearest to a constant: its ball is narrowed until both ends round to one."""
+    if isinstance(e, Num):
+        return nearest_float(e.value)
+    for bits in doubled(_FIRST_BITS):
+        with precision(bits):
+            ball = certain(e)
+            if ball.is_finite():
+                low, high = (_float(x) for x in (ball.lower(), ball.upper()))
+                if low == high:
+                    return low
+            elif ball == arb("inf") or ball == arb("-inf"):
+                return math.inf if ball > 0 else -math.inf
+    raise PrecisionError(
+        f"code: the constant {in_words(e)[:_LONGEST_TEXT]} is not decided to float64 within "
+        f"{limits.current().bits} bits; raise symacct.limits(bits=...)"
+    )
+
+
+def _float(x: arb) -> float:
+    return nearest_float(rational(x))
+
+
+def certain(e: Expr) -> arb:
+    """A ball for a constant at the current precision."""
+    if isinstance(e, Num):
+        if e.value == -math.inf:
+            return arb("-inf")
+        return arb(BALL.number(e.value))
+    assert isinstance(e, Op)  # noqa: S101  # constants are numbers and functions of them
+    return _BALLS[e.name](*map(certain, e.args))
+
+
+def _log(x: arb) -> arb:
+    return arb("-inf") if x == 0 else x.log()
+
+
+_BALLS: dict[str, Callable[..., arb]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "ratio": operator.truediv,
+    "neg": operator.neg,
+    "power": lambda x, y: x**y,
+    "pi": arb.pi,
+    "floor": lambda x: x.floor(),
+    "exp": lambda x: x.exp(),
+    "expm1": lambda x: x.expm1(),
+    "log": _log,
+    "log1p": lambda x: x.log1p(),
+    "sqrt": lambda x: x.sqrt(),
+    "lesser": lambda a, b: a.min(b),
+    "greater": lambda a, b: a.max(b),
+    "log_add": lambda a, b: _log(a.exp() + b.exp()),
+    "log1p_exp": lambda x: x.exp().log1p(),
+    "log_expm1": lambda x: _log(x.expm1()),
+    "log_exp_gap": lambda x: _log(BALL.exp_gap(x)),
+    "log_power_gap": lambda gamma, x, lam: _log(BALL.power_gap(gamma, x, lam)),
+    "log_entropy_gap": lambda gamma, x: _log(BALL.entropy_gap(gamma, x)),
+    "log_binomial": lambda n, k: _log(BALL.binomial(int(n.unique_fmpz()), int(k.unique_fmpz()))),
+}
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "ratio": "/"}
+
+
+def in_words(e: Expr) -> str:
+    """A constant as a person writes it, for a comment."""
+    if isinstance(e, Num):
+        return text(e.value) if isinstance(e.value, Fraction) else str(e.value)
+    assert isinstance(e, Op)  # noqa: S101  # constants are numbers and functions of them
+    parts = [in_words(part) for part in e.args]
+    if e.name in _SIGNS:
+        return f"({parts[0]} {_SIGNS[e.name]} {parts[1]})"
+    return f"-{parts[0]}" if e.name == "neg" else f"{e.name}({', '.join(parts)})"

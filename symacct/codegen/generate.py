@@ -1,0 +1,251 @@
+"""`code`: from an expression to the text of a function, or one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import sympy
+
+from symacct.codegen import source
+from symacct.codegen.constants import FloatProgram, in_float64
+from symacct.codegen.context import CodeArithmetic, DigitsArithmetic
+from symacct.codegen.interpret import DigitsMachine, FloatMachine
+from symacct.codegen.ir import Compare, Num, Var
+from symacct.codegen.measure import (
+    Epsilon,
+    Given,
+    Measured,
+    Value,
+    box,
+    few_of,
+    measured,
+    orders,
+    samples,
+)
+from symacct.codegen.runtime import digits
+from symacct.codegen.targets import TARGETS
+from symacct.codegen.targets.multiprecision import GUARD_DIGITS
+from symacct.codegen.trace import Program, trace
+from symacct.codegen.writer import Writer
+from symacct.core import arguments, limits
+from symacct.core.errors import DomainError, PrecisionError, echo
+from symacct.core.exact import Numeric, Order, exact
+from symacct.core.pinning import By
+from symacct.export.description import about
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import positive, whole
+from symacct.expressions.theorem_registry import Theorem, all_named, theorems
+from symacct.version import __version__
+
+_MARGIN = 8  # the margin stated is so many times the largest error found …
+_LEAST_MARGIN = Fraction(1, 10**14)  # … and at least this: other C libraries round otherwise
+_DENSE = 256  # float64 is measured at so many whole orders, see `orders`
+_MEASURED_DIGITS = (15, 50)
+_FEWER_POINTS = 5  # mpmath is measured at so many times fewer orders, at each precision
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", re.ASCII)
+_OWN_NAMES = re.compile(r"(alpha|x|last|top|total|weight|scale|value|known|mpf?|np|[a-z]+_\d+)$")
+_FEW_SAMPLES = 3  # of the parameters left open, where the user names none
+
+_TINY = Fraction(1, 10**300)  # an accuracy is a float64 as well
+
+
+def code(
+    m: Node,
+    target: str,
+    by: By = None,
+    *,
+    max_order: int | None = None,
+    accuracy: Numeric = "1e-11",
+    points: int = 100,
+    at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
+) -> str:
+    """The text of a function of α that gives ε(α) of `m`; see `Node.code`."""
+    as_node(m, "code")
+    writer = TARGETS[arguments.one_of(target, "target", TARGETS)]
+    last = whole(writer.usual_order if max_order is None else max_order, "max_order", least=2)
+    limits.check("order", last, "max_order")
+    count = whole(points, "points", least=20)
+    limits.check("points", count, "points")
+    needed = positive(accuracy, "accuracy")
+    if not isinstance(needed, Fraction) or not _TINY < needed < 1 / _TINY:
+        raise DomainError(
+            f"accuracy: found {echo(accuracy)}, needed a rational number such as 1e-11"
+        )
+    all_named(by)  # what is no theorem's name has no hash, perhaps
+    names = _names(m)
+    tried = samples(m, names, _chosen(names, at))
+    if writer.digits:
+        few = tried if at else few_of(tried, _FEW_SAMPLES)
+        return _Request(m, by, names, few, last).in_digits(writer, count)
+    return _Request(m, by, names, tried, last).in_float64(writer, count, needed)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The code asked for: of what, measured at which parameters, up to which order."""
+
+    m: Node
+    by: By
+    names: dict[sympy.Symbol, str]
+    tried: list[Given]
+    last: int
+
+    def __hash__(self) -> int:
+        return hash((self.m, self.by, self.last))
+
+    def in_float64(self, writer: type[Writer], count: int, needed: Fraction) -> str:
+        """The text, with the margin that was measured."""
+        program, result = _in_float64(self, count, needed, tuple(theorems()))
+        margin = max(_MARGIN * result.error, _LEAST_MARGIN)
+        if margin > _MARGIN * needed:
+            raise PrecisionError(
+                f"code: found a margin of {float(margin):.1e}, needed {float(needed):.1e}"
+            )
+        stated = source.rounded_up(margin)
+        how = (
+            f"{stated} is the margin, measured and no bound: the largest relative error of "
+            f"{result.values} values{_of_box(result)} was {source.rounded_up(result.error)}, at "
+            f"order {float(result.order):.7g}, by the same operations in Python's float64 against "
+            f"certified enclosures; the margin is {_MARGIN} times that and at least 1e-14, for "
+            "other math libraries round otherwise"
+        )
+        facts = self.facts(writer.language, program.program, result, stated, how)
+        return writer.document(program, facts)
+
+    def in_digits(self, writer: type[Writer], count: int) -> str:
+        """The text for mpmath, measured at a few precisions."""
+        program = self.traced(DigitsArithmetic)
+        machine = DigitsMachine(program)
+        asked = orders(max(20, count // _FEWER_POINTS), self.last)
+        for dps in _MEASURED_DIGITS:
+
+            def epsilon(alpha: Order, given: Given, dps: int = dps) -> Value:
+                with digits.mp.workdps(dps + GUARD_DIGITS):
+                    value = machine.epsilon(alpha, given)
+                with digits.mp.workdps(dps):
+                    return +value
+
+            with digits.alone():
+                result = self.measured(epsilon, asked, Fraction(1, 10 ** (dps - 2)))
+        how = (
+            f"10^(2-dps) is the margin, measured and no bound: no relative error of "
+            f"{result.values} values{_of_box(result)} was larger, with "
+            f"{', '.join(map(str, _MEASURED_DIGITS))} digits each, by the same operations against "
+            "certified enclosures"
+        )
+        return writer.document(program, self.facts(writer.language, program, result, "", how))
+
+    def traced(self, arithmetic: type[CodeArithmetic]) -> Program:
+        """The program, which has no answer outside the box of parameters that is measured."""
+        program = trace(self.m, self.by, self.names, arithmetic, self.last)
+        for name, ends in box(self.tried).items():
+            low, high = map(Num, ends)
+            program.conditions += [Compare(">=", Var(name), low), Compare("<=", Var(name), high)]
+        return program
+
+    def measured(self, epsilon: Epsilon, asked: list[Order], accuracy: Fraction) -> Measured:
+        """The error of the code at the orders asked."""
+        return measured(self.m, self.by, self.names, epsilon, self.tried, asked, accuracy)
+
+    def facts(
+        self, language: str, program: Program, result: Measured, margin: str, how: str
+    ) -> source.Facts:
+        """What the header says."""
+        m, text = self.m, repr(self.m)
+        leaves = [node for node in m.walk() if not node.children and node.claim.sources]
+        said = [
+            ("made by", f"symacct {__version__}"),
+            ("expression", text),
+            ("sha256", hashlib.sha256(text.encode()).hexdigest()),
+            ("kind", f"{result.kind}: {_KINDS[str(result.kind)]}"),
+            ("adjacency", about(m)),
+            *([("pinned", f"by={theorem.name}") for theorem in all_named(self.by)]),
+            *(("theorem", _cited(theorem)) for theorem in program.theorems),
+            *(
+                ("mechanism", leaf)
+                for leaf in sorted(f"{n!r} ({n.claim.sources[0]})" for n in leaves)
+            ),
+            *(
+                ("argument", f"{n}: the symbol {s}, > 0 and in the box")
+                for s, n in self.names.items()
+            ),
+        ]
+        lines = [
+            f"Renyi differential privacy curve epsilon(alpha), in nats, for {language}.",
+            *(line for label, words in said for line in source.wrapped(label, words)),
+            *source.evidence(result, self.last, how),
+        ]
+        return source.Facts(tuple(lines), margin, self.last, result.kind)
+
+
+@lru_cache(8)
+def _in_float64(
+    request: _Request, count: int, needed: Fraction, known: tuple[Theorem, ...]
+) -> tuple[FloatProgram, Measured]:
+    """The program and its error, while the theorems `known` are all: one for every language."""
+    program = in_float64(request.traced(CodeArithmetic))
+    machine = FloatMachine(program)
+
+    def epsilon(alpha: Order, given: Given) -> Value:
+        return machine.epsilon(float(alpha), given)
+
+    return program, request.measured(epsilon, orders(count, request.last, _DENSE), needed)
+
+
+def _of_box(result: Measured) -> str:
+    return f" at {len(result.samples)} points of the box" if any(result.samples) else ""
+
+
+_KINDS = {
+    "exact": "the supremum over everything that fits the description",
+    "upper": "an upper bound at some order at least, exact or upper at the others",
+    "lower": "a LOWER bound: it guarantees nothing",
+    "neither": "REFUTED: it is no bound",
+}
+
+
+def _cited(theorem: Theorem) -> str:
+    statement = " ".join(theorem.statement.split())
+    return f"{theorem.name} ({theorem.source}): {statement}. Assumes {theorem.assumes}."
+
+
+def _names(m: Node) -> dict[sympy.Symbol, str]:
+    """A name in the code for every open parameter: its own, if every language takes it."""
+    names: dict[sympy.Symbol, str] = {}
+    for symbol in sorted(m.free_symbols, key=lambda s: (s.name, repr(s))):
+        name = symbol.name
+        if _OWN_NAMES.match(name) or not _is_name(name) or name in names.values():
+            name = f"arg_{len(names) + 1}"
+        names[symbol] = name
+    return names
+
+
+def _is_name(name: str) -> bool:
+    reserved = any(name in target.words.split() for target in TARGETS.values())
+    return _NAME.fullmatch(name) is not None and not reserved and len(name) <= 31
+
+
+def _chosen(
+    names: Mapping[sympy.Symbol, str], at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None
+) -> dict[str, tuple[Fraction, ...]]:
+    """The user's sample values by the argument's name, each exact in float64."""
+    known: dict[Any, str] = {**names, **{s.name: n for s, n in names.items()}}
+    chosen = {}
+    for key, given in arguments.mapping(at, "at", "{'sigma': [1, 5]}").items():
+        values = arguments.listed(given, f"at[{echo(key)}]", "[1, 5]")
+        if not isinstance(key, str | sympy.Symbol) or key not in known:
+            found = ", ".join(s.name for s in names) or "none is open"
+            raise DomainError(f"at: found {echo(key)}, needed one of the open parameters: {found}")
+        numbers = tuple(exact(value, f"at[{echo(key)}]") for value in values)
+        if not numbers or not all(isinstance(number, Fraction) for number in numbers):
+            raise DomainError(
+                f"at[{echo(key)}]: found {echo(values)}, needed a list of rational numbers"
+            )
+        chosen[known[key]] = tuple(Fraction(float(number)) for number in numbers)
+    return chosen

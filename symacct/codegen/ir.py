@@ -1,0 +1,132 @@
+"""What a theorem becomes on its way to code: expressions of real numbers, sums by logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+
+class Expr:
+    """Any of the expressions below."""
+
+    def parts(self) -> Iterator[Expr]:
+        """The expressions this one is made of, in order."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, Expr):
+                    yield one
+
+
+@dataclass(frozen=True)
+class Num(Expr):
+    """An exact rational number, or a float: ±∞ or NaN."""
+
+    value: Fraction | float
+
+
+@dataclass(frozen=True)
+class Var(Expr):
+    """An order, a parameter left open, or the index of a sum, by its name in the code."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Op(Expr):
+    """A function of the runtime, or an operator, of its arguments."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Compare(Expr):
+    """Whether left < right, or another of < <= > >=; only as the condition of an If."""
+
+    sign: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class If(Expr):
+    """The one value or the other."""
+
+    condition: Compare
+    then: Expr
+    other: Expr
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """ε of another node at an order; parameters left open are passed on."""
+
+    function: str
+    order: Expr
+
+
+@dataclass(frozen=True)
+class TableEntry(Expr):
+    """An entry of a table of constants, counted from 0."""
+
+    table: str
+    index: Expr
+
+
+@dataclass(frozen=True)
+class RatioSum(Expr):
+    """log Σ_{i=first}^{last} w_i e^{log_term(i)}, with w_first = 1 and w_i = ratio(i) w_{i−1}."""
+
+    index: Var
+    first: Expr
+    last: Expr
+    ratio: Expr | None
+    log_term: Expr
+
+
+@dataclass(frozen=True)
+class UnitIntegral(Expr):
+    """log ∫_0^1 e^{log_term(z)} dz, smooth on each of equally many pieces."""
+
+    index: Var
+    pieces: Expr
+    log_term: Expr
+
+
+@dataclass(frozen=True)
+class Difference(Expr):
+    """log Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)} at an even order l, digits permitting."""
+
+    function: str
+    order: Expr
+
+
+def walk(e: Expr) -> Iterator[Expr]:
+    """Every expression inside `e`, itself first; what occurs twice comes twice."""
+    stack = [e]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(one.parts())
+
+
+def variables(e: Expr) -> frozenset[str]:
+    """The names that stand free in `e`: indices of its own sums are bound."""
+    if isinstance(e, Var):
+        return frozenset({e.name})
+    free: frozenset[str] = frozenset().union(*(variables(part) for part in e.parts()))
+    bound = {e.index.name} if isinstance(e, RatioSum | UnitIntegral) else set()
+    return free - bound
+
+
+def is_constant(e: Expr) -> bool:
+    """Is it made of numbers and functions alone, so that its value is known at generation?"""
+    if isinstance(e, Op):
+        return e.name not in MEASURES and all(map(is_constant, e.args))
+    return isinstance(e, Num)
+
+
+#: What depends on the precision of the numbers, and is no constant of the expression.
+MEASURES = frozenset({"log_precision"})

@@ -1,0 +1,298 @@
+"""Generated code held against certified values, before it is given out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import itemgetter
+from typing import TypeAlias
+
+import mpmath
+import sympy
+
+from symacct.accountant.formula_values import StatingAccountant
+from symacct.codegen.interpret import order_kind
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError, PrecisionError, SymacctError
+from symacct.core.exact import INFINITY, Order
+from symacct.core.pinning import By
+from symacct.expressions.node import Node
+from symacct.results.enclosure import Enclosure, to_fraction
+from symacct.results.progress import progress
+
+_SPARE_DIGITS = 8  # certified digits beyond the accuracy that is measured
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_GRAIN = 2**20  # fractional orders are multiples of 1/this: exact in float64
+
+#: Between what values parameters may be left open, where the user names none; exact in float64.
+_BOXES: dict[str, tuple[Fraction, ...]] = {
+    "gamma": (Fraction(1, 2**20), Fraction(1, 16), Fraction(3, 4)),
+    "p": (Fraction(1, 16), Fraction(9, 16), Fraction(15, 16)),
+    "omega": (Fraction(16), Fraction(64)),
+    **dict.fromkeys(("rho", "xi", "epsilon"), (Fraction(1, 1024), Fraction(1, 16), Fraction(2))),
+}
+_USUAL_BOX = (Fraction(1, 2), Fraction(2), Fraction(128))
+
+_USUAL_SAMPLES = 27  # combinations of values of the parameters, where the user names none
+_MOST_SAMPLES = 1000
+_INSIDE = 9  # points inside the box, beside the combinations
+
+_REFINEMENTS = 3
+_NEIGHBOURS = (Fraction(1, 4), Fraction(1, 2), 1, 2, 3, 5, 8)
+
+#: What code gives: a float, or an mpf.
+Value: TypeAlias = float | mpmath.mpf
+Given = dict[str, Fraction]
+Epsilon = Callable[[Order, Given], Value]
+Sample = tuple[Given, Node]
+Pair = tuple[Order, Sample]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The largest relative error found, where, over how many values; and what was claimed."""
+
+    error: Fraction
+    order: Order
+    values: int
+    samples: tuple[Given, ...]
+    claims: dict[str, Claim]
+
+    @property
+    def kind(self) -> Kind:
+        """Whether all that was answered is exact, or an upper or lower bound."""
+        kinds = {claim.kind for claim in self.claims.values()}
+        return next((k for k in (Kind.LOWER, Kind.UPPER) if k in kinds), Kind.EXACT)
+
+
+def orders(count: int, max_order: int, dense: int = 8) -> list[Order]:
+    """Orders in [1, max_order] and ∞: whole ones up to `dense`, and `count` even in log α − 1."""
+    whole = [*range(2, dense // 4 + 2), *range(dense // 4 + 2, dense + 1, 3)]
+    fixed: list[Order] = [1, INFINITY, *(l for l in whole if l < max_order), max_order]
+    fixed += [1 + Fraction(1, 2**k) for k in (1, 4, 10, 20)]
+    found = dict.fromkeys(fixed)
+    enough = len(found) + count - 8
+    for k in range(1, 4 * count):
+        if len(found) >= enough:
+            break
+        exponent = (k * _GOLDEN) % 1.0
+        order = Fraction(round((1 + (max_order - 1) ** exponent) * _GRAIN), _GRAIN)
+        if k % 4 == 0:  # between 1 and 2
+            order = Fraction(round((1 + 2 ** (-8 * exponent)) * _GRAIN) - 1, _GRAIN)
+        order = Fraction(round(order)) if k % 2 else order
+        order = min(max(order, Fraction(1)), Fraction(max_order))
+        found[int(order) if order == int(order) else order] = None
+    return list(found)
+
+
+def samples(
+    m: Node, arguments: Mapping[sympy.Symbol, str], at: Mapping[str, Iterable[Fraction]]
+) -> list[Given]:
+    """The values of the parameters left open at which the code is measured."""
+    if not arguments:
+        return [{}]
+    columns = [tuple(at.get(name, _usual(m, s))) for s, name in arguments.items()]
+    count = math.prod(map(len, columns))
+    if at and count > _MOST_SAMPLES:
+        raise DomainError(
+            f"at: found {count:,} combinations of values, needed at most {_MOST_SAMPLES}"
+        )
+    step = 1 + count // _USUAL_SAMPLES if not at else 1
+    rows = [_row(columns, k) for k in range(0, count, step)]
+    rows += [_inside(columns, k) for k in range(1, _INSIDE + 1)]
+    named = [dict(zip(arguments.values(), row, strict=True)) for row in rows]
+    named = [dict(row) for row in dict.fromkeys(tuple(given.items()) for given in named)]
+    return [given for given in named if _is_possible(m, arguments, given)]
+
+
+def _row(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
+    """The k-th combination of one value of each column."""
+    row = []
+    for column in columns:
+        k, place = divmod(k, len(column))
+        row.append(column[place])
+    return row
+
+
+def _inside(columns: list[tuple[Fraction, ...]], k: int) -> list[Fraction]:
+    """The k-th of some points evenly spread over the box, by logarithms."""
+    shares = [(k * (index + 1) ** 0.5 * _GOLDEN) % 1.0 for index in range(len(columns))]
+    ends = [(min(column), max(column)) for column in columns]
+    return [between(low, high, share) for (low, high), share in zip(ends, shares, strict=True)]
+
+
+def between(low: Fraction, high: Fraction, share: float) -> Fraction:
+    """low^{1−share} high^share, as a float64 that is not beyond them; evenly if one is not > 0."""
+    if low > 0:
+        near = Fraction(float(low) * float(high / low) ** share)
+    else:
+        near = Fraction(float(low) + float(high - low) * share)
+    return min(max(near, low), high)
+
+
+def box(tried: Sequence[Given]) -> dict[str, tuple[Fraction, Fraction]]:
+    """The smallest and largest value of each parameter left open."""
+    return {
+        name: (min(given[name] for given in tried), max(given[name] for given in tried))
+        for name in (tried[0] if tried else {})
+    }
+
+
+def few_of(tried: list[Given], count: int) -> list[Given]:
+    """About `count` of them, and more if their box needs it: it is the box of all."""
+    ends = [pick(tried, key=itemgetter(name)) for name in box(tried) for pick in (min, max)]
+    thinned = [*ends, *tried[:: 1 + len(tried) // count]][: max(count, len(ends))]
+    return [given for k, given in enumerate(thinned) if given not in thinned[:k]]
+
+
+def _usual(m: Node, symbol: sympy.Symbol) -> tuple[Fraction, ...]:
+    """Values for a symbol, by the parameter it stands in."""
+    for node in m.walk():
+        for name, value in node.parameters().items():
+            if isinstance(value, sympy.Expr) and symbol in value.free_symbols:
+                return _BOXES.get(name, _USUAL_BOX)
+    return _USUAL_BOX
+
+
+def substituted(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> Node:
+    """The node with numbers for the parameters left open."""
+    return m.subs({symbol: given[name] for symbol, name in arguments.items()}) if given else m
+
+
+def _is_possible(m: Node, arguments: Mapping[sympy.Symbol, str], given: Given) -> bool:
+    try:
+        substituted(m, arguments, given)
+    except SymacctError:
+        return False
+    return True
+
+
+def measured(
+    m: Node,
+    by: By,
+    arguments: Mapping[sympy.Symbol, str],
+    epsilon: Epsilon,
+    tried: list[Given],
+    asked: list[Order],
+    accuracy: Fraction,
+) -> Measured:
+    """The error of `epsilon` at the orders asked; PrecisionError if above `accuracy`."""
+    if not tried:
+        raise DomainError(
+            "code: found no values of the open parameters at which the expression is defined; "
+            "pass some, such as at={'sigma': [1, 5]}"
+        )
+    comparison = _Comparison(by, epsilon, accuracy)
+    nodes = [(given, substituted(m, arguments, given)) for given in tried]
+    for alpha, (given, node) in _watched(_pairs(asked, nodes)):
+        comparison.compare(alpha, given, node)
+    last = max(alpha for alpha in asked if alpha != INFINITY)
+    for _ in range(_REFINEMENTS):
+        comparison.compare_around(last)
+    if not comparison.values:
+        raise DomainError(
+            f"code: found no order at which the expression has a value, needed one in [1, {last}]"
+        )
+    worst = comparison.worst
+    return Measured(worst[0], worst[1], comparison.values, tuple(tried), comparison.claims)
+
+
+class _Comparison:
+    """The largest error so far, and where it was."""
+
+    def __init__(self, by: By, epsilon: Epsilon, accuracy: Fraction) -> None:
+        digits = _SPARE_DIGITS + max(1, math.ceil(-math.log10(accuracy)))
+        self.accountant = StatingAccountant(digits)
+        self.by = by
+        self.epsilon = epsilon
+        self.accuracy = accuracy
+        self.worst: tuple[Fraction, Order, Given, Node | None] = (Fraction(0), 1, {}, None)
+        self.values = 0
+        self.claims: dict[str, Claim] = {}
+
+    def compare(self, alpha: Order, given: Given, node: Node) -> None:
+        """One order; PrecisionError where the code is too far off."""
+        certain = _certified(self.accountant, node, alpha, self.by)
+        if isinstance(certain, PrecisionError):
+            return
+        value = self.epsilon(alpha, given)
+        if isinstance(certain, SymacctError):
+            if value == value:
+                raise _wrong(alpha, given, f"the value {value}, needed none: {certain}")
+            return
+        error = relative_error(value, certain)
+        if error is None or error > self.accuracy:
+            fault = _fault(error, self.accuracy)
+            raise _wrong(alpha, given, f"{value}, certified is {certain}{fault}")
+        self.claims[order_kind(alpha)] = certain.claim
+        self.values += 1
+        if error > self.worst[0] or self.worst[3] is None:
+            self.worst = error, alpha, given, node
+
+    def compare_around(self, last: Order) -> None:
+        """Orders near the worst one: where a sum passes from one peak to another, errors peak."""
+        _, alpha, given, node = self.worst
+        if node is None or alpha == INFINITY:
+            return
+        for step in _NEIGHBOURS:
+            for near in (alpha - step, alpha + step):
+                if 1 <= near <= last:
+                    self.compare(int(near) if near == int(near) else near, given, node)
+
+
+def relative_error(value: Value, certain: Enclosure) -> Fraction | None:
+    """A bound on |value − ε|/ε; None where one is infinite or undefined and the other is not."""
+    if certain.lower == INFINITY or value != value or abs(value) == INFINITY:
+        return Fraction(0) if value == INFINITY == certain.lower else None
+    low, high, found = (_fraction(x) for x in (certain.lower, certain.upper, value))
+    error = max(abs(found - low), abs(found - high))
+    return error / low if low else (None if error else Fraction(0))
+
+
+def _fraction(x: Value) -> Fraction:
+    return Fraction(x) if isinstance(x, float) else to_fraction(x)
+
+
+def _pairs(asked: list[Order], tried: list[Sample]) -> list[Pair]:
+    """Every order with a sample, and every sample with many orders."""
+    rounds = -(-len(tried) * 12 // len(asked))  # at least twelve orders for each sample
+    wheel = itertools.cycle(tried)
+    return [(alpha, next(wheel)) for _ in range(max(rounds, 1)) for alpha in asked]
+
+
+def _certified(
+    accountant: StatingAccountant, m: Node, alpha: Order, by: By
+) -> Enclosure | SymacctError:
+    """The enclosure, or the reason why there is none."""
+    try:
+        answer: Enclosure = accountant.rdp(m, alpha, by=by)
+    except SymacctError as error:
+        return error
+    if not answer.certified and answer.claim.certified:
+        return PrecisionError("not certified")
+    return answer
+
+
+def _wrong(alpha: Order, given: Given, found: str) -> PrecisionError:
+    values = "".join(f", {name} = {value}" for name, value in given.items())
+    return PrecisionError(f"code at order {alpha}{values}: found {found}")
+
+
+def _fault(error: Fraction | None, needed: Fraction) -> str:
+    if error is None:
+        return "; no code is given out that answers so"
+    return (
+        f", a relative error of {float(error):.1e}, needed at most {float(needed):.1e}; take a "
+        "lower max_order, a larger accuracy=, or the target mpmath"
+    )
+
+
+def _watched(pairs: list[Pair]) -> Iterator[Pair]:
+    """The pairs one by one, counted where a person waits."""
+    with progress("comparing with certified values", len(pairs)) as advance:
+        for pair in pairs:
+            yield pair
+            advance(1)

@@ -1,0 +1,120 @@
+"""C99 with <math.h>."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from symacct.codegen.constants import FloatProgram
+from symacct.codegen.ir import Expr
+from symacct.codegen.source import Facts, blocks, float_constants, float_tables, needed
+from symacct.codegen.trace import Function, Program
+from symacct.codegen.writer import INFIX, Loop, Scope, Writer, indented, one_line
+
+
+class CWriter(Writer):
+    """double."""
+
+    name = "c"
+    language = "C99, <math.h> only"
+    words: ClassVar[str] = (
+        "auto break case char const continue default do double else enum extern float for goto "
+        "if inline int long register restrict return short signed sizeof static struct switch "
+        "typedef union unsigned void volatile while main rdp fabs pow epsilon margin a"
+    )
+    nan = "NAN"
+    infinity = "INFINITY"
+    both = " && "
+    choice = "({condition} ? {then} : {other})"
+    entry = "{table}[(int) ({index})]"
+    #: C and Julia divide by 0 as IEEE 754 has it.
+    infix: ClassVar[dict[str, tuple[str, int]]] = {**INFIX, "ratio": INFIX["div"]}
+    functions: ClassVar[dict[str, str]] = {"power": "pow"}
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: Facts) -> str:
+        """The C99 file."""
+        writer = cls(program.program)
+        curves = writer.curves()
+        scope = Scope()
+        required = [writer.compared(condition, scope) for condition in program.program.conditions]
+        taken = ["alpha", *writer.arguments]
+        takes, passes = ", ".join(f"double {name}" for name in taken), ", ".join(taken)
+        domain = f"((alpha >= 1.0 && alpha <= {float(facts.max_order)!r}) || alpha == INFINITY)"
+        known = " && ".join([domain, *required])
+        answer = f"""/* epsilon at the Renyi order alpha; NAN outside the domain above. */
+double rdp({takes}) {{
+    return {known} ? {program.program.main}({passes}) : NAN;
+}}"""
+        side = f"""/* epsilon moved to the sound side by the margin: measured, no bound. */
+double rdp_with_margin({takes}) {{
+    return rdp({passes}) * (1.0 {facts.sign} margin);
+}}"""
+        numbers = float_constants(
+            program, "static const double {name} = {value!r};", " /* {text} */"
+        )
+        tables = float_tables(writer, program, "static const double {name}[] = {{", "};")
+        prototypes = [f"double rdp({takes});", f"double rdp_with_margin({takes});"]
+        parts = [
+            "/*\n" + "\n".join(f" * {line}".rstrip() for line in facts.lines) + "\n */",
+            "#include <math.h>",
+            "\n".join(prototypes),
+            f"static const double margin = {facts.margin};{numbers}",
+            *tables,
+            *needed(blocks("plain.c", r"^static \w+ (\w+)\("), writer.used),
+            "\n".join(writer.declared),
+            *writer.helpers,
+            *curves,
+            answer,
+            side,
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.declared: list[str] = []
+
+    def signature(self, name: str, names: list[str]) -> str:
+        """The head of a function."""
+        return f"static double {name}({', '.join(f'double {n}' for n in names) or 'void'})"
+
+    def define(self, name: str, names: list[str], lines: list[str]) -> str:
+        """A function of these names, which is declared as well."""
+        head = self.signature(name, names)
+        self.declared.append(f"{head};")
+        words = set(re.findall(r"\w+", "\n".join(lines)))
+        lines = [*(f"(void) {name};" for name in names if name not in words), *lines]
+        return "\n".join(self.block(head, lines))
+
+    def curve(self, function: Function) -> str:
+        text = self.define(function.name, ["alpha", *self.arguments], self.cases(function))
+        return f"/* {one_line(function.title)} */\n{text}"
+
+    def test(self, text: str) -> str:
+        return f"({super().test(text)})"
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        return [f"{head} {{", *indented(lines), "}"]
+
+    def body(self, e: Expr) -> list[str]:
+        *lines, last = super().body(e)
+        return [*lines, f"{last};"]
+
+    def assignment(self, name: str, text: str) -> str:
+        return f"const double {name} = {text};"
+
+    def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        self.used.add("add_exp")
+        i = loop.index
+        start = [f"double {i} = {loop.first}, last = {loop.last};"]
+        start += ["double top = -INFINITY, total = 0.0;"]
+        step = [f"{i} += 1.0;"]
+        weight, x = "1.0", loop.log_term
+        if loop.ratio is not None:
+            self.used.add("rescale")
+            weight, x = "weight", f"{loop.log_term} + scale"
+            start.append("double weight = 1.0, scale = 0.0;")
+            step += [f"weight = weight * ({loop.ratio});", "rescale(&weight, &scale);"]
+        inside = [*loop.inside, f"add_exp(&top, &total, {weight}, {x});", *step]
+        lines = [*loop.before, *start, *self.block(f"while ({i} <= last)", inside)]
+        return self.define(name, names, [*lines, "return top + log(total);"])

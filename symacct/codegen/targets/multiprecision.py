@@ -1,0 +1,109 @@
+"""mpmath at mp.dps digits: constants are computed when the code runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from symacct.codegen.ir import Difference, UnitIntegral
+from symacct.codegen.source import Facts, comment, conditions, joined, needed, python_functions
+from symacct.codegen.targets.python import PythonWriter
+from symacct.codegen.writer import ATOM, PRODUCT, UNARY, Loop, Scope, indented
+from symacct.core.exact import text
+
+GUARD_DIGITS = 20
+
+
+class MpmathWriter(PythonWriter):
+    """mpf numbers."""
+
+    name = "mpmath"
+    language = "Python with mpmath"
+    usual_order = 64
+    digits = True
+    nan = "mp.nan"
+    infinity = "mp.inf"
+    entry = "{table}()[int({index})]"
+
+    @classmethod
+    def document(cls, program: Any, facts: Facts) -> str:
+        """The module for mpmath."""
+        writer = cls(program)
+        curves = writer.curves()
+        tables = [_lazy_table(writer, name, entries) for name, entries in program.tables.items()]
+        writer.used |= {"at_precision"} if tables else set()
+        required = conditions(writer, program.conditions, " and ")
+        taken = ", ".join(["alpha", *writer.arguments])
+        reads = ", ".join(f"mp.convert({name})" for name in ["alpha", *writer.arguments])
+        answer = f"""def epsilon({taken}):
+    \"\"\"epsilon at the Renyi order alpha, to mp.dps digits; ValueError outside the domain.\"\"\"
+    with mp.workdps(mp.dps + {GUARD_DIGITS}):
+        {taken} = {reads}
+        value = mp.nan
+        if (1 <= alpha <= MAX_ORDER or alpha == mp.inf){required}:
+            value = {program.main}({taken})
+    if mp.isnan(value):
+        raise ValueError(f"epsilon has no value at order {{alpha}}: see the domain above")
+    return +value"""
+        known = (
+            "known_differences, known_moments = {}, {}\n" if "log_difference" in writer.used else ""
+        )
+        side = f"""def epsilon_with_margin({taken}):
+    \"\"\"epsilon moved to the sound side by the margin above: measured, no bound.\"\"\"
+    return epsilon({taken}) * (1 {facts.sign} mpf(10) ** (2 - mp.dps))"""
+        parts = [
+            comment("#", facts.lines),
+            "from mpmath import mp",
+            "mpf = mp.mpf\n" + known + f"MAX_ORDER = {facts.max_order}",
+            *needed(python_functions("digits.py"), writer.used),
+            *tables,
+            *writer.helpers,
+            *curves,
+            answer,
+            side,
+        ]
+        return joined(parts)
+
+    def number(self, value: Fraction | float) -> tuple[str, int]:
+        if isinstance(value, float):
+            return super().number(value)
+        value = Fraction(value)
+        top, _, bottom = text(abs(value)).partition("/")
+        sign = "-" if value < 0 else ""
+        if not bottom:
+            return f"{sign}mpf({top})", UNARY if sign else ATOM
+        return f"{sign}mpf({top}) / {bottom}", PRODUCT
+
+    def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
+        return ("+mp.pi", UNARY) if name == "pi" else super().function(name, arguments)
+
+    def difference(self, e: Difference, scope: Scope) -> str:
+        self.used.add("log_difference")
+        given = f"({''.join(f'{name}, ' for name in self.arguments).rstrip()})"
+        return self.call("log_difference", [e.function, given, self.text(e.order, scope)])
+
+    def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        self.used |= {"exp", "log"}
+        lines = [*loop.before, f"{loop.index}, last = {loop.first}, {loop.last}", "total = mpf(0)"]
+        weight, step = "", [f"{loop.index} += 1"]
+        if loop.ratio is not None:
+            lines.append("weight = mpf(1)")
+            weight = "weight * "
+            step.append(f"weight *= {loop.ratio}")
+        inside = [*loop.inside, f"total += {weight}exp({loop.log_term})", *step]
+        lines += [f"while {loop.index} <= last:", *indented(inside), "return log(total)"]
+        return self.define(name, names, lines)
+
+    def quadrature(self, name: str, e: UnitIntegral) -> str:
+        self.used.add("log_integral")
+        scope = Scope()
+        pieces, value = self.text(e.pieces, scope), self.text(e.log_term, scope)
+        line = f"return log_integral(lambda {e.index.name}: {value}, {pieces})"
+        return self.define(name, self.parameters(e), [line])
+
+
+def _lazy_table(writer: MpmathWriter, name: str, entries: tuple[Any, ...]) -> str:
+    scope = Scope()
+    values = [f"{writer.text(entry, scope)}," for entry in entries]
+    lines = ["return (", *indented(values), ")"]
+    return f"@at_precision\n{writer.define(name, [], lines)}"

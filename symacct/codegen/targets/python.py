@@ -1,0 +1,95 @@
+"""Python with nothing but the standard library."""
+
+from __future__ import annotations
+
+import keyword
+from typing import ClassVar
+
+from symacct.codegen import source
+from symacct.codegen.constants import FloatProgram
+from symacct.codegen.trace import Function
+from symacct.codegen.writer import Loop, Writer, one_line
+
+
+class PythonWriter(Writer):
+    """float64 in plain Python."""
+
+    name: ClassVar[str] = "python"
+    language: ClassVar[str] = "Python, standard library only"
+    words: ClassVar[str] = " ".join([*keyword.kwlist, *keyword.softkwlist, "math"])
+    keyword = "def"
+    nan = "math.nan"
+    infinity = "math.inf"
+    logarithm = "log"
+    running = "while {index} <= last"
+    imports = "import math"
+    runtime = "plain.py"
+    table = "{name} = (", ")"
+
+    @classmethod
+    def document(cls, program: FloatProgram, facts: source.Facts) -> str:
+        """The module."""
+        writer = cls(program.program)
+        curves = writer.curves()
+        taken = ", ".join(["alpha", *writer.arguments])
+        numbers = source.float_constants(program, "{name} = {value!r}", "  # {text}")
+        parts = [
+            source.comment("#", facts.lines),
+            cls.imports,
+            f"MARGIN = {facts.margin}\nMAX_ORDER = {float(facts.max_order)!r}{numbers}",
+            *source.float_tables(writer, program, *cls.table),
+            *source.needed(source.python_functions(cls.runtime), writer.used),
+            *writer.helpers,
+            *curves,
+            f"def epsilon({taken}):\n" + writer.answer(program.program.main, taken),
+            f"def epsilon_with_margin({taken}):\n"
+            '    """epsilon moved to the sound side by MARGIN: measured, no bound."""\n'
+            f"    return epsilon({taken}) * (1.0 {facts.sign} MARGIN)",
+        ]
+        return source.joined(parts)
+
+    def answer(self, main: str, taken: str) -> str:
+        """The body of the function that users call."""
+        required = source.conditions(self, self.program.conditions, self.both)
+        reads = ", ".join(f"float({name})" for name in ["alpha", *self.arguments])
+        return f"""\
+    \"\"\"epsilon at the Renyi order alpha, a float; ValueError outside the domain above.\"\"\"
+    {taken} = {reads}
+    value = math.nan
+    if (1.0 <= alpha <= MAX_ORDER or alpha == math.inf){required}:
+        value = {main}({taken})
+    if value != value:
+        raise ValueError(f"epsilon has no value at order {{alpha!r}}: see the domain above")
+    return value"""
+
+    def curve(self, function: Function) -> str:
+        lines = [f"# {one_line(function.title)}", *self.cases(function)]
+        return self.define(function.name, ["alpha", *self.arguments], lines)
+
+    def test(self, text: str) -> str:
+        if "floor" in text:
+            self.used.add("floor")
+        return super().test(text)
+
+    def define(self, name: str, names: list[str], lines: list[str]) -> str:
+        """A function of these names."""
+        return "\n".join(self.block(f"{self.keyword} {name}({', '.join(names)})", lines))
+
+    def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        self.used |= {"add_exp", self.logarithm}
+        i, x, weight = loop.index, loop.log_term, "1.0"
+        lines = [*loop.before, f"{i}, last = {loop.first}, {loop.last}"]
+        lines += [f"top, total = -{self.infinity}, 0.0"]
+        step = [f"{i} += 1.0"]
+        if loop.ratio is not None:
+            self.used.add("rescaled")
+            weight, x = "weight", f"{x} + scale"
+            lines.append("weight, scale = 1.0, 0.0")
+            step.append(f"weight, scale = rescaled(weight * ({loop.ratio}), scale)")
+        inside = [*loop.inside, *self.added(i, weight, x), *step]
+        lines += self.block(self.running.format(index=i), inside)
+        return self.define(name, names, [*lines, f"return top + {self.logarithm}(total)"])
+
+    def added(self, index: str, weight: str, x: str) -> list[str]:
+        """The statements that add a term to a sum."""
+        return [f"top, total = add_exp(top, total, {weight}, {x})"]

@@ -1,0 +1,342 @@
+"""Theorems and curves as code needs them: no terms that cancel, conditions where it runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from functools import singledispatch
+from typing import cast
+
+from symacct.accountant.formula_values import Stating
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.codegen.context import MOST_TERMS, CodeArithmetic, CodeCurve
+from symacct.codegen.ir import Num, Op, Var
+from symacct.codegen.number import Operand, Traced, UntraceableError, choose, logged
+from symacct.core.errors import DomainError
+from symacct.core.exact import INFINITY, Exact
+from symacct.distributions.direction import FiniteDirection, Mean, expected, log_ratio
+from symacct.expressions.theorem_registry import Theorem
+from symacct.mechanisms import DistributionPair, Gaussian
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.pair import mixture
+from symacct.numerics.hull import lower_hull
+from symacct.numerics.sums.binomial import binomial_sum
+from symacct.numerics.sums.terms import Terms
+from symacct.operations import Compose, Convexify
+from symacct.operations.subsample import Sampling
+from symacct.rdp.evaluation import goal_of
+from symacct.results.rounding import nearest_float
+from symacct.theory.amplification.fixed_size.ternary import Branches, loss_spread
+from symacct.theory.amplification.fixed_size.wbk19 import ternary_sum
+from symacct.theory.amplification.poisson.sampled_pairs import (
+    by_quadrature,
+    expectation,
+    shape_ratio,
+)
+from symacct.theory.rdp_curve import RDPCurve
+
+Lowered = Callable[..., Traced]
+Term = Callable[[Traced], Operand]
+Rdp = Callable[[Traced], Traced]
+
+NO_ANSWER = Traced.of(math.nan)
+_SPARE = 10**12  # a condition on the order must hold by its size over this
+_MOST_SEGMENTS = 4096  # of a hull
+_HULL_BITS = 160
+
+#: The form for code of a theorem, by its name: (ctx, eps, alpha, node, theorem) → ε′(α).
+FORMS: dict[str, Lowered] = {}
+
+
+def form(*names: str) -> Callable[[Lowered], Lowered]:
+    """Register the decorated function as the form of these theorems."""
+
+    def register(function: Lowered) -> Lowered:
+        FORMS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+# --- binomial sums
+
+
+def mixed(
+    ctx: CodeArithmetic, alpha: Traced, u: Traced, v: Traced, term: Term, first: int
+) -> Traced:
+    """Σ_{l=first}^{α} C(α,l) u^l v^{α−l} term(l), by the ratio of one weight to the next."""
+    if ctx.is_zero(u):
+        return Traced.of(0)
+    if ctx.is_zero(v):
+        return choose("<", alpha, Traced.of(first), Traced.of(0), u**alpha * term(alpha))
+    odds = u / v
+    start = ctx.binomial(alpha, first) * u**first * v ** (alpha - first)
+    return start * ctx.weighted_sum(term, first, alpha, lambda l: odds * ((alpha - l + 1) / l))
+
+
+@binomial_sum.register
+def _(
+    ctx: CodeArithmetic, alpha: Traced, u: Operand, v: Operand, terms: Terms, first: int = 2
+) -> Traced:
+    return mixed(ctx, alpha, Traced.of(u), Traced.of(v), terms, first)
+
+
+@ternary_sum.register
+def _(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, gamma: Operand, branches: Branches
+) -> Traced:
+    """Theorem 27's sum; in float64 up to the last order of the table of differences."""
+    spread = loss_spread(ctx, cast(RDPCurve, eps))
+    difference = ctx.differences(eps, branches.reach)
+    end = ctx.minimum(alpha, ctx.max_order)
+
+    def term(j: Traced) -> Traced:
+        return Traced.of(branches.power(ctx, cast(RDPCurve, eps), spread, difference, j))
+
+    start = ctx.binomial(alpha, 2) * gamma**2
+    total = start * ctx.weighted_sum(term, 2, end, lambda j: gamma * ((alpha - j + 1) / j))
+    return choose("<=", alpha, Traced.of(ctx.max_order), total, NO_ANSWER)
+
+
+@form("ZW19-T11", "ZW19-T20")
+def tau_terms(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """Theorem 8's (5's) sum itself, ε(l) but for τ terms at its ends replaced by E."""
+    tau, sides = dict(theorem.options).values()
+    gamma, excess = ctx.number(node.gamma), eps.excesses()
+    top = eps(alpha - tau if sides == 2 else alpha)
+    general = theorem.name.startswith("ZW19-T20")
+
+    def replaced(l: Traced) -> Traced:
+        """e^{(l−1)E_l} − 1"""
+        if tau == 0:
+            return excess(l)
+        middle = ctx.expm1((l - 1) * top)
+        if sides == 2:
+            middle = choose(">", l, alpha - tau, excess(l), middle)
+        inner = choose("<=", l, Traced.of(tau), excess(l), middle)
+        return choose("<", alpha, Traced.of(2 * tau), excess(l), inner)
+
+    def term(l: Traced) -> Traced:
+        return 3 * replaced(l) + 2 if general else replaced(l)
+
+    total = mixed(ctx, alpha, gamma, 1 - gamma, term, 3 if general else 2)
+    if general:
+        keep = (1 - gamma) ** (alpha - 2)
+        total = total + ctx.binomial(alpha, 2) * gamma**2 * keep * excess(Traced.of(2))
+    return ctx.log1p(total) / (alpha - 1)
+
+
+@form("MIR17-P1")
+def composition(
+    ctx: CodeArithmetic, eps: tuple[CodeCurve, ...], alpha: Traced, node: Compose, theorem: Theorem
+) -> Traced:
+    """Σ n_i ε_i(α) in the order in which the parts are written: the text never varies."""
+    parts = zip(eps, node.terms.values(), strict=True)
+    ordered = sorted(parts, key=lambda part: repr(part[0].node))
+    return _balanced_sum([count * curve(alpha) for curve, count in ordered])
+
+
+def _balanced_sum(values: list[Traced]) -> Traced:
+    """The sum by halves, so that many parts are not deeply nested."""
+    if len(values) < 2:
+        return values[0] if values else Traced.of(0)
+    half = len(values) // 2
+    return _balanced_sum(values[:half]) + _balanced_sum(values[half:])
+
+
+# --- known pairs
+
+
+@expectation.register
+def _(ctx: CodeArithmetic, mechanism: Mechanism, gamma: Exact, alpha: Operand | None) -> Traced:
+    scale = ctx.number(shape_ratio(mechanism))
+    if isinstance(mechanism, Gaussian) and scale.exact is not None and alpha is not None:
+        _check_grid(ctx.max_order, nearest_float(scale.exact))
+    return Traced.of(by_quadrature(ctx, mechanism, gamma, alpha))
+
+
+def _check_grid(order: int, sigma: float) -> None:
+    """A grid so long makes code too slow to be of use: noise of small σ, large orders."""
+    found = (order / sigma + 20) * (1.6 + 2.6 / sigma) if sigma else math.inf
+    if found > MOST_TERMS:
+        raise UntraceableError(
+            f"a sum of {found:,.0f} terms at fractional orders up to {order}, needed at most "
+            f"{MOST_TERMS:,}; take a lower max_order, or by='ZW19-T8' for whole orders alone"
+        )
+
+
+@form("PAIR-FINITE", "PAIR-FINITE-WOR")
+def finite_pair(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+) -> Traced:
+    """max{ D_α(m‖q), D_α(q‖m) } over both roles of the laws."""
+    pair, gamma = eps.node, node.gamma
+    assert isinstance(pair, DistributionPair)  # noqa: S101  # `applies` has looked
+    if node.symbolic_parameters():
+        raise UntraceableError(
+            f"which of four divergences is the larger at the open rate {gamma}; replace it "
+            "by .subs({...}) or pin S22-POISSON with by="
+        )
+    masses = [mixture(role.masses or (), gamma) for role in pair.roles]
+    directions = [FiniteDirection(m) for m in masses]
+    directions += [FiniteDirection([(q, m) for m, q in one]) for one in masses]
+    return largest_of(ctx, directions, alpha)
+
+
+def largest_of(ctx: CodeArithmetic, directions: list[FiniteDirection], alpha: Traced) -> Traced:
+    """The largest D_α of several pairs of finite laws."""
+    return ctx.maximum(*(one.at(ctx, alpha) for one in directions))
+
+
+# --- theorems with conditions on the order
+
+
+def where(name: str) -> Callable[[Callable[..., Traced]], Lowered]:
+    """Register the decorated (ctx, α, quantities) ↦ ε′(α) as a theorem's form, in its regime."""
+
+    def register(bound: Callable[..., Traced]) -> Lowered:
+        @form(name)
+        def where_it_holds(
+            ctx: CodeArithmetic, eps: CodeCurve, alpha: Traced, node: Sampling, theorem: Theorem
+        ) -> Traced:
+            regime = theorem.regime
+            assert regime is not None  # noqa: S101
+            quantities = regime.quantities(node.mechanism, node.gamma)
+            given = [ctx.number(quantity) for quantity in quantities]
+            if ctx.is_zero(given[0]):  # the rate
+                return Traced.of(0)
+            asked = [*regime.of_order(ctx, *given, alpha)]
+            # Numbers were asked for theirs before; what is open is asked where the code runs.
+            asked += regime.of_node(ctx, *given) if node.free_symbols else []
+            value = bound(ctx, alpha, *given)
+            for one in asked:
+                value = _where(ctx, one.left, one.right, value)
+            return value
+
+        return where_it_holds
+
+    return register
+
+
+def _where(ctx: CodeArithmetic, left: Traced, right: Traced, value: Traced) -> Traced:
+    """`value` where left <= right, with a little to spare for what was computed; NaN elsewhere."""
+    if right.is_number(INFINITY):
+        return value
+    if not all(isinstance(side.plain, Var | Num) for side in (left, right)):
+        left += (ctx.maximum(left, -left) + ctx.maximum(right, -right)) / _SPARE
+    elif right.exact is not None:
+        right = ctx.threshold(right, False)
+    return choose("<=", left, right, value, NO_ANSWER)
+
+
+@where("MTZ19-T11")
+def gaussian_closed_form(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
+    """2q²α/σ²"""
+    return 2 * q**2 * alpha / sigma**2
+
+
+@where("ACG16-L3")
+def moments_accountant(ctx: CodeArithmetic, alpha: Traced, q: Traced, sigma: Traced) -> Traced:
+    """The lemma's sum, all of its terms positive."""
+    keep, lam = 1 - q, alpha - 1
+
+    def term(t: Traced) -> Traced:
+        double = logged(Op("log_factorial2", ((t - 1).as_plain(),)))
+        odds = (2 * q) ** t / (2 * keep ** (t - 1) * sigma**t)
+        near = odds * double + q**t / (keep**t * sigma ** (2 * t))
+        grown = ctx.exp((t * t - t) / (2 * sigma**2))
+        return near + odds * grown * (double + t**t / sigma**t)
+
+    start = ctx.binomial(alpha, 3)
+    total = start * ctx.weighted_sum(term, 3, alpha, lambda t: (alpha - t + 1) / t)
+    return (q**2 * (lam * alpha) / (keep * sigma**2) + total) / lam
+
+
+@where("BDRS18-T11")
+def truncated_bound(
+    ctx: CodeArithmetic, alpha: Traced, s: Traced, rho: Traced, omega: Traced
+) -> Traced:
+    """13 s²ρα"""
+    return 13 * s**2 * rho * alpha
+
+
+# --- the projection
+
+
+@form("WBK19-P35")
+def projection(
+    ctx: CodeArithmetic, eps: CodeCurve, alpha: Operand, node: Convexify, theorem: Theorem
+) -> Traced:
+    """The chord of (l−1, (l−1)ε(l)) over the segment of the hull that holds α, eps beyond it."""
+    segments = _segments(eps, node)
+    if isinstance(alpha, float) or not segments:
+        return eps(alpha)
+    lefts, rights = (
+        ctx.table([Traced.of(x) for x in column]) for column in zip(*segments, strict=True)
+    )
+    order = Traced.of(alpha)
+    lam = order - 1
+    if isinstance(alpha, int):  # at order 1 the limit of the hull over λ
+        return eps(rights(Traced.of(0)) + 1)
+    last = segments[-1][1]
+    at = ctx.minimum(math.floor(lam), last - 1)
+    left, right = lefts(at), rights(at)
+    share = (lam - left) / (right - left)
+    share = choose("<", share, Traced.of(1), share, Traced.of(1))
+    zero = Traced.of(0)
+    low = choose("<=", left, zero, zero, left * eps(ctx.maximum(left, 1) + 1))
+    high = choose("<=", share, zero, zero, share * (right * eps(right + 1)))
+    return choose(">", lam, Traced.of(last), eps(alpha), ((1 - share) * low + high) / lam)
+
+
+def _segments(eps: CodeCurve, node: Convexify) -> list[tuple[int, int]]:
+    """For every whole λ below max_order − 1 the two corners of the hull around λ … λ+1."""
+    last = node.max_order
+    if last > _MOST_SEGMENTS:
+        raise DomainError(
+            f"code of Convexify: found max_order = {last:,}, needed at most {_MOST_SEGMENTS:,}, "
+            "for the corners of the hull go into a table"
+        )
+    if eps.node.free_symbols:
+        raise UntraceableError(
+            "the corners of a hull, which depend on the symbols; replace them by .subs({...})"
+        )
+    with precision(_HULL_BITS):
+        curve = Stating(BALL, goal_of(eps.node, None)).curve(eps.node)
+        points = [(l - 1, (l - 1) * curve(l)) for l in range(2, last + 1)]
+        finite = [point for point in points if not BALL.is_infinite(point[1])]
+        corners = [x for x, _ in lower_hull([(0, BALL.number(0)), *finite])]
+    return [pair for pair in itertools.pairwise(corners) for _ in range(pair[1] - pair[0])]
+
+
+# --- curves: loops over outcomes, bounds that end at an order
+
+
+@expected.register
+def _(ctx: CodeArithmetic, direction: FiniteDirection) -> Mean:
+    """A loop over tables of the outcomes."""
+    masses = [(p, q) for p, q in direction.masses if p != q and q != 0]
+    if not masses:
+        return lambda gap: Traced.of(0)
+    weights = ctx.table([ctx.number(q) for _, q in masses])
+    logs = ctx.table([log_ratio(ctx, p, q) for p, q in masses])
+    return lambda gap: ctx.sum(lambda i: weights(i) * gap(logs(i)), 0, len(masses) - 1)
+
+
+@singledispatch
+def leaf_curve(mechanism: Mechanism, ctx: CodeArithmetic) -> Rdp:
+    """α ↦ ε(α) for 1 < α < ∞."""
+    return mechanism.curve(ctx)
+
+
+def within(mechanism: Mechanism, ctx: CodeArithmetic, of_order: Rdp) -> Rdp:
+    """A function of the order, ∞ where the mechanism's curve is."""
+    if mechanism.finite_up_to == INFINITY:
+        return of_order
+    there, end = mechanism.is_finite_there, ctx.number(mechanism.finite_up_to)
+    sign, edge = ">" if there else ">=", ctx.threshold(end, upwards=not there)
+    return lambda alpha: choose(sign, alpha, edge, ctx.number(INFINITY), of_order(alpha))

@@ -1,0 +1,298 @@
+"""The evaluation of an expression, written down: one function of code for every curve it reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, cast
+
+import sympy
+
+from symacct.arithmetic import Number, SymbolicArithmetic
+from symacct.codegen import triples as _triples  # noqa: F401  # puts its forms on the list
+from symacct.codegen import whole_numbers as _whole_numbers  # noqa: F401  # and these
+from symacct.codegen.context import CodeArithmetic
+from symacct.codegen.ir import Call, Compare, Difference, Expr, Num, TableEntry, Var, walk
+from symacct.codegen.number import Operand, Traced, UntraceableError
+from symacct.codegen.theorems import FORMS, leaf_curve, within
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, LimitError, SymacctError
+from symacct.core.exact import INFINITY, Order
+from symacct.core.pinning import By
+from symacct.export.writing import ends_unstated
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import Theorem
+from symacct.mechanisms import Curve
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations import GroupPrivacy
+from symacct.rdp.evaluation import Evaluation, goal_of
+
+_MOST_NODES = 500
+_RATES = ("gamma", "p")  # parameters that lie below 1
+_ABOVE_ONE, _BELOW_TWO = math.nextafter(1.0, 2.0), math.nextafter(2.0, 1.0)
+ALPHA = Var("alpha")
+
+#: What decides which theorem speaks of an order, with an order of each kind, and α there.
+CLASSES: dict[str, tuple[Order, Operand]] = {
+    "one": (1, 1),
+    "infinite": (INFINITY, INFINITY),
+    "whole": (3, Traced(ALPHA, low=2.0)),
+    "below_two": (Fraction(3, 2), Traced(ALPHA, low=_ABOVE_ONE, high=_BELOW_TWO)),
+    "above_two": (Fraction(5, 2), Traced(ALPHA, low=2.0)),
+}
+IN_WORDS = {
+    "one": "order 1",
+    "infinite": "order ∞",
+    "whole": "whole orders >= 2",
+    "below_two": "orders between 1 and 2",
+    "above_two": "fractional orders > 2",
+}
+
+
+@dataclass
+class Function:
+    """ε of one node: an expression for each class of orders, or the reason why there is none."""
+
+    name: str
+    title: str
+    cases: dict[str, Expr] = field(default_factory=dict)
+    refused: dict[str, SymacctError] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """All that generated code computes."""
+
+    main: str
+    functions: dict[str, Function]
+    tables: dict[str, tuple[Expr, ...]]
+    arguments: dict[sympy.Symbol, str]
+    #: What must hold of the parameters left open.
+    conditions: list[Compare]
+    #: The theorems used, by the class of the order at the top.
+    theorems: list[Theorem]
+
+
+class TracedCurve:
+    """A node's curve as a theorem reads it: asked at an order it gives a call of its function."""
+
+    def __init__(self, tracer: Tracer, node: Node, evaluation: Evaluation) -> None:
+        self.tracer = tracer
+        self.node = node
+        self.evaluation = evaluation
+        self.real = evaluation.curve(node)
+        self._derived: dict[str, dict[Any, Any]] = {}
+
+    def __call__(self, alpha: Operand) -> Traced:
+        if isinstance(alpha, float) and alpha == INFINITY:
+            return self.value("infinite")
+        return Traced(Call(self.function_name(), Traced.of(alpha).as_plain()), low=0.0)
+
+    @property
+    def shape(self) -> str | None:
+        """What is proved of its CGF at whole orders."""
+        return self.real.shape
+
+    def remember(self, what: str) -> dict[Any, Any]:
+        """A table for what else a theorem computes from this curve."""
+        return self._derived.setdefault(what, {})
+
+    def function_name(self) -> str:
+        """The name of its function in the code."""
+        return self.tracer.function(self).name
+
+    def excesses(self) -> Callable[[Any], Traced]:
+        """l ↦ e^{(l−1)ε(l)} − 1, directly where there is a form that does not cancel."""
+        ctx = self.tracer.ctx
+        mechanism = self.node
+        direct = mechanism.excess_in(ctx) if isinstance(mechanism, Mechanism) else None
+        if direct is None:
+            return lambda l: ctx.expm1((l - 1) * self(l))
+        return within(cast(Mechanism, mechanism), ctx, direct)
+
+    def value(self, kind: str) -> Traced:
+        """ε at the orders of a class, as an expression in α."""
+        representative, alpha = CLASSES[kind]
+        if isinstance(self.node, Mechanism):
+            return self._of_mechanism(self.node, alpha)
+        theorems = self.real.theorems(representative)  # type: ignore[attr-defined]
+        self.tracer.used.update(dict.fromkeys(theorems))
+        values = [Traced.of(self._by(theorem, alpha)) for theorem in theorems]
+        best = self.tracer.ctx.minimum
+        if self.evaluation.goal is Kind.LOWER:
+            best = self.tracer.ctx.maximum
+        return best(*values) if len(values) > 1 else values[0]
+
+    def _of_mechanism(self, mechanism: Mechanism, alpha: Operand) -> Traced:
+        ctx = self.tracer.ctx
+        if isinstance(mechanism, Curve) and not mechanism.is_formula:
+            raise DomainError(
+                "code of Curve: found a Python function, which cannot be written down in another "
+                "language; state the curve as a formula in alpha, such as Curve('alpha/50', ...)"
+            )
+        if isinstance(alpha, int):
+            return Traced.of(mechanism.at_one(ctx))
+        if isinstance(alpha, float):
+            pure = mechanism.finite_up_to == INFINITY
+            return Traced.of(mechanism.at_infinity(ctx) if pure else INFINITY)
+        value = Traced.of(within(mechanism, ctx, leaf_curve(mechanism, ctx))(Traced.of(alpha)))
+        if ends_unstated(self.real, ctx.max_order):
+            raise DomainError(
+                f"code of {mechanism}: found no number >= 0 at order {ctx.max_order}, needed one; "
+                "state finite_up_to in a class of your own where it is infinite from some order "
+                "on, or take a lower max_order"
+            )
+        return value
+
+    def _by(self, theorem: Theorem, alpha: Operand) -> Number:
+        """The bound of one theorem."""
+        ctx, eps = self.tracer.ctx, cast(TracedCurve, self._read(theorem))
+        if theorem.reads == "itself" and alpha is CLASSES["whole"][1]:
+            return eps(alpha)  # it derives the other orders from these
+        form = FORMS.get(theorem.name.partition(":")[0])
+        if form is not None:
+            return form(ctx, eps, alpha, self.node, theorem)
+        parameters = self.node.parameters()
+        if not theorem.takes_exact:
+            parameters = {
+                name: ctx.number(value) if isinstance(value, Fraction | sympy.Expr) else value
+                for name, value in parameters.items()
+            }
+        return theorem.bound(ctx, eps, alpha, **parameters, **dict(theorem.options))
+
+    def _read(self, theorem: Theorem) -> TracedCurve | tuple[TracedCurve, ...]:
+        """The curve or curves that the theorem reads."""
+        if theorem.reads == "itself":
+            return self.tracer.curve(self.node, self.evaluation.default())
+        curves = [self.tracer.curve(child, self.evaluation) for child in self.node.children]
+        return curves[0] if "mechanism" in self.node.fields() else tuple(curves)
+
+
+class Tracer:
+    """Turns curves into functions, each once."""
+
+    def __init__(self, ctx: CodeArithmetic) -> None:
+        self.ctx = ctx
+        self.used: dict[Theorem, None] = {}
+        self.functions: dict[str, Function] = {}
+        self._curves: dict[Any, TracedCurve] = {}
+        self._names: dict[Any, str] = {}
+
+    def curve(self, node: Node, evaluation: Evaluation) -> TracedCurve:
+        """The curve of a node under an evaluation, the same object each time."""
+        node = evaluation.meant(node)
+        key = node, evaluation.by if evaluation.pins(node) else None
+        if key not in self._curves:
+            self._curves[key] = TracedCurve(self, node, evaluation)
+        return self._curves[key]
+
+    def function(self, curve: TracedCurve) -> Function:
+        """The function of a curve; a curve that reads itself finds its own."""
+        key = curve.node, curve.evaluation.by if curve.evaluation.pins(curve.node) else None
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = f"eps_{len(self._names) + 1}"
+            made = self.functions[name] = Function(name, repr(curve.node))
+            for kind in CLASSES:
+                self._trace(curve, kind, made)
+        return self.functions[name]
+
+    def _trace(self, curve: TracedCurve, kind: str, function: Function) -> None:
+        try:
+            function.cases[kind] = curve.value(kind).as_plain()
+        except UntraceableError as error:
+            raise DomainError(
+                f"code of {type(curve.node).__name__} at {IN_WORDS[kind]}: found {error}"
+            ) from None
+        except DomainError:
+            raise
+        except SymacctError as error:
+            # No theorem speaks there, or the one pinned does not: the code says so as well.
+            function.refused[kind] = error
+        except (TypeError, AttributeError) as error:
+            raise DomainError(
+                f"code of {type(curve.node).__name__}: found a formula that decides something at "
+                f"each exact order ({error}), needed one that arithmetic alone evaluates; "
+                'engine="float64" evaluates it in Python'
+            ) from None
+
+
+def trace(
+    m: Node,
+    by: By,
+    arguments: dict[sympy.Symbol, str],
+    arithmetic: type[CodeArithmetic],
+    max_order: int,
+) -> Program:
+    """The program of m's curve, by the default theorems or the one pinned."""
+    if sum(1 for _ in m.walk()) > _MOST_NODES:
+        raise LimitError(
+            f"code: found more than {_MOST_NODES} distinct parts, needed fewer: each becomes a "
+            'function; merge parts with equal curves, or use engine="float64"'
+        )
+    nodes = list(m.walk())
+    rates = {v for node in nodes for k, v in _open(node).items() if k in _RATES}
+    # Interpolation reads one order further.
+    ctx = arithmetic(arguments, rates, max_order * _magnification(nodes) + 1)
+    tracer = Tracer(ctx)
+    evaluation = Evaluation(SymbolicArithmetic(), goal_of(m, by), by)
+    main = tracer.function(tracer.curve(m, evaluation))
+    if not set(main.cases) - {"infinite"}:
+        raise main.refused.get("whole") or next(iter(main.refused.values()))
+    conditions = [c for node in nodes for k, v in _open(node).items() for c in _domain(ctx, k, v)]
+    used = sorted(tracer.used, key=lambda theorem: theorem.name)
+    functions = _reached(tracer.functions, main.name)
+    read = {e.table for f in functions.values() for e in _inside(f) if isinstance(e, TableEntry)}
+    tables = {name: entries for name, entries in ctx.tables.items() if name in read}
+    return Program(main.name, functions, tables, arguments, list(dict.fromkeys(conditions)), used)
+
+
+def _magnification(nodes: list[Node]) -> int:
+    """By how much the orders at which parts are read exceed the order asked: groups."""
+    factors = dict.fromkeys(nodes, 1)
+    for node in reversed(nodes):  # parents first
+        for child in node.children:
+            # Doublings reach the next power of two.
+            times = 2 ** (node.size - 1).bit_length() if isinstance(node, GroupPrivacy) else 1
+            here = factors[node] * times
+            factors[child] = max(factors[child], here)
+    return max(factors.values())
+
+
+def _reached(functions: dict[str, Function], main: str) -> dict[str, Function]:
+    """The functions that the main one calls, in their order: some were only looked at."""
+    reached, todo = set(), [main]
+    while todo:
+        name = todo.pop()
+        if name not in reached:
+            reached.add(name)
+            calls = (e for e in _inside(functions[name]) if isinstance(e, Call | Difference))
+            todo += [call.function for call in calls]
+    return {name: f for name, f in functions.items() if name in reached}
+
+
+def _inside(function: Function) -> Iterator[Expr]:
+    """Every expression in a function."""
+    return (e for case in function.cases.values() for e in walk(case))
+
+
+def _open(node: Node) -> dict[str, sympy.Expr]:
+    """The parameters with symbols in them; a user's formula is no parameter."""
+    found = {k: v for k, v in node.parameters().items() if isinstance(v, sympy.Expr)}
+    if isinstance(node, Curve):
+        found.pop("f", None)
+    return {name: value for name, value in found.items() if value.free_symbols}
+
+
+def _domain(ctx: CodeArithmetic, name: str, value: sympy.Expr) -> list[Compare]:
+    """What a parameter must obey, strictly: at the edges other formulas hold."""
+    one, zero = Num(Fraction(1)), Num(Fraction(0))
+    plain = ctx.number(value).as_plain()
+    if name == "omega":
+        return [Compare(">", plain, one)]
+    return [
+        Compare(">", plain, zero),
+        *([Compare("<", plain, one)] if name in ("gamma", "p") else []),
+    ]

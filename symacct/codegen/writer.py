@@ -1,0 +1,316 @@
+"""What the printers share: few brackets, temporaries for what occurs twice, functions, tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from symacct.codegen import ir
+from symacct.codegen.trace import CLASSES, Function, Program
+
+#: How tightly what is written binds.
+SUM, PRODUCT, UNARY, ATOM = 1, 2, 3, 4
+INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
+INDENT = "    "
+
+#: Groups of classes of orders that one formula may serve, with the name of their union.
+_UNIONS = {("whole", "below_two", "above_two"): "finite", ("below_two", "above_two"): "fractional"}
+
+#: Whether an order is of a class, by itself; and once the classes before it are dealt with.
+TESTS = {
+    "one": "alpha == 1.0",
+    "infinite": "alpha == {inf}",
+    "whole": "alpha >= 2.0 and alpha < {inf} and alpha == floor(alpha)",
+    "below_two": "alpha > 1.0 and alpha < 2.0",
+    "above_two": "alpha > 2.0 and alpha < {inf} and alpha != floor(alpha)",
+    "finite": "alpha > 1.0 and alpha < {inf}",
+    "fractional": "alpha > 1.0 and alpha < {inf} and alpha != floor(alpha)",
+}
+REMAINING_TESTS = {**TESTS, "whole": "alpha == floor(alpha)", "below_two": "alpha < 2.0"}
+
+
+@dataclass
+class Scope:
+    """Temporaries that stand for expressions in the function being written."""
+
+    names: dict[ir.Expr, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+
+class Writer:
+    """A target: writes a program in the one language that its class knows."""
+
+    #: What users call it, and what its header does.
+    name: ClassVar[str]
+    language: ClassVar[str]
+    usual_order: ClassVar[int] = 256
+    #: Is its precision known only when the code runs?
+    digits: ClassVar[bool] = False
+    #: Words that no argument may be named by.
+    words: ClassVar[str] = ""
+    infix: ClassVar[dict[str, tuple[str, int]]] = INFIX
+    #: How it writes "and", a choice, an entry of a table.
+    both = " and "
+    choice = "({then} if {condition} else {other})"
+    entry = "{table}[int({index})]"
+    #: Names of the language for functions of the runtime; others keep theirs.
+    functions: ClassVar[dict[str, str]] = {}
+    #: The name of the language's own "no answer".
+    nan = "nan"
+    infinity = "inf"
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.arguments = sorted(program.arguments.values())
+        self.used: set[str] = set()  # functions of the runtime
+        self.helpers: list[str] = []  # the text of sums
+        self._loops: dict[ir.Expr, str] = {}
+
+    @classmethod
+    def document(cls, program: Any, facts: Any) -> str:
+        """The whole text: header, runtime, curves, the answer."""
+        raise NotImplementedError
+
+    # --- expressions
+
+    def text(self, e: ir.Expr, scope: Scope, level: int = 0) -> str:
+        """The expression, in brackets where it binds less than `level`."""
+        if e in scope.names:
+            return scope.names[e]
+        written, own = self._written(e, scope)
+        return f"({written})" if own < level else written
+
+    def _written(self, e: ir.Expr, scope: Scope) -> tuple[str, int]:
+        if isinstance(e, ir.Num):
+            return self.number(e.value)
+        if isinstance(e, ir.Var):
+            return e.name, ATOM
+        if isinstance(e, ir.Op):
+            return self.operation(e, scope)
+        if isinstance(e, ir.If):
+            return self.choice.format(
+                condition=self.compared(e.condition, scope),
+                then=self.text(e.then, scope),
+                other=self.text(e.other, scope),
+            ), ATOM
+        if isinstance(e, ir.Call):
+            return self.call(e.function, [self.text(e.order, scope), *self.arguments]), ATOM
+        if isinstance(e, ir.TableEntry):
+            return self.entry.format(table=e.table, index=self.text(e.index, scope)), ATOM
+        if isinstance(e, ir.Difference):
+            return self.difference(e, scope), ATOM
+        assert isinstance(e, ir.RatioSum | ir.UnitIntegral)  # noqa: S101  # Compare stands in an If only
+        name = self._loop(e)
+        return self.call(name, self.parameters(e)), ATOM
+
+    def operation(self, e: ir.Op, scope: Scope) -> tuple[str, int]:
+        """An operator or a function, applied."""
+        if e.name in self.infix:
+            sign, level = self.infix[e.name]
+            left, right = self.text(e.args[0], scope, level), self.text(e.args[1], scope, level + 1)
+            return f"{left} {sign} {right}", level
+        if e.name == "neg":
+            return f"-{self.text(e.args[0], scope, UNARY)}", UNARY
+        return self.function(e.name, [self.text(part, scope) for part in e.args])
+
+    def function(self, name: str, arguments: list[str]) -> tuple[str, int]:
+        """A function of the runtime."""
+        self.used.add(name)
+        return self.call(self.functions.get(name, name), arguments), ATOM
+
+    def call(self, name: str, arguments: Iterable[str]) -> str:
+        """A function applied."""
+        return f"{name}({', '.join(arguments)})"
+
+    def number(self, value: Fraction | float) -> tuple[str, int]:
+        """A literal, and how tightly it binds."""
+        value = float(value)
+        if math.isnan(value):
+            return self.nan, ATOM
+        if math.isinf(value):
+            return (self.infinity, ATOM) if value > 0 else (f"-{self.infinity}", UNARY)
+        return repr(value), ATOM if value >= 0 else UNARY
+
+    def compared(self, e: ir.Compare, scope: Scope) -> str:
+        """A condition."""
+        return f"{self.text(e.left, scope, 1)} {e.sign} {self.text(e.right, scope, 1)}"
+
+    def difference(self, e: ir.Difference, scope: Scope) -> str:
+        """A forward difference of a curve."""
+        raise TypeError("no forward differences in float64")
+
+    # --- temporaries
+
+    def shared(self, roots: list[ir.Expr], scope: Scope) -> None:
+        """A temporary for whatever costs something and occurs more than once in the roots."""
+        counts: Counter[ir.Expr] = Counter()
+        order: dict[ir.Expr, None] = {}
+        for root in roots:
+            self._count(root, counts, order)
+        for e in order:
+            if counts[e] > 1 and _is_costly(e) and e not in scope.names:
+                self.temporary(e, scope)
+
+    def _count(self, e: ir.Expr, counts: Counter[ir.Expr], order: dict[ir.Expr, None]) -> None:
+        """Count what occurs, parts before wholes; a sum's inside is a function of its own."""
+        counts[e] += 1
+        if counts[e] == 1:
+            for part in _parts_here(e):
+                self._count(part, counts, order)
+        order.setdefault(e)
+
+    def temporary(self, e: ir.Expr, scope: Scope) -> str:
+        """A new local variable for the expression."""
+        text = self.text(e, scope)
+        name = f"t_{len(scope.names) + 1}"
+        scope.lines.append(self.assignment(name, text))
+        scope.names[e] = name
+        return name
+
+    def assignment(self, name: str, text: str) -> str:
+        """A new local variable."""
+        return f"{name} = {text}"
+
+    # --- sums
+
+    def _loop(self, e: ir.RatioSum | ir.UnitIntegral) -> str:
+        name = self._loops.get(e)
+        if name is None:
+            name = self._loops[e] = f"sum_{len(self._loops) + 1}"
+            text = (
+                self.quadrature(name, e) if isinstance(e, ir.UnitIntegral) else self._sum(name, e)
+            )
+            self.helpers.append(text)
+        return name
+
+    def _sum(self, name: str, e: ir.RatioSum) -> str:
+        inside = [e.log_term, *([e.ratio] if e.ratio is not None else [])]
+        scope = Scope()
+        for part in inside:
+            for fixed in _fixed(part, e.index.name):
+                if fixed not in scope.names:
+                    self.temporary(fixed, scope)
+        first, last = self.text(e.first, scope), self.text(e.last, scope)
+        before, scope.lines = scope.lines, []
+        ratio_scope = replace(scope, names=dict(scope.names), lines=[])
+        self.shared([e.log_term], scope)
+        log_term = self.text(e.log_term, scope)
+        ratio = None if e.ratio is None else self.text(e.ratio, ratio_scope)
+        loop = Loop(e.index.name, first, last, before, scope.lines, log_term, ratio)
+        return self.loop(name, self.parameters(e), loop)
+
+    def parameters(self, e: ir.Expr) -> list[str]:
+        """The variables that a sum's function takes: constants are known everywhere."""
+        # Where another curve is called, the open parameters.
+        calls = any(isinstance(part, ir.Call | ir.Difference) for part in ir.walk(e))
+        known = ir.variables(e).union(self.arguments if calls else ())
+        return sorted(n for n in known if not n.startswith("c_"))
+
+    def loop(self, name: str, names: list[str], loop: Loop) -> str:
+        """The function of a sum."""
+        raise NotImplementedError
+
+    def quadrature(self, name: str, e: ir.UnitIntegral) -> str:
+        """The function of an integral."""
+        raise TypeError("float64 integrates by sums")
+
+    # --- functions of curves
+
+    def curves(self) -> list[str]:
+        """The functions of all curves, called before calling."""
+        return [self.curve(f) for f in reversed(self.program.functions.values())]
+
+    def curve(self, function: Function) -> str:
+        """The function of one curve."""
+        raise NotImplementedError
+
+    def cases(self, function: Function) -> list[str]:
+        """The statements that return a curve's value at an order of any class."""
+        complete = len(function.cases) == len(CLASSES)
+        tests = REMAINING_TESTS if complete else TESTS
+        *most, last = found = branches(function)
+        lines = []
+        for kind, e in most if complete else found:
+            lines += self.block(f"if {self.test(tests[kind])}", self.body(e))
+        return lines + self.body(last[1] if complete else ir.Num(math.nan))
+
+    def test(self, text: str) -> str:
+        """A condition on α in this language."""
+        return text.format(inf=self.infinity).replace(" and ", self.both)
+
+    def block(self, head: str, lines: list[str]) -> list[str]:
+        """The lines further in, under their head."""
+        return [f"{head}:", *indented(lines)]
+
+    def body(self, e: ir.Expr) -> list[str]:
+        """The statements that return an expression."""
+        scope = Scope()
+        self.shared([e], scope)
+        return [*scope.lines, f"return {self.text(e, scope)}"]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The parts of a sum, written."""
+
+    index: str
+    first: str
+    last: str
+    before: list[str]
+    inside: list[str]
+    log_term: str
+    ratio: str | None
+
+
+def branches(function: Function) -> list[tuple[str, ir.Expr]]:
+    """Classes of orders with their formulas, those alike together, and a test on each."""
+    cases = function.cases
+    found: list[tuple[str, ir.Expr]] = []
+    found += [(kind, cases[kind]) for kind in ("one", "infinite") if kind in cases]
+    rest: tuple[str, ...] = tuple(
+        kind for kind in ("whole", "below_two", "above_two") if kind in cases
+    )
+    while rest:
+        if rest in _UNIONS and len({cases[kind] for kind in rest}) == 1:
+            found.append((_UNIONS[rest], cases[rest[0]]))
+            break
+        found.append((rest[0], cases[rest[0]]))
+        rest = rest[1:]
+    return found
+
+
+def one_line(text: str) -> str:
+    """A text with nothing in it that could end a comment, or run on, in any of the languages."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return plain.replace("/*", "/ *").replace("*/", "* /").replace("\\", "/").replace("??", "? ?")
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """The lines further in; a line may be a block."""
+    return [INDENT + line if line else line for text in lines for line in text.split("\n")]
+
+
+def _parts_here(e: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts that are computed where the expression stands."""
+    if not isinstance(e, ir.RatioSum | ir.UnitIntegral):
+        yield from e.parts()
+
+
+def _is_costly(e: ir.Expr) -> bool:
+    """Is it more than a name, a number, or one sum or product of them?"""
+    if isinstance(e, ir.Op):
+        return e.name not in INFIX or any(isinstance(part, ir.Op) for part in e.args)
+    return isinstance(e, ir.Call | ir.RatioSum | ir.UnitIntegral | ir.Difference | ir.If)
+
+
+def _fixed(e: ir.Expr, index: str) -> Iterator[ir.Expr]:
+    """The largest costly parts in which the index does not occur."""
+    if isinstance(e, ir.Compare) or index in ir.variables(e):
+        for part in _parts_here(e):
+            yield from _fixed(part, index)
+    elif _is_costly(e):
+        yield e

@@ -1,0 +1,1 @@
+"""What everything rests on: errors, limits, exact numbers, claims, sources, arguments."""

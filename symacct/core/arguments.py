@@ -1,0 +1,111 @@
+"""What an argument that is no number may be: each gives it back or says what was needed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Set
+from importlib import import_module
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from symacct.core import limits
+from symacct.core.errors import DomainError, MissingPackageError, PrecisionError, echo, meant
+
+_LONGEST_PATH = 1000  # characters: a message names the file
+
+
+def one_of(value: object, name: str, names: Iterable[str]) -> str:
+    """One of these texts."""
+    known = tuple(names)
+    if not isinstance(value, str) or value not in known:
+        needed = f"one of {', '.join(known)}"
+        raise DomainError(f"{name}: found {echo(value)}{meant(value, known, needed)}")
+    return value
+
+
+def text(value: object, name: str) -> str:
+    """A text, such as a name."""
+    if not isinstance(value, str):
+        raise DomainError(f"{name}: found {echo(value)}, needed text")
+    return value
+
+
+def listed(value: object, name: str, example: str, limit: str = "points") -> list[Any]:
+    """The members of any iterable but a text or a mapping, counted as they come: it may not end."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        with contextlib.suppress(TypeError):  # an array without dimensions cannot be iterated
+            found = list(islice(value, getattr(limits.current(), limit) + 1))
+            limits.check(limit, len(found), f"{name}, {limit} or entries")
+            return found
+    raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+
+
+def orders(value: Any) -> str | list[Any] | None:
+    """What `orders=` may be, and can be read again: None, a text, or the members of an iterable."""
+    if value is None or isinstance(value, str):
+        return value
+    return listed(value, "orders", "[2, 4, 8]")
+
+
+def ordered(value: object, name: str, example: str) -> list[Any]:
+    """The members in their order, which a set does not have: of a law or of a matrix."""
+    if isinstance(value, Set):
+        raise DomainError(f"{name}: found {echo(value)}, needed a list such as {example}")
+    return listed(value, name, example, "outcomes")
+
+
+def mapping(value: object, name: str, example: str) -> Mapping[Any, Any]:
+    """A mapping; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DomainError(f"{name}: found {echo(value)}, needed a mapping such as {example}")
+    return value
+
+
+def flag(value: object, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise DomainError(f"{name}: found {echo(value)}, needed True or False")
+    return value
+
+
+def path(value: object, name: str) -> Path:
+    """The path of a file, which can be written in UTF-8 and holds no NUL."""
+    try:
+        text = str(Path(value)) if isinstance(value, str | PathLike) else None
+    except TypeError:  # a path of bytes
+        text = None
+    too_long = text is not None and len(text) > _LONGEST_PATH
+    if (
+        not text
+        or too_long
+        or "\0" in text
+        or any("\ud800" <= letter <= "\udfff" for letter in text)
+    ):
+        raise DomainError(f"{name}: found {echo(value)}, needed the path of a file")
+    return Path(text)
+
+
+def package(module: str, what: str, remedy: str) -> Any:
+    """An optional package's module, imported where it is needed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0].replace("_", "-")
+        raise MissingPackageError(f"{what}: found no {name}, needed it; {remedy}") from None
+
+
+def digits(value: object) -> int:
+    """A number of significant digits within the limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise PrecisionError(f"digits: found {echo(value)}, needed a whole number >= 1")
+    allowed = limits.current().digits
+    if value > allowed:
+        raise PrecisionError(
+            f"digits: found {echo(value)}, needed at most {allowed:,}; "
+            "raise the limit with symacct.limits(digits=...)"
+        )
+    return value

@@ -1,0 +1,220 @@
+"""What is claimed about a curve: adjacency, kind, orders, source; and the rule that infers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from symacct.core.errors import AdjacencyError, DomainError, SoundnessError, echo
+from symacct.core.exact import INFINITY
+
+
+class Kind(Enum):
+    """How a curve errs.
+
+    `exact`: the supremum over everything that fits the description, attained; `upper`: at least
+    the truth; `lower`: at most the truth; `neither`: what approximates it and bounds nothing, so
+    that no curve and no theorem is of this kind.
+    """
+
+    EXACT = "exact"
+    UPPER = "upper"
+    LOWER = "lower"
+    NEITHER = "neither"
+
+    # Each is one object; Enum's own, by name, is a call in Python at every look into a table.
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def combine(kinds: Iterable[Kind], what: str) -> Kind:
+    """exact only if all are; upper if none is lower; lower if none is upper; or SoundnessError."""
+    found = set(kinds)
+    if Kind.NEITHER in found:
+        raise SoundnessError(f"{what}: found what is no bound, needed exact, upper or lower")
+    if {Kind.UPPER, Kind.LOWER} <= found:
+        raise SoundnessError(
+            f"{what}: found an upper bound together with a lower one, which bounds nothing; "
+            "needed all upper (or exact) or all lower (or exact)"
+        )
+    return next((kind for kind in (Kind.UPPER, Kind.LOWER) if kind in found), Kind.EXACT)
+
+
+class Relation(Enum):
+    """Which datasets are neighbours."""
+
+    EITHER = "either"
+    ADD_REMOVE = "add_remove"
+    REPLACE_ONE = "replace_one"
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """The pairs of datasets a curve is about: a relation, applied up to `group` times."""
+
+    relation: Relation = Relation.EITHER
+    group: int = 1
+
+    def __str__(self) -> str:
+        suffix = f", groups of {self.group}" if self.group > 1 else ""
+        return self.relation.value + suffix
+
+    def meet(self, other: Adjacency, what: str) -> Adjacency:
+        """The pairs that both speak of.
+
+        A curve for groups holds for smaller groups; groups of 2 under add/remove hold every
+        replace-one pair (one removal, one addition). Raises AdjacencyError if nothing is common.
+        """
+        if self == other:
+            return self
+        group = min(self.group, other.group)
+        relations = {self.relation, other.relation} - {Relation.EITHER}
+        if len(relations) < 2:
+            return Adjacency(next(iter(relations), Relation.EITHER), group)
+        add_remove, replace_one = sorted((self, other), key=lambda a: a.relation.value)
+        if add_remove.group >= 2:
+            return Adjacency(Relation.REPLACE_ONE, min(add_remove.group // 2, replace_one.group))
+        raise AdjacencyError(
+            f"{what}: found add_remove and replace_one together, needed one neighbouring relation; "
+            "GroupPrivacy(m, 2) turns an add_remove curve into one that covers replace_one"
+        )
+
+
+EITHER = Adjacency()
+ADD_REMOVE = Adjacency(Relation.ADD_REMOVE)
+REPLACE_ONE = Adjacency(Relation.REPLACE_ONE)
+
+
+def adjacency(value: object) -> Adjacency:
+    """The Adjacency a user named: "add_remove", "replace_one" or "either"."""
+    if isinstance(value, Adjacency):
+        return value
+    relation = {one.value: one for one in Relation}.get(value) if isinstance(value, str) else value
+    if not isinstance(relation, Relation):
+        raise DomainError(
+            f"adjacency: found {echo(value)}, needed 'add_remove', 'replace_one' or 'either'"
+        )
+    return Adjacency(relation)
+
+
+def kind(value: object) -> Kind:
+    """The Kind a user named: "exact", "upper" or "lower"."""
+    for known in (Kind.EXACT, Kind.UPPER, Kind.LOWER):
+        if value is known or (isinstance(value, str) and value == known.value):
+            return known
+    raise DomainError(f"kind: found {echo(value)}, needed 'exact', 'upper' or 'lower'")
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A set of orders: from `first` on (itself included unless `above`), whole ones or all."""
+
+    first: float = 1
+    above: bool = False
+    whole: bool = False
+    infinite: bool = True
+
+    def __contains__(self, alpha: int | Fraction | float) -> bool:
+        if alpha == INFINITY:
+            return self.infinite
+        reached = alpha > self.first if self.above else alpha >= self.first
+        return reached and (not self.whole or isinstance(alpha, int))
+
+    def __str__(self) -> str:
+        if self.first == INFINITY:
+            return "alpha = ∞"
+        sort = "integer" if self.whole else "real"
+        comparison = ">" if self.above else ">="
+        return f"{sort} orders {comparison} {self.first}" + (" and ∞" if self.infinite else "")
+
+
+ALL_ORDERS = Orders()
+FINITE_ORDERS = Orders(infinite=False)
+ABOVE_ONE = Orders(above=True, infinite=False)
+INTEGER_ORDERS = Orders(2, whole=True, infinite=False)
+INFINITE_ORDER = Orders(INFINITY)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement stands: a key of the bibliography and the place in that work."""
+
+    key: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.key}, {self.place}" if self.place else self.key
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is said of a curve or of one of its values."""
+
+    kind: Kind
+    adjacency: Adjacency = EITHER
+    orders: Orders = ALL_ORDERS
+    theorems: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    certified: bool = True
+
+    def __str__(self) -> str:
+        names = ", ".join(self.theorems)
+        trust = "" if self.certified else ", not certified"
+        by = f" by {names}" if names else ""
+        return f"{self.kind} ({self.adjacency}; {self.orders}){by}{trust}"
+
+
+def narrowed(claim: Claim, adjacency: Adjacency) -> Claim:
+    """The claim of the same curve for these pairs: exact becomes upper, lower is refused."""
+    if claim.adjacency.group <= adjacency.group or claim.kind is Kind.NEITHER:
+        return claim
+    what = f"a curve for {claim.adjacency}, read for {adjacency}"
+    return replace(claim, kind=combine([claim.kind, Kind.UPPER], what))
+
+
+#: A field that decides a claim, which its author states: nothing stands in for it.
+UNSTATED: Any = None
+
+
+def check_stated(what: str, remedies: Mapping[str, str], stated: Mapping[str, Any]) -> None:
+    """SoundnessError naming all that decides a claim and was left out, with what to write."""
+    missing = [name for name in remedies if stated.get(name) is UNSTATED]
+    if missing:
+        needed = "; ".join(remedies[name] for name in missing)
+        raise SoundnessError(
+            f"{what}: found no {' and no '.join(missing)}, needed what decides its claim stated "
+            f"by its author; write {needed}"
+        )
+
+
+def infer(what: str, stated: Claim, premises: Iterable[Claim], monotone: bool) -> Claim:
+    """The one rule: what a statement yields when its premises are replaced by what is known.
+
+    `stated` is what it yields for exact premises. If it is nondecreasing in every value that it
+    reads (`monotone`), upper premises give an upper bound and lower premises a lower one; if not,
+    only exact premises will do. Adjacencies must meet, certificates are lost once for all.
+    """
+    premises = tuple(premises)
+    # A statement that leaves the relation open takes over what its premises are about.
+    spoken = [premise.adjacency for premise in premises]
+    if stated.adjacency.relation is not Relation.EITHER or not spoken:
+        spoken.append(stated.adjacency)
+    adjacency = spoken[0]
+    for other in spoken[1:]:
+        adjacency = adjacency.meet(other, what)
+    premises = tuple(narrowed(premise, adjacency) for premise in premises)
+    kinds = [stated.kind, *(p.kind for p in premises)]
+    # What rests on what is refuted bounds as little.
+    kind = Kind.NEITHER if Kind.NEITHER in kinds else combine(kinds, what)
+    if not monotone and any(p.kind is not Kind.EXACT for p in premises):
+        raise SoundnessError(
+            f"{what}: found a curve that is only an {kind} bound, needed an exact one, "
+            "because the bound is not nondecreasing in the values it reads"
+        )
+    certified = stated.certified and all(p.certified for p in premises)
+    return replace(stated, kind=kind, adjacency=adjacency, certified=certified)

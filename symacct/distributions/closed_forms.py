@@ -1,0 +1,354 @@
+"""Closed forms of D_α(P‖Q) in a family (Gil, Alajaji, Linder 2013); ∞ is decided exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.arithmetic.signs import log_sign
+from symacct.arithmetic.special import digamma, log_gamma
+from symacct.core.exact import INFINITY, Order
+from symacct.core.lazy_import import sympy
+from symacct.distributions.direction import Direction, FamilyDirection
+
+
+def converges(value: Any) -> bool:
+    """Is this > 0, as an integral needs it? A symbol is taken to make it so."""
+    return isinstance(value, sympy.Expr) or bool(value > 0)
+
+
+def blend(alpha: Order, first: Any, second: Any) -> Any:
+    """α·first + (1−α)·second, exactly."""
+    if isinstance(alpha, sympy.Expr):
+        first, second = (sympy.Rational(v.numerator, v.denominator) for v in (first, second))
+        return alpha * first + (1 - alpha) * second
+    return Fraction(alpha) * first + (1 - Fraction(alpha)) * second
+
+
+@dataclass(frozen=True)
+class RateDirection(FamilyDirection):
+    """Exponential laws whose rates have the ratio ρ = base^power, Q's to P's:
+
+    D_α = −log ρ − log(α + (1−α)ρ)/(α−1), ∞ where ρ >= α/(α−1).
+    """
+
+    base: Fraction
+    power: Fraction
+
+    def _log_ratio(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.power) * ctx.log1p(ctx.number(self.base - 1))
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        log_ratio = self._log_ratio(ctx)
+
+        def rdp(alpha: Order) -> Any:
+            if not self._converges(alpha):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            return -log_ratio - ctx.log1p(-lam * ctx.expm1(log_ratio)) / lam
+
+        return rdp
+
+    def _converges(self, alpha: Order) -> bool:
+        if isinstance(alpha, sympy.Expr) or alpha < 1:
+            return True
+        edge = Fraction(alpha) / (Fraction(alpha) - 1)
+        return log_sign(self.power, self.base, Fraction(-1), edge) < 0
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        log_ratio = self._log_ratio(ctx)
+        return ctx.expm1(log_ratio) - log_ratio
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        if log_sign(self.power, self.base, Fraction(0), Fraction(1)) > 0:
+            return ctx.number(INFINITY)
+        return -self._log_ratio(ctx)
+
+    def moment(self, l: int) -> Fraction | None:
+        """ρ^{1−l}/(l + (1−l)ρ)"""
+        if self.power.denominator != 1 or not self._converges(l):
+            return None
+        ratio = self.base ** int(self.power)
+        return ratio ** (1 - l) / (l + (1 - l) * ratio)
+
+
+@dataclass(frozen=True)
+class NaturalDirection(FamilyDirection):
+    """Laws of density ∝ e^{η·T} with the log-normalizer Z, η* = αη₁ + (1−α)η₂:
+
+    D_α = Z(η₂) − Z(η₁) + (Z(η*) − Z(η₁))/(α−1), ∞ where η* is not a parameter: not positive.
+    """
+
+    first: tuple[Fraction, ...]
+    second: tuple[Fraction, ...]
+
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
+        """Z(η)."""
+        raise NotImplementedError
+
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        """E[T], the gradient of Z."""
+        raise NotImplementedError
+
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
+        """The supremum of slopes · T, for slopes that are not all 0."""
+        raise NotImplementedError
+
+    def _numbers(self, ctx: Arithmetic) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(map(ctx.number, self.first)), tuple(map(ctx.number, self.second))
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        one, other = (self.normalizer(ctx, eta) for eta in self._numbers(ctx))
+
+        def rdp(alpha: Order) -> Any:
+            eta = [blend(alpha, a, b) for a, b in zip(self.first, self.second, strict=True)]
+            if not all(map(converges, eta)):
+                return ctx.number(INFINITY)
+            between = self.normalizer(ctx, tuple(map(ctx.number, eta)))
+            return other - one + (between - one) / (ctx.number(alpha) - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        first, second = self._numbers(ctx)
+        total = self.normalizer(ctx, second) - self.normalizer(ctx, first)
+        for a, b, mean in zip(first, second, self.means(ctx, first), strict=True):
+            total = total + (a - b) * mean
+        return total
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        slopes = tuple(a - b for a, b in zip(self.first, self.second, strict=True))
+        if not any(slopes):
+            return ctx.number(0)
+        first, second = self._numbers(ctx)
+        top = self.peak(ctx, slopes)
+        if ctx.is_infinite(top):
+            return top
+        return self.normalizer(ctx, second) - self.normalizer(ctx, first) + top
+
+
+class GammaDirection(NaturalDirection):
+    """Gamma laws of shape k and rate β, η = (k, β), T = (log x, −x), Z = log Γ(k) − k log β."""
+
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
+        shape, rate = eta
+        return log_gamma(ctx, shape) - shape * ctx.log(rate)
+
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        shape, rate = eta
+        return digamma(ctx, shape) - ctx.log(rate), -(shape / rate)
+
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
+        """s log x − tx is largest at x = s/t; at 0 where s = 0 <= t."""
+        s, t = slopes
+        if s < 0 or t < 0 or (t == 0 and s > 0):
+            return ctx.number(INFINITY)
+        return ctx.number(s) * (ctx.log(ctx.number(s / t)) - 1) if s else ctx.number(0)
+
+
+class BetaDirection(NaturalDirection):
+    """Beta laws, η = (a, b), T = (log x, log(1−x)), Z = log B(a, b)."""
+
+    def normalizer(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> Number:
+        a, b = eta
+        return log_gamma(ctx, a) + log_gamma(ctx, b) - log_gamma(ctx, a + b)
+
+    def means(self, ctx: Arithmetic, eta: tuple[Any, ...]) -> tuple[Any, ...]:
+        a, b = eta
+        return digamma(ctx, a) - digamma(ctx, a + b), digamma(ctx, b) - digamma(ctx, a + b)
+
+    def peak(self, ctx: Arithmetic, slopes: tuple[Fraction, ...]) -> Number:
+        """s log x + t log(1−x) is largest at x = s/(s+t)."""
+        if min(slopes) < 0:
+            return ctx.number(INFINITY)
+        logs = [
+            ctx.number(s) * ctx.log(ctx.number(s / (slopes[0] + slopes[1]))) for s in slopes if s
+        ]
+        return sum(logs, ctx.number(0))
+
+
+@dataclass(frozen=True)
+class LaplaceDirection(Direction):
+    """Laplace laws of one scale, shift = |μ₁ − μ₂|/b: the curve of Laplace noise."""
+
+    shift: Fraction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        s = ctx.number(self.shift)
+
+        def rdp(alpha: Order) -> Any:
+            alpha = ctx.number(alpha)
+            rise = alpha * ctx.expm1((alpha - 1) * s) + (alpha - 1) * ctx.expm1(-alpha * s)
+            return ctx.log1p(rise / (2 * alpha - 1)) / (alpha - 1)
+
+        return rdp
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        s = ctx.number(self.shift)
+        return s + ctx.expm1(-s)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.shift)
+
+
+@dataclass(frozen=True)
+class PoissonDirection(FamilyDirection):
+    """Poisson laws: D_α = ( λ₁^α λ₂^{1−α} − αλ₁ − (1−α)λ₂ )/(α−1), always finite."""
+
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        rate, rise, log_ratio = self._constants(ctx)
+
+        def rdp(alpha: Order) -> Any:
+            lam = ctx.number(alpha) - 1
+            # λ₁^α λ₂^{1−α} − λ₁ = λ₁(e^{(α−1) log(λ₁/λ₂)} − 1).
+            return rate * ctx.expm1(lam * log_ratio) / lam - rise
+
+        return rdp
+
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any]:
+        """λ₁, λ₁ − λ₂ and log(λ₁/λ₂)."""
+        rise = self.first - self.second
+        log_ratio = ctx.log1p(ctx.number(rise / self.second))
+        return ctx.number(self.first), ctx.number(rise), log_ratio
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        rate, rise, log_ratio = self._constants(ctx)
+        return rate * log_ratio - rise
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The log-ratio k log(λ₁/λ₂) + λ₂ − λ₁ is largest at k = 0 unless it grows."""
+        if self.first > self.second:
+            return ctx.number(INFINITY)
+        return ctx.number(self.second - self.first)
+
+
+@dataclass(frozen=True)
+class GeometricDirection(FamilyDirection):
+    """Geometric laws, x = 1−p: D_α = log(p₁/p₂) + ( log p₁ − log(1 − x₁^α x₂^{1−α}) )/(α−1),
+
+    ∞ where x₁^α x₂^{1−α} >= 1.
+    """
+
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        gain, log_p, log_x, log_y = self._constants(ctx)
+
+        def rdp(alpha: Order) -> Any:
+            if not self._converges(alpha):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            exponent = log_x + lam * (log_x - log_y)
+            return gain + (log_p - ctx.log(-ctx.expm1(exponent))) / lam
+
+        return rdp
+
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
+        """log(p₁/p₂), log p₁, log x₁, log x₂."""
+        p, q = self.first, self.second
+        gain = ctx.log1p(ctx.number((p - q) / q))
+        logs = [ctx.log(ctx.number(value)) for value in (p, 1 - p, 1 - q)]
+        return gain, logs[0], logs[1], logs[2]
+
+    def _converges(self, alpha: Order) -> bool:
+        if isinstance(alpha, sympy.Expr):
+            return True
+        a = Fraction(alpha)
+        return log_sign(a, 1 - self.first, 1 - a, 1 - self.second) < 0
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        gain, _, log_x, log_y = self._constants(ctx)
+        return gain + ctx.number((1 - self.first) / self.first) * (log_x - log_y)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The log-ratio is a line in the outcome, largest at 0 unless it grows."""
+        if self.first < self.second:
+            return ctx.number(INFINITY)
+        return self._constants(ctx)[0]
+
+    def moment(self, l: int) -> Fraction | None:
+        """p₁^l p₂^{1−l}/(1 − x₁^l x₂^{1−l})"""
+        if not self._converges(l):
+            return None
+        p, q = self.first, self.second
+        return p**l * q ** (1 - l) / (1 - (1 - p) ** l * (1 - q) ** (1 - l))
+
+
+@dataclass(frozen=True)
+class TruncatedNegativeBinomialDirection(FamilyDirection):
+    """Truncated negative binomial laws of one η, x = 1−γ, with A(x) = Σ_{k>=1} w_k x^k:
+
+    D_α = ( log A(x₁^α x₂^{1−α}) − α log A(x₁) − (1−α) log A(x₂) )/(α−1), ∞ where the sum diverges.
+    """
+
+    eta: Fraction
+    first: Fraction
+    second: Fraction
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        log_x, log_y, total, other = self._constants(ctx)
+        gain = ctx.log(other / total)
+
+        def rdp(alpha: Order) -> Any:
+            sign = self._sign(alpha)
+            if sign > 0 or (sign == 0 and self.eta >= 0):
+                return ctx.number(INFINITY)
+            lam = ctx.number(alpha) - 1
+            exponent = log_x + lam * (log_x - log_y)
+            if sign == 0:
+                return gain + ctx.log(ctx.number(-1 / self.eta) / total) / lam  # A(1) = −1/η
+            few = 2 * self.first > 1 and 2 * self.second > 1
+            rest = ctx.log1p(-ctx.exp(exponent)) if few else ctx.log(-ctx.expm1(exponent))
+            return gain + ctx.log(self._total(ctx, rest) / total) / lam
+
+        return rdp
+
+    def _constants(self, ctx: Arithmetic) -> tuple[Any, Any, Any, Any]:
+        """log x₁, log x₂, A(x₁), A(x₂)."""
+        logs = [
+            ctx.log(ctx.number(1 - g)) if 2 * g > 1 else ctx.log1p(-ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        # From 1−γ where that is the smaller: arithmetics that round would make γ 1.
+        log_gammas = [
+            ctx.log1p(ctx.number(g - 1)) if 2 * g > 1 else ctx.log(ctx.number(g))
+            for g in (self.first, self.second)
+        ]
+        totals = [self._total(ctx, log) for log in log_gammas]
+        return logs[0], logs[1], totals[0], totals[1]
+
+    def _total(self, ctx: Arithmetic, log_gamma: Number) -> Number:
+        """A(1−γ) = (γ^{−η} − 1)/η, log(1/γ) for η = 0."""
+        if self.eta == 0:
+            return -log_gamma
+        eta = ctx.number(self.eta)
+        return ctx.expm1(-(eta * log_gamma)) / eta
+
+    def _sign(self, alpha: Order) -> int:
+        """The sign of log x₁^α x₂^{1−α}; an open order is taken to make the sum converge."""
+        if isinstance(alpha, sympy.Expr):
+            return -1
+        a = Fraction(alpha)
+        return log_sign(a, 1 - self.first, 1 - a, 1 - self.second)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        log_x, log_y, total, other = self._constants(ctx)
+        gamma = ctx.number(self.first)
+        # E[K] = x γ^{−η−1}/A(x)
+        power = ctx.exp(-ctx.number(self.eta + 1) * ctx.log(gamma))
+        mean = ctx.number(1 - self.first) * power / total
+        return ctx.log(other / total) + mean * (log_x - log_y)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """The log-ratio is a line in k >= 1, largest at 1 unless it grows."""
+        if self.first < self.second:
+            return ctx.number(INFINITY)
+        log_x, log_y, total, other = self._constants(ctx)
+        return ctx.log(other / total) + log_x - log_y

@@ -1,0 +1,209 @@
+"""A law given by the formula of its density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+from math import isfinite
+from typing import Any, Self
+
+from flint import arb
+
+from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments, symbols
+from symacct.core.errors import DomainError, PrecisionError, echo
+from symacct.core.exact import INFINITY, Exact, Numeric, exact, expression, is_infinite, text
+from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
+from symacct.distributions.law import Law
+from symacct.distributions.mass import log_mass
+from symacct.expressions.formula_reader import parse_formula
+from symacct.numerics.densities.expectations import mass
+from symacct.numerics.densities.jets import log_of
+from symacct.numerics.densities.sides import Cut, Kernel, Side, corners, sides
+
+_CHECK_BITS = 100  # to which the integral of a density is compared with what it should be
+_MOST_OPERATIONS = 400
+_LARGEST_EXPONENT = 64
+
+
+@dataclass(frozen=True, repr=False)
+class Density(Law):
+    """The law of density f(x) between the first and the last of `cuts`, 0 elsewhere.
+
+    `f` is a formula in x, or its text, of +, −, *, /, rational powers, exp, log, sqrt, Abs, Min
+    and Max, positive between the cuts. A cut is needed where f is 0 or infinite; where it is not
+    smooth one helps (those of Abs, Min and Max of lines are found). ∫f has to be `mass`, which is
+    checked to 30 digits; f is divided by its integral, so that "any" takes every finite one.
+
+    >>> from symacct import DistributionPair, laws
+    >>> P = laws.Density("exp(-Abs(x))/2")
+    >>> print(DistributionPair(P, laws.Normal(0, 1)).divergence(1, digits=12))
+    0.225791352644
+    """
+
+    f: Any
+    cuts: Any = ("-inf", "inf")
+    mass: Any = 1
+
+    def __post_init__(self) -> None:
+        formula = _formula(self.f)
+        object.__setattr__(self, "f", text(formula))
+        object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
+        object.__setattr__(self, "mass", _checked_mass(self.mass))
+        self.__dict__["formula"] = formula
+        _check_positive(self)
+        _check_mass(self)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """log f and where it is cut."""
+        return Kernel(log_of(self.__dict__["formula"]), self.cuts)
+
+    def log_total(self, ctx: Arithmetic) -> Number:
+        """That of the integral itself; a formula has the mass that was stated."""
+        if isinstance(ctx, SymbolicArithmetic) and self.mass != "any":
+            return ctx.log(ctx.number(self.mass))
+        return log_mass(ctx, self.kernel)
+
+    def is_swapped_with(self, other: Self) -> bool:
+        return isinstance(other, Density) and _mirrors(self.kernel, other.kernel)
+
+
+def _formula(value: Numeric) -> sympy.Expr:
+    """The formula in x, of a size that can be worked with."""
+    if isinstance(value, str):
+        value = parse_formula(value, symbols.x)
+    formula = expression(exact(value, "Density, f"))
+    formula = formula.xreplace(
+        {s: symbols.x for s in formula.free_symbols if s.name == symbols.x.name}
+    )
+    others = formula.free_symbols - {symbols.x}
+    if others:
+        raise DomainError(f"Density: found the symbol {min(map(str, others))}, needed x alone")
+    if formula.count_ops() > _MOST_OPERATIONS:
+        raise DomainError(
+            f"Density: found {formula.count_ops()} operations, needed <= {_MOST_OPERATIONS}"
+        )
+    _check_exponents(log_of(formula), 1)
+    return formula
+
+
+def _check_exponents(formula: sympy.Expr, outer: int) -> None:
+    """Multiplying out stays small, powers of powers included."""
+    if isinstance(formula, sympy.Pow):
+        exponent = formula.exp
+        outer *= abs(int(exponent)) if exponent.is_Integer else 1
+        if outer > _LARGEST_EXPONENT:
+            raise DomainError(f"Density: found a power of {outer}, needed <= {_LARGEST_EXPONENT}")
+    for argument in formula.args:
+        _check_exponents(argument, outer)
+
+
+def _checked_cuts(values: object) -> tuple[Cut, ...]:
+    cuts = tuple(map(_cut, arguments.ordered(values, "Density, cuts", "[0, 'inf']")))
+    if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
+        raise DomainError(
+            f"Density, cuts: found {echo([str(cut) for cut in cuts])}, needed two or more, rising"
+        )
+    return cuts
+
+
+def _cut(value: Numeric) -> Cut:
+    if is_infinite(value):
+        return INFINITY
+    number_like = isinstance(value, float | sympy.Number) or hasattr(value, "_mpf_")
+    if number_like and value == -INFINITY:
+        return -INFINITY
+    if isinstance(value, str) and is_infinite(value.strip().lstrip("-")):
+        return -INFINITY
+    number = exact(value, "Density, cuts")
+    if isinstance(number, sympy.Expr):
+        raise DomainError(f"Density, cuts: found {echo(number)}, needed rational numbers or ±inf")
+    return number
+
+
+def _checked_mass(value: Numeric) -> Exact | str:
+    if isinstance(value, str) and value == "any":
+        return value
+    mass = exact(value, "Density, mass")
+    if isinstance(mass, sympy.Expr) or mass <= 0:
+        raise DomainError(
+            f"Density, mass: found {echo(value)}, needed a rational number > 0, or 'any'"
+        )
+    return mass
+
+
+def _check_positive(law: Density) -> None:
+    """At some points of each piece: a wrong sign is then said plainly."""
+    with precision(64):
+        for side in sides(law.kernel, law.kernel):
+            # The logarithm of a negative number is imaginary.
+            if sympy.sympify(side.exponents[0]).has(sympy.I) or not all(
+                map(side.is_positive, _samples(side))
+            ):
+                raise DomainError(
+                    f"Density: found {law.f}, which is not positive between its cuts "
+                    f"{[str(cut) for cut in law.cuts]}; give the points where it is 0 as cuts"
+                )
+
+
+def _samples(side: Side) -> list[arb]:
+    if side.is_infinite:
+        return [arb(2) ** k / 3 for k in range(-3, 8)]
+    extent = float(side.extent)
+    return [arb(extent) * k / 17 for k in range(1, 17)]
+
+
+def _check_mass(law: Density) -> None:
+    with precision(_CHECK_BITS):
+        try:
+            found = mass(law.kernel, _CHECK_BITS)
+        except PrecisionError as error:
+            raise PrecisionError(f"{echo(law)}: {error}") from None
+        if not found.is_finite():
+            raise DomainError(f"{echo(law)}: found an infinite integral, needed a finite one")
+        wanted = law.mass
+        if wanted == "any":
+            return
+        if not (found * wanted.denominator - wanted.numerator).contains(0):
+            raise DomainError(
+                f"Density: found {echo(law.f)} with the integral "
+                f"{found.str(12, radius=False)}, needed "
+                f"{echo(wanted)}; correct it, or pass mass='any' to divide by the integral"
+            )
+
+
+def _mirrors(first: Kernel, second: Kernel) -> bool:
+    """Is a reflection x ↦ c − x proved to turn each density into the other?"""
+    return any(
+        first.cuts == tuple(c - cut for cut in reversed(second.cuts))
+        and not sympy.expand(
+            first.log - second.log.xreplace({symbols.x: expression(c) - symbols.x})
+        ).has(symbols.x)
+        for c in _centres(first, second)
+    )
+
+
+def _centres(first: Kernel, second: Kernel) -> set[Fraction]:
+    """The c that come into question: from ends and corners, or from two polynomials."""
+    places = [
+        sorted({Fraction(c) for c in (*k.cuts, *corners(k.log)) if isfinite(c)})
+        for k in (first, second)
+    ]
+    found = {a + b for a in places[0][:1] for b in places[1][-1:]}
+    for one, other in product(*(_polynomials(k.log) for k in (first, second))):
+        (a, a_next, *_), (b, b_next, *_) = one.all_coeffs(), other.all_coeffs()
+        c = -(a_next + b_next) / (other.degree() * b)
+        if a == b and isinstance(c, sympy.Rational):
+            found.add(Fraction(int(c.p), int(c.q)))
+    return found
+
+
+def _polynomials(log: sympy.Expr) -> list[sympy.Poly]:
+    """Those of degree >= 2 that the exponent is, or has in its logarithms."""
+    inner = [node.args[0] for node in log.atoms(sympy.log)]
+    found = [sympy.expand(one).as_poly(symbols.x) for one in [log, *inner]]
+    return [p for p in found if p is not None and p.domain.is_Exact and p.degree() >= 2]

@@ -1,0 +1,49 @@
+"""The laws of the common families: `DistributionPair(laws.Poisson(3), laws.Poisson(2))`."""
+
+from symacct.distributions.density import Density
+from symacct.distributions.families import (
+    Bernoulli,
+    Beta,
+    Chi,
+    Exponential,
+    Gamma,
+    Geometric,
+    Laplace,
+    Pareto,
+    Poisson,
+    Rayleigh,
+    TruncatedNegativeBinomial,
+    Uniform,
+    Weibull,
+)
+from symacct.distributions.law import Law
+from symacct.distributions.normal import (
+    HalfNormal,
+    LogNormal,
+    MultivariateNormal,
+    Normal,
+    NormalMixture,
+)
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Chi",
+    "Density",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "HalfNormal",
+    "Laplace",
+    "Law",
+    "LogNormal",
+    "MultivariateNormal",
+    "Normal",
+    "NormalMixture",
+    "Pareto",
+    "Poisson",
+    "Rayleigh",
+    "TruncatedNegativeBinomial",
+    "Uniform",
+    "Weibull",
+]

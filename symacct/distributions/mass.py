@@ -1,0 +1,55 @@
+"""The integral of a density that is given by its formula, in each arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from symacct.arithmetic import (
+    Arithmetic,
+    BallArithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.arithmetic.symbolic import written
+from symacct.core import symbols
+from symacct.core.errors import DomainError
+from symacct.core.exact import expression
+from symacct.core.lazy_import import sympy
+from symacct.numerics.densities.expectations import mass
+from symacct.numerics.densities.plain import plain_mass
+from symacct.numerics.densities.sides import Kernel
+
+
+def log_mass(ctx: Arithmetic, kernel: Kernel) -> Number:
+    """log ∫ e^log of a density given by its formula."""
+    if isinstance(ctx, BallArithmetic):
+        return _log_mass(kernel, ctx.bits)
+    if isinstance(ctx, MpmathArithmetic):
+        return ctx.log(plain_mass(ctx, kernel))
+    if isinstance(ctx, SymbolicArithmetic):
+        return sympy.log(written.Integral(sympy.exp(kernel.log), interval_of(kernel)))
+    raise no_integrals(ctx)
+
+
+def interval_of(kernel: Kernel) -> tuple[sympy.Symbol, sympy.Expr, sympy.Expr]:
+    """x and the ends of what a formula integrates over."""
+    ends = (kernel.cuts[0], kernel.cuts[-1])
+    low, high = (expression(Fraction(c)) if isfinite(c) else c * sympy.oo for c in ends)
+    return symbols.x, low, high
+
+
+def no_integrals(ctx: Arithmetic) -> DomainError:
+    return DomainError(
+        f"a pair of laws: found the arithmetic {type(ctx).__name__}, in which nothing is "
+        "integrated; ask for the value, or for the formula"
+    )
+
+
+@lru_cache(256)
+def _log_mass(kernel: Kernel, bits: int) -> Any:
+    """Every order of a pair asks for it at the same few precisions."""
+    return mass(kernel, bits).log()

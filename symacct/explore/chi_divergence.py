@@ -1,0 +1,90 @@
+"""χ-divergences of a mechanism's worst pair, and the bound on its ternary |χ|-divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant, certified_number
+from symacct.arithmetic import BALL
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import SoundnessError, echo
+from symacct.core.exact import Numeric
+from symacct.core.sources import WBK19
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
+from symacct.results.enclosure import Enclosure
+from symacct.theory.amplification.fixed_size.ternary import differences, loss_spread, ternary_power
+from symacct.theory.rdp_curve import RDPCurve
+
+
+def chi_divergence(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
+    """χ^l = E_Q[(P/Q − 1)^l] = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}, signed; l >= 0.
+
+    P and Q are the pair that attains m's curve, so the curve has to be exact: SoundnessError
+    otherwise. PrecisionError where χ^l is 0 and its terms are not exact numbers.
+
+    >>> from symacct import RandomizedResponse
+    >>> print(chi_divergence(RandomizedResponse("3/4"), 3, digits=10))
+    1.777777777
+    """
+    m, l = as_node(m, "chi_divergence"), whole(l, "chi_divergence, l")
+    if m.claim.kind is not Kind.EXACT:
+        raise SoundnessError(
+            f"chi_divergence: found a curve of kind {m.claim.kind}, needed an exact one: "
+            "differences of bounds bound nothing"
+        )
+    mixed = next((node for node in m.walk() if not node.one_pair), None)
+    if mixed is not None:
+        raise SoundnessError(
+            f"chi_divergence: found {type(mixed).__name__}, whose curve is the larger of two "
+            "directions, needed the curve of one pair; check_odd_chi takes a pair both ways round"
+        )
+
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
+        curve = accountant.curve(m)
+        claim = curve.claim(2)
+        if l < 2:
+            return arb(1 - l), claim
+        return differences(BALL, curve, [l])(l), claim
+
+    return certified_number(value, digits, f"chi^{echo(l)}", signed=True)
+
+
+def ternary_bound(m: Node, l: Numeric, digits: int = 30) -> Enclosure:
+    """ζ(l), an upper bound of sup E_R[(|P−Q|/R)^l]^{1/l} over mutually adjacent P, Q, R; l >= 2.
+
+    ζ(l)^l is the smallest of WBK19's bounds that is proved for m: e^{(l−1)ε(l)}·2,
+    e^{(l−1)ε(l)}(e^{ε(∞)}−1)^l, 4(e^{ε(2)}−1) at l = 2, and for a curve that one dominating pair
+    attains 4√(B(ε,2⌊l/2⌋) B(ε,2⌈l/2⌉)). Raises SoundnessError for a lower bound.
+
+    >>> from symacct import Gaussian
+    >>> print(ternary_bound(Gaussian(5), 2, digits=10))
+    0.4040335342
+    """
+    m, l = as_node(m, "ternary_bound"), whole(l, "ternary_bound, l", least=2)
+    if m.claim.kind is Kind.LOWER:
+        raise SoundnessError("ternary_bound: found a lower bound, needed an exact or upper curve")
+    paired = m.swap_symmetric and m.claim.kind is Kind.EXACT
+
+    def value(accountant: Accountant) -> tuple[arb, Claim]:
+        curve = accountant.curve(m)
+        spread = loss_spread(BALL, curve)
+        if paired or l == 2:
+            orders = [2 * (l // 2), 2 * (l - l // 2)]
+            difference = differences(BALL, curve, orders) if paired else _second(curve)
+            power = ternary_power(BALL, curve, spread, difference, l)
+        else:
+            power = ((l - 1) * curve(l)).exp() * spread(l)
+        source = WBK19.at("Definition 14, Theorems 9 and 27")
+        claim = replace(curve.claim(l), kind=Kind.UPPER, sources=(source,))
+        return power ** (arb(1) / l), claim
+
+    return certified_number(value, digits, f"zeta({echo(l)})")
+
+
+def _second(curve: RDPCurve) -> Callable[[int], arb]:
+    """B(ε,2) = e^{ε(2)} − 1, which no dominating pair is needed for."""
+    return lambda order: curve(2).expm1()

@@ -1,0 +1,302 @@
+"""Condition (4) of Zhu, Wang 2019: the signs of a mechanism's odd χ-divergences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import comb
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant.accountant import certified_number
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.core import limits
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import Numeric
+from symacct.core.sources import ZW19
+from symacct.distributions.direction import Direction
+from symacct.explore.chi_divergence import chi_divergence
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import whole
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.mixtures import has_closed_form
+from symacct.mechanisms.pair import DistributionPair
+from symacct.numerics.sums.differences import differences_at
+from symacct.results.enclosure import Enclosure
+
+FORWARD, BACKWARD = "P‖Q", "Q‖P"
+_SIGN_BITS = 32  # of a χ^l that decide its sign
+_MOST_BITS = 2**13  # at which a sign is still looked for; a χ^l may be exactly 0
+_DIGITS = 20  # of a violation that is shown
+_INFINITE_BITS = 64  # at which a closed form, which decides it exactly, says that it is ∞
+
+
+@dataclass(frozen=True)
+class Violation:
+    """χ^l = E_Q[(P/Q − 1)^l] < 0 at an odd l; the direction "Q‖P" exchanges the laws."""
+
+    l: int
+    direction: str
+    value: Enclosure
+
+    def __str__(self) -> str:
+        return f"chi^{self.l} = {self.value} for {self.direction}"
+
+
+@dataclass(frozen=True)
+class OddChiReport:
+    """What is certified of χ^l >= 0 at odd 3 <= l <= up_to, each way; None if undecided."""
+
+    mechanism: Node
+    up_to: int
+    holds: bool | None
+    proved_for_all_orders: bool
+    first_violation: Violation | None
+    reason: str
+
+    def __str__(self) -> str:
+        if self.first_violation is not None:
+            verdict = f"fails: {self.first_violation}"
+        elif self.holds is None:
+            verdict = "undecided"
+        else:
+            reach = "every order" if self.proved_for_all_orders else f"orders up to {self.up_to}"
+            verdict = f"holds at {reach}"
+        return f"condition (4) for {self.mechanism!r} {verdict} ({self.reason})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for JSON."""
+        found = self.first_violation
+        return {
+            "mechanism": repr(self.mechanism),
+            "up_to": self.up_to,
+            "holds": self.holds,
+            "proved_for_all_orders": self.proved_for_all_orders,
+            "first_violation": found
+            and {"l": found.l, "direction": found.direction, "chi": found.value.as_dict()},
+            "reason": self.reason,
+        }
+
+
+def check_odd_chi(m: Node, up_to: Numeric = 25) -> OddChiReport:
+    """Is χ^l = E_Q[(P/Q − 1)^l] >= 0 at every odd 3 <= l <= up_to, for m's pair both ways round?
+
+    Where a symmetry swaps P and Q this is proved for all l: with r = P/Q the swap gives
+    E_Q[(r−1)^l] = E_P[(1/r−1)^l] = E_Q[r(1/r−1)^l] = −E_Q[(r−1)^l r^{1−l}] for odd l, so that
+    2χ^l = E_Q[(r−1)^l (1−r^{1−l})], whose factors have the same sign. Finite pairs are decided in
+    rationals, and for all l from where the largest |P/Q − 1| prevails; laws with a closed form by
+    certified differences, other densities by certified integrals; another exact curve for the one
+    direction that attains it. Raises SoundnessError for a curve that no single pair attains.
+
+    >>> print(check_odd_chi(DistributionPair(["9/10", "1/10"], ["3/5", "2/5"]), 5).first_violation)
+    chi^3 = -0.093750000000000000000 for P‖Q
+    """
+    m, last = as_node(m, "check_odd_chi"), whole(up_to, "check_odd_chi, up_to", least=3)
+    if m.swap_symmetric and m.claim.kind is not Kind.LOWER:
+        return OddChiReport(m, last, True, True, None, _by_symmetry(m))
+    if isinstance(m, DistributionPair):
+        if m.masses is not None:
+            back = tuple((q, p) for p, q in m.masses)
+            sides = [_FiniteSide(FORWARD, m.masses), _FiniteSide(BACKWARD, back)]
+            return _report(m, last, sides, "in exact rationals")
+        both = [(FORWARD, m.direction(False)), (BACKWARD, m.direction(True))]
+        if has_closed_form(m.P, m.Q):
+            laws = [_CurveSide(name, direction) for name, direction in both]
+            return _report(m, last, laws, "by certified differences of the closed form")
+        densities = [_IntegralSide(name, direction) for name, direction in both]
+        return _report(m, last, densities, "by certified integrals")
+    return _report(m, last, [_AttainingSide(FORWARD, m)], "by certified differences of the curve")
+
+
+def _by_symmetry(m: Node) -> str:
+    if isinstance(m, Gaussian | Laplace):
+        return f"proved for all odd l: {ZW19.at('Proposition 10')}, and a symmetry swaps its pair"
+    return "proved for all odd l: a symmetry swaps its pair"
+
+
+class _Side:
+    """One direction: the sign of its χ^l, and from where on it is known to stay >= 0."""
+
+    #: Why nothing is known of the other direction, where there is one to know.
+    one_sided = ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def sign(self, l: int) -> int | None:
+        """−1, 0 or 1; None where it was not decided."""
+        try:
+            chi = self.chi(l, _SIGN_BITS)
+        except PrecisionError:
+            return None
+        return 0 if chi == 0 else 1 if chi > 0 else -1
+
+    def stays(self, l: int) -> bool:
+        """Is χ^k >= 0 proved for every odd k >= l?"""
+        return False
+
+    def outlook(self) -> str:
+        """What is known of larger orders, if something is."""
+        return ""
+
+    def value(self, l: int) -> Enclosure:
+        """χ^l."""
+
+        def found(_: object) -> tuple[arb, Claim]:
+            return self.chi(l, BALL.bits), Claim(Kind.EXACT)
+
+        return certified_number(found, _DIGITS, f"chi^{l}", signed=True)
+
+    def chi(self, l: int, bits: int) -> arb:
+        """χ^l to so many bits; PrecisionError where they are not reached."""
+        raise NotImplementedError
+
+
+class _FiniteSide(_Side):
+    """χ^l = Σ q d^l, d = p/q − 1, in exact rationals.
+
+    Outcomes of equal |d| = s are taken together with their net weight w(s), positive d counting
+    for and negative d against: χ^l = Σ w(s) s^l.
+    """
+
+    def __init__(self, name: str, masses: Iterable[tuple[Fraction, Fraction]]) -> None:
+        super().__init__(name)
+        masses = tuple(masses)
+        self.infinite = any(p > 0 and q == 0 for p, q in masses)
+        weights: dict[Fraction, Fraction] = {}
+        for p, q in masses if not self.infinite else ():
+            if q > 0 and p != q:
+                step = abs(p - q) / q
+                weights[step] = weights.get(step, Fraction(0)) + (q if p > q else -q)
+        self.weights = sorted(((s, w) for s, w in weights.items() if w), reverse=True)
+        self._terms = cache(lambda l: [w * s**l for s, w in self.weights])
+
+    def sign(self, l: int) -> int | None:
+        return 1 if self.infinite else super().sign(l)
+
+    def chi(self, l: int, bits: int) -> arb:
+        return BALL.number(sum(self._terms(l), Fraction(0)))
+
+    def stays(self, l: int) -> bool:
+        """The sums Σ_{s >= t} w(s) s^l are all >= 0; by partial summation so is χ^k, k >= l,
+
+        whose factors s^{k−l} rise with s. An infinite moment stays infinite.
+        """
+        running = Fraction(0)
+        for term in self._terms(l):
+            running += term
+            if running < 0:
+                return False
+        return True
+
+    def outlook(self) -> str:
+        if self.weights and self.weights[0][1] < 0:
+            return f"it fails at some larger l for {self.name}: the largest |P/Q − 1| has P < Q"
+        return ""
+
+
+class _CurveSide(_Side):
+    """χ^l as a difference of the moments E_Q[(P/Q)^i] = e^{(i−1)D_i} of a closed form."""
+
+    def __init__(self, name: str, direction: Direction) -> None:
+        super().__init__(name)
+        self._direction = direction
+        self._curve_at = cache(lambda bits: direction.curve(BALL))
+        self._log_moment = cache(lambda bits, i: (i - 1) * self._curve_at(bits)(i))
+
+    def sign(self, l: int) -> int | None:
+        if self.stays(l):
+            return 1
+        with limits.limits(bits=min(_MOST_BITS, limits.current().bits)):
+            return super().sign(l)
+
+    def _rational(self, l: int) -> Fraction | None:
+        """χ^l where all moments are rational: it may be exactly 0."""
+        total = Fraction(l - 1)  # of the terms i = 0 and 1, for odd l
+        for i in range(2, l + 1):
+            moment = self._direction.moment(i)
+            if moment is None:
+                return None
+            total += (-1) ** (l - i) * comb(l, i) * moment
+        return total
+
+    def stays(self, l: int) -> bool:
+        """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
+        with precision(_INFINITE_BITS):
+            return BALL.is_infinite(self._log_moment(_INFINITE_BITS, l))
+
+    def chi(self, l: int, bits: int) -> arb:
+        exact = self._rational(l)
+        if exact is not None:
+            return BALL.number(exact)
+        return differences_at(self._log_moment, [l], bits)[l]
+
+
+class _IntegralSide(_Side):
+    """χ^l as the integral of q(p/q − 1)^l, nothing subtracted."""
+
+    def __init__(self, name: str, direction: Direction) -> None:
+        super().__init__(name)
+        self._chi = cache(lambda l, bits: direction.chi(l))  # type: ignore[attr-defined]
+
+    def chi(self, l: int, bits: int) -> arb:
+        with precision(bits):
+            chi: arb = self._chi(l, bits)
+        return chi
+
+    def stays(self, l: int) -> bool:
+        """E_Q[(P/Q)^l] is infinite, and so are all larger moments; (P/Q − 1)^l >= −1."""
+        try:
+            return not self.chi(l, _SIGN_BITS).is_finite()
+        except PrecisionError:
+            return False
+
+
+class _AttainingSide(_Side):
+    """χ^l of the pair that attains an exact curve, by differences of the curve."""
+
+    one_sided = "the pair that attains the curve was checked one way round only"
+
+    def __init__(self, name: str, m: Node) -> None:
+        super().__init__(name)
+        self._chi = cache(lambda l: chi_divergence(m, l, digits=_DIGITS))
+
+    def sign(self, l: int) -> int | None:
+        try:
+            chi = self.value(l)
+        except PrecisionError:
+            return None
+        return 1 if chi.lower > 0 else -1
+
+    def value(self, l: int) -> Enclosure:
+        return self._chi(l)
+
+
+def _report(m: Node, last: int, sides: list[Any], how: str) -> OddChiReport:
+    """The signs of every side at l = 3, 5, …, until a violation, or a proof for all that follow."""
+    open_sides, undecided = list(sides), None
+    for l in range(3, last + 1, 2):
+        for side in list(open_sides):
+            sign = side.sign(l)
+            if sign is None:
+                undecided = undecided or f"the sign of chi^{l} for {side.name} is not decided"
+            elif sign < 0:
+                found = Violation(l, side.name, side.value(l))
+                return OddChiReport(m, last, False, False, found, how)
+            elif side.stays(l):
+                open_sides.remove(side)
+    if undecided is not None:
+        return OddChiReport(m, last, None, False, None, undecided)
+    one_sided = next((side.one_sided for side in sides if side.one_sided), "")
+    if one_sided:
+        return OddChiReport(m, last, None, False, None, f"no violation, but {one_sided}")
+    if not open_sides:
+        return OddChiReport(m, last, True, True, None, f"{how}, and proved for all larger l")
+    outlook = next((text for side in open_sides if (text := side.outlook())), "")
+    return OddChiReport(m, last, True, False, None, f"{how}; {outlook}" if outlook else how)

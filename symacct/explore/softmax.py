@@ -1,0 +1,165 @@
+"""WBK19 Appendix G: the sums of Theorems 8 and 9 between their largest item and α+1 times it.
+
+The largest item is found in O(log α) oracle calls where the items' logs are proved to have at
+most two local maxima. That is so for the Gaussian: x_{l+1} − x_l = log((α−l)/(l+1)) + c + lΔ²/σ²
+falls, rises and falls again in l, as its derivative has the sign of
+(α−l)(l+1)Δ² − (α+1)σ². The appendix claims it for every mechanism, which is not so.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symacct.accountant.accountant import Accountant, certified_number
+from symacct.core.claims import INTEGER_ORDERS, Claim, Kind
+from symacct.core.errors import AssumptionError, OrderError, echo
+from symacct.core.exact import Numeric, expression
+from symacct.core.exact import order as exact_order
+from symacct.core.sources import WBK19
+from symacct.expressions.node import Node
+from symacct.mechanisms import Gaussian
+from symacct.operations import PoissonSubsample
+from symacct.operations.subsample import Sampling
+from symacct.results.enclosure import Enclosure
+
+
+def softmax_bounds(m: Node, alpha: Numeric, digits: int = 30) -> tuple[Enclosure, Enclosure]:
+    """max_l x_l/(α−1) and (max_l x_l + log(α+1))/(α−1), around ZW19-T8's or WBK19-T9's value.
+
+    m is a Poisson-subsampled Gaussian (T8, which is exact, so the two are a lower and an upper
+    bound of ε) or one sampled without replacement (T9, an upper bound, so the first is below T9's
+    value and neither bound of ε, and is of that kind), α a whole number >= 2. Where one item alone
+    is not 0, at γ = 0 and for Poisson sampling at γ = 1, it is the sum, and both are the value.
+    Raises AssumptionError for another mechanism, OrderError.
+
+    >>> from symacct import Gaussian, PoissonSubsample
+    >>> low, high = softmax_bounds(PoissonSubsample(Gaussian(5), "1/1000"), 10**6)
+    >>> print(low.rounded_down(9), high.rounded_up(9))
+    19993.0922 19993.0923
+    """
+    sampled, order = _sampled_gaussian(m), _whole_order(alpha)
+    claim = _claim(sampled)
+    below = Kind.LOWER if isinstance(sampled, PoissonSubsample) else Kind.NEITHER
+
+    def largest(accountant: Accountant) -> tuple[arb, int]:
+        """The largest of the items that are not 0, and a bound on how many there are."""
+        if sampled.gamma == 0:
+            return arb(0), 1
+        if sampled.gamma == 1 and isinstance(sampled, PoissonSubsample):
+            return (order - 1) * accountant.curve(sampled.mechanism)(order), 1
+        items = _Items(accountant, sampled, order)
+        # The ball maximum: where two items are too close to tell, it covers both.
+        return functools.reduce(arb.max, (items(l) for l in items.candidates())), order + 1
+
+    def lower(accountant: Accountant) -> tuple[arb, Claim]:
+        return largest(accountant)[0] / (order - 1), replace(claim, kind=below)
+
+    def upper(accountant: Accountant) -> tuple[arb, Claim]:
+        item, count = largest(accountant)
+        return (item + arb(count).log()) / (order - 1), claim
+
+    what = f"Appendix G at order {echo(order)}"
+    below_it = certified_number(lower, digits, what, signed=True)
+    return below_it, certified_number(upper, digits, what)
+
+
+def _claim(sampled: Node) -> Claim:
+    """The claim of the upper end: it is above the theorem's value."""
+    name = "ZW19-T8" if isinstance(sampled, PoissonSubsample) else "WBK19-T9"
+    source = WBK19.at(f"Appendix G, about {name}")
+    return Claim(Kind.UPPER, sampled.claim.adjacency, INTEGER_ORDERS, (name,), (source,))
+
+
+def _sampled_gaussian(m: object) -> Sampling:
+    usual = isinstance(m, Sampling) and m.fixed_adjacency == m.read_adjacency
+    if not isinstance(m, Sampling) or not usual or not isinstance(m.mechanism, Gaussian):
+        raise AssumptionError(
+            f"softmax_bounds: found {echo(m)}, needed a subsampled Gaussian: for other "
+            "mechanisms two "
+            "local maxima are not proved; ask for .rdp(alpha, by=...) instead"
+        )
+    if _squared_ratio(m.mechanism) is None:
+        raise AssumptionError(
+            f"softmax_bounds: found {echo(m.mechanism)}, needed a rational "
+            "(sigma/sensitivity)^2: it "
+            "decides where the local maxima are; ask for .rdp(alpha, by=...) instead"
+        )
+    return m
+
+
+def _whole_order(alpha: Numeric) -> int:
+    at = exact_order(alpha)
+    if not isinstance(at, int) or at not in INTEGER_ORDERS:
+        raise OrderError(
+            f"softmax_bounds holds at {INTEGER_ORDERS}, got {at}; ask for .rdp(alpha) instead"
+        )
+    return at
+
+
+def _squared_ratio(mechanism: Gaussian) -> Fraction | None:
+    """σ²/Δ², where it is rational."""
+    square = (expression(mechanism.sigma) / expression(mechanism.sensitivity)) ** 2
+    return Fraction(int(square.p), int(square.q)) if square.is_Rational else None
+
+
+class _Items:
+    """x_l, the logs of the items of the sum, from the mechanism's curve."""
+
+    def __init__(self, accountant: Accountant, m: Sampling, alpha: int) -> None:
+        self.alpha = alpha
+        self.eps = accountant.curve(m.mechanism)
+        rate = accountant.curve(m).evaluation.ctx.number(m.gamma)
+        self.poisson = isinstance(m, PoissonSubsample)
+        self.log_u, self.log_v = rate.log(), ((1 - rate) if self.poisson else arb(1)).log()
+        assert isinstance(m.mechanism, Gaussian)  # noqa: S101  # `_sampled_gaussian` says so
+        self.ratio: Any = _squared_ratio(m.mechanism)  # a Fraction, of what was let in
+
+    def __call__(self, l: int) -> arb:
+        """log of C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}, or of Theorem 9's item."""
+        alpha = self.alpha
+        log_binomial = arb(alpha + 1).lgamma() - arb(l + 1).lgamma() - arb(alpha - l + 1).lgamma()
+        weight: arb = log_binomial + l * self.log_u + (alpha - l) * self.log_v
+        if l < 2:
+            return weight if self.poisson else arb(0)
+        cgf: arb = (l - 1) * self.eps(l)
+        if self.poisson:
+            return weight + cgf
+        if l == 2:
+            return weight + (4 * cgf.expm1()).min(2 * cgf.exp()).log()
+        return weight + cgf + arb(2).log()
+
+    def candidates(self) -> set[int]:
+        """Orders among which the largest item is: both ends and what each concave part offers."""
+        first, last = (0, self.alpha) if self.poisson else (3, self.alpha)
+        if last < first:
+            return {0, 2}
+        turn = _first(lambda l: not self._is_concave_at(l), first, self.alpha // 2)
+        back = _first(self._is_concave_at, max(first, self.alpha // 2), last)
+        found = {first, last, turn, min(turn + 1, last), max(back - 1, first), back}
+        found |= {_first(lambda l: not self._rises(l), first, turn)}
+        found |= {_first(lambda l: not self._rises(l), back, last)}
+        return found if self.poisson else found | {0, 2}
+
+    def _is_concave_at(self, l: int) -> bool:
+        return bool((self.alpha - l) * (l + 1) < self.ratio * (self.alpha + 1))
+
+    def _rises(self, l: int) -> bool:
+        """Is x_{l+1} > x_l? A tie counts as no: both items are then the same."""
+        return l < self.alpha and bool(self(l + 1) > self(l))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first order in [low, high] from which a monotone condition holds; high if none does."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,194 @@
+"""Formulas in LaTeX, in the papers' own notation: a display, or inline for a notebook."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, SymacctError
+from symacct.core.exact import INFINITY, Numeric
+from symacct.core.pinning import By
+from symacct.core.symbols import alpha as ALPHA
+from symacct.export.formula import named_formulas
+from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.printer import WIDTH, PaperPrinter, bracketed
+from symacct.export.latex.width import width_of
+from symacct.export.writing import REAL, WHOLE
+from symacct.expressions.node import Node
+from symacct.rdp.evaluation import Evaluation
+
+#: Nodes up to which a notebook shows the formula rather than the expression.
+NOTEBOOK_NODES = 24
+
+_TEXT_WIDTH = 66  # of a line of words, in letters
+
+#: Whole orders, the real ones between, and ∞.
+_ALL_ORDERS = (WHOLE, REAL, INFINITY)
+_RELATIONS = {Kind.EXACT: "=", Kind.UPPER: r"\leq", Kind.LOWER: r"\geq", Kind.NEITHER: r"\approx"}
+
+
+def latex(
+    m: Node,
+    alpha: Numeric | None = None,
+    names: Mapping[Any, str] | None = None,
+    by: By = None,
+) -> str:
+    r"""ε(α) of `m` as a LaTeX display, what it reads defined below it; needs amsmath.
+
+    Without an order, at all orders: whole ones, the real ones between and ∞ where they differ.
+    `names` maps symbols, or their names, to LaTeX: {"gamma": "q"}. Raises as `formula` does, and
+    DomainError for LaTeX that is no name, or for symbols that would look alike.
+
+    >>> import sympy
+    >>> from symacct import Gaussian
+    >>> print(latex(Gaussian(sympy.Symbol("sigma", positive=True)), names={"sigma": r"\sigma_0"}))
+    \begin{align*}
+    \epsilon_{\mathcal{M}}(\alpha) &= \frac{\alpha}{2 \sigma_0^{2}}
+    \end{align*}
+    """
+    rows = [*Display(m, alpha, names, by).rows(), *_remark(m, by)]
+    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}"
+
+
+def _remark(m: Node, by: By) -> Iterator[str]:
+    """Lines that say why, where the formula is that of another mechanism of the same curve."""
+    if Evaluation(SymbolicArithmetic(), by=by).meant(m) is not m:
+        said = f"(rewritten: {'; '.join(m.rewrites)})"
+        yield from (rf"&\quad \text{{{line}}}" for line in textwrap.wrap(said, _TEXT_WIDTH))
+
+
+def inline(m: Node) -> str | None:
+    r"""The formula as $\displaystyle …$ for a notebook; None for one too long to be read."""
+    if sum(1 for _ in zip(m.walk(), range(NOTEBOOK_NODES + 1), strict=False)) > NOTEBOOK_NODES:
+        return None
+    try:
+        rows = list(Display(m).rows())
+    except SymacctError:
+        return None  # the expression itself is shown
+    return r"$\displaystyle \begin{aligned} " + r" \\ ".join(rows) + r" \end{aligned}$"
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A left side, a relation, the right sides with their orders; none for a user's function."""
+
+    left: sympy.Expr | str
+    relation: str
+    rights: tuple[tuple[sympy.Expr, str], ...]
+
+
+class Display:
+    """The equations that say what ε(α) of a node is."""
+
+    def __init__(
+        self,
+        m: Node,
+        alpha: Numeric | None = None,
+        names: Mapping[Any, str] | None = None,
+        by: By = None,
+    ) -> None:
+        self.printer = PaperPrinter(SymbolNames(names))
+        self.formulas = named_formulas(m, _ALL_ORDERS if alpha is None else [alpha], by)
+        if alpha is None and len(self.formulas) > 1:  # that ε(∞) = ∞ goes without saying
+            self.formulas = [
+                f for f in self.formulas if f.order != INFINITY or f.expression != sympy.oo
+            ]
+        self._check_names()
+
+    def rows(self, width: float = WIDTH) -> Iterator[str]:
+        """The lines of an align environment."""
+        yield from self._lines(self._main(), width)
+        for equation in self._definitions():
+            yield from self._lines(equation, width)
+
+    def _main(self) -> Equation:
+        kinds = {formula.claim.kind for formula in self.formulas}
+        relation = _RELATIONS[kinds.pop() if len(kinds) == 1 else Kind.UPPER]
+        at = self.formulas[0].order
+        order = ALPHA if at in (WHOLE, REAL) else sympy.oo if at == INFINITY else sympy.sympify(at)
+        left = rf"\epsilon_{{\mathcal{{M}}}}{bracketed(self.printer.doprint(order))}"
+        rights = {formula.order: formula.expression for formula in self.formulas}
+        return Equation(left, relation, _distinguished(rights))
+
+    def _definitions(self) -> Iterator[Equation]:
+        """What is named in any of the formulas; at whole orders and others where they differ."""
+        found: dict[sympy.Expr, dict[Any, Any]] = {}
+        for formula in self.formulas:
+            for one in formula.definitions:
+                found.setdefault(one.name, {})[formula.order] = one.expression
+        shown = {formula.order: formula.expression for formula in self.formulas}
+        for name, rights in found.items():
+            if name.func.__name__ == "epsilon_M" and set(rights.values()) == {shown.get(WHOLE)}:
+                continue  # that is the equation at whole orders itself
+            if None in rights.values():
+                yield Equation(self.printer.doprint(name), "", ())
+            else:
+                differ = _distinguished(rights) if len(set(rights.values())) > 1 else ()
+                some = next(iter(rights.values()))
+                yield Equation(self.printer.doprint(name), "=", differ or ((some, ""),))
+
+    def _lines(self, equation: Equation, width: float) -> Iterator[str]:
+        """All right sides in one brace where each fits on a line, else an equation for each."""
+        if not equation.rights:
+            yield rf"{equation.left} &\quad \text{{as stated by the user}}"
+        start = f"{equation.left} &{equation.relation} "
+        room = width - width_of(start)
+        if len(equation.rights) > 1:
+            lines = [(self.printer.doprint(right), orders) for right, orders in equation.rights]
+            if all(width_of(right + orders) + 4 <= room for right, orders in lines):
+                body = r" \\ ".join(f"{right} & {orders}" for right, orders in lines)
+                yield rf"{start}\begin{{cases}} {body} \end{{cases}}"
+                return
+        for right, orders in equation.rights:
+            first, *rest = _with_condition(self.printer.lines(right, room), orders, room)
+            yield start + first
+            yield from (rf"&\quad {line}" for line in rest)
+
+    def _check_names(self) -> None:
+        """DomainError where two symbols would be printed alike."""
+        expressions = [formula.expression for formula in self.formulas]
+        expressions += [one.expression for f in self.formulas for one in f.definitions]
+        symbols = set().union(*(e.atoms(sympy.Symbol) for e in expressions if e is not None))
+        printed: dict[str, sympy.Symbol] = {}
+        for symbol in sorted(symbols, key=lambda symbol: symbol.name):
+            tex = self.printer.doprint(symbol)
+            other = printed.setdefault(tex, symbol)
+            if other.name != symbol.name:
+                raise DomainError(
+                    f"the symbols {other} and {symbol} are both printed {tex}; give one of them "
+                    f"another name: latex(names={{{symbol.name!r}: ...}})"
+                )
+
+
+def _distinguished(rights: Mapping[Any, sympy.Expr]) -> tuple[tuple[sympy.Expr, str], ...]:
+    """Each right side with its orders in words of mathematics, where they need saying."""
+    rights = dict(rights)
+    found: list[tuple[sympy.Expr, str]] = []
+    if WHOLE in rights and REAL in rights and rights[WHOLE] == rights[REAL]:
+        del rights[WHOLE]
+    several = len(rights) > 1
+    for at, right in rights.items():
+        if at == WHOLE:
+            found.append((right, r"\alpha = 2, 3, \dots"))
+        elif at == REAL:
+            orders = r"\text{other } \alpha > 1" if WHOLE in rights else r"1 < \alpha < \infty"
+            found.append((right, orders if several else ""))
+        else:
+            found.append((right, r"\alpha = \infty" if several else ""))
+    return tuple(found)
+
+
+def _with_condition(lines: list[str], orders: str, room: float) -> list[str]:
+    """The lines of a right side with the orders it is for, beside the last or below it."""
+    if not orders:
+        return lines
+    condition = rf"\qquad \text{{for }} {orders}"
+    if width_of(lines[-1] + condition) <= room:
+        return [*lines[:-1], f"{lines[-1]} {condition}"]
+    return [*lines, condition]

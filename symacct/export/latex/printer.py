@@ -1,0 +1,439 @@
+"""SymPy expressions in LaTeX as papers on privacy print them, long ones over several lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+import sympy
+from sympy.core.function import AppliedUndef
+from sympy.printing.latex import LatexPrinter
+
+from symacct.core.exact import text
+from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.width import width_of
+
+#: Width of a line, in the widths of a letter: what the text of an article leaves room for.
+WIDTH = 56
+#: What is no wider than this is not left alone on a line.
+_STUB = 12
+_TALL = re.compile(r"\\(frac|sum|int|binom|begin|sqrt)\b")
+
+
+def _applied(name: str, place: int = 0) -> Callable[..., str]:
+    """The method that prints a function of this name and the argument at a place."""
+    return lambda self, e, exp=None: f"{name}{bracketed(self._print(e.args[place]))}"
+
+
+class PaperPrinter(LatexPrinter):  # type: ignore[misc]  # SymPy ships no types
+    """LaTeX of an expression on one line (`doprint`), or on several (`lines`)."""
+
+    def __init__(self, names: SymbolNames) -> None:
+        super().__init__()
+        self.names = names
+        self._in_script = False
+
+    # --- atoms and functions
+
+    def _print_Symbol(self, symbol: sympy.Symbol, style: str | None = None) -> str:  # noqa: N802
+        return self.names(symbol.name)
+
+    _print_Dummy = _print_Symbol  # noqa: N815
+
+    def _print_Rational(self, number: sympy.Rational) -> str:  # noqa: N802
+        top, bottom = (text(Fraction(int(end))) for end in (number.p, number.q))
+        if number.q == 1:
+            return top
+        if self._in_script:
+            return f"{top}/{bottom}"
+        sign = "- " if number.p < 0 else ""
+        return rf"{sign}\frac{{{top.lstrip('-')}}}{{{bottom}}}"
+
+    def _print_AppliedUndef(self, e: sympy.Expr) -> str:  # noqa: N802
+        letter, _, number = e.func.__name__.partition("_")
+        name = rf"\{letter}" if len(letter) > 1 else letter
+        number = r"\mathcal{M}" if number == "M" else number
+        return f"{name}_{{{number}}}{bracketed(self._print(e.args[0]))}"
+
+    def _print_Function(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
+        return self._print_AppliedUndef(e)
+
+    _print_log = _applied(r"\log")
+    _print_loggamma = _applied(r"\log\Gamma")
+    _print_polygamma = _applied(r"\psi", 1)
+
+    def _print_besseli(self, e: sympy.Expr, exp: str | None = None) -> str:
+        order, place = self._script(e.args[0]), bracketed(self._print(e.args[1]))
+        return f"I_{{{order}}}{'' if exp is None else f'^{{{exp}}}'}{place}"
+
+    def _print_exp(self, e: sympy.Expr, exp: str | None = None) -> str:
+        base, exponent = as_power(e)
+        return f"{'e' if base is sympy.E else self._base(base)}^{{{self._script(exponent)}}}"
+
+    _print_ExpBase = _print_exp  # noqa: N815
+
+    def _print_factorial(self, e: sympy.Expr, exp: str | None = None) -> str:
+        return f"{self._factor(e.args[0])}!"
+
+    def _print_factorial2(self, e: sympy.Expr, exp: str | None = None) -> str:
+        return f"{self._factor(e.args[0])}!!"
+
+    def _print_floor(self, e: sympy.Expr, exp: str | None = None) -> str:
+        with_script = rf"\lfloor {self._script(e.args[0])} \rfloor"
+        return with_script if exp is None else f"{with_script}^{{{exp}}}"
+
+    def _print_binomial(self, e: sympy.Expr, exp: str | None = None) -> str:
+        upper, lower = map(self._script, e.args)
+        plain = rf"\binom{{{upper}}}{{{lower}}}"
+        return plain if exp is None else f"{plain}^{{{exp}}}"
+
+    def _print_Abs(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
+        return bracketed(self._print(e.args[0]), "|")
+
+    def _print_Min(self, e: sympy.Expr, exp: str | None = None) -> str:  # noqa: N802
+        listed = r",\, ".join(map(self._print, in_order(e.args)))
+        return f"{self._choice(e)}{bracketed(listed, '{')}"
+
+    _print_Max = _print_Min  # noqa: N815
+
+    @staticmethod
+    def _choice(e: sympy.Expr) -> str:
+        return r"\max" if isinstance(e, sympy.Max) else r"\min"
+
+    def _print_Piecewise(self, e: sympy.Expr) -> str:  # noqa: N802
+        rows = [
+            rf"{self._print(value)} & "
+            + (r"\text{otherwise}" if condition == True else self._print(condition))  # noqa: E712
+            for value, condition in e.args
+        ]
+        return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
+
+    # --- sums and integrals
+
+    def _print_Sum(self, e: sympy.Expr) -> str:  # noqa: N802
+        return f"{self.sum_sign(e)} {self._factor(e.function)}"
+
+    def sum_sign(self, e: sympy.Expr) -> str:
+        ((index, first, last),) = e.limits
+        first, last = self._print(first), self._script(last)
+        return rf"\sum_{{{self._print(index)}={first}}}^{{{last}}}"
+
+    def _print_Integral(self, e: sympy.Expr) -> str:  # noqa: N802
+        variable = self._print(e.limits[0][0])
+        return rf"{self.integral_sign(e)} {self._factor(e.function)} \, d{variable}"
+
+    def integral_sign(self, e: sympy.Expr) -> str:
+        ((_, first, last),) = e.limits
+        return rf"\int_{{{self._script(first)}}}^{{{self._script(last)}}}"
+
+    # --- powers, products, sums of terms
+
+    def _print_Pow(self, e: sympy.Expr) -> str:  # noqa: N802
+        base, exponent = e.args
+        if base is sympy.E:
+            return f"e^{{{self._script(exponent)}}}"
+        if exponent == sympy.Rational(1, 2):
+            return rf"\sqrt{{{self._print(base)}}}"
+        if exponent.is_Rational and exponent < 0:
+            return self._print_Mul(e)
+        return f"{self._base(base)}^{{{self._script(exponent)}}}"
+
+    def _base(self, base: sympy.Expr) -> str:
+        plain = base.is_Symbol or (base.is_Integer and base >= 0)
+        text = self._print(base)
+        return text if plain else bracketed(text)
+
+    def _print_Mul(self, e: sympy.Expr) -> str:  # noqa: N802
+        sign, small, tall, below = self.parts(e)
+        if self._in_script:
+            over = self._juxtaposed([*small, *tall]) or "1"
+            if not below:
+                return sign + over
+            under = self._juxtaposed(below)
+            return f"{sign}{over}/{under if len(below) == 1 else f'({under})'}"
+        if not below:
+            return sign + self._juxtaposed([*small, *tall])
+        fraction = rf"\frac{{{self._alone(small) or 1}}}{{{self._alone(below)}}}"
+        return f"{sign}{fraction} {self._juxtaposed(tall)}".rstrip()
+
+    def parts(
+        self, e: sympy.Expr
+    ) -> tuple[str, list[sympy.Expr], list[sympy.Expr], list[sympy.Expr]]:
+        """A product's sign, its factors for the numerator, those beside it, the denominator."""
+        number, rest = e.as_coeff_Mul(rational=True)
+        factors = list(sympy.Mul.make_args(rest)) if rest != 1 else []
+        over: list[sympy.Expr] = []
+        below: list[sympy.Expr] = []
+        for factor in factors:
+            base, exponent = factor.as_base_exp() if factor.is_Pow else (factor, sympy.S.One)
+            if base is not sympy.E and not base.is_Rational and _is_negative(exponent):
+                below.append(base if exponent == -1 else sympy.Pow(base, -exponent))
+            else:
+                over.append(factor)
+        number, over, below = _with_root_of_two_pi(number, over, below)
+        sign = "- " if number < 0 else ""
+        below = ([sympy.Integer(number.q)] if number.q != 1 else []) + in_order(below)
+        over = ([sympy.Integer(abs(number.p))] if abs(number.p) != 1 else []) + in_order(over)
+        small, tall = self._split(over) if below else ([], over)
+        return sign, small, tall, below
+
+    def _split(self, over: list[sympy.Expr]) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
+        """The factors of a numerator, and those that read better beside the fraction."""
+        high = sympy.Sum, sympy.Integral, sympy.log, sympy.Min, sympy.Max, sympy.binomial
+        small = [one for one in over if not one.has(*high)]
+        if not self._in_script and width_of(self._alone(small)) > WIDTH / 2:
+            small = [one for one in small if _rank(one) < 2]
+        return small, [one for one in over if one not in small]
+
+    def _juxtaposed(self, factors: Sequence[sympy.Expr]) -> str:
+        return " ".join(
+            self._factor(one, last=place == len(factors) - 1) for place, one in enumerate(factors)
+        )
+
+    def _alone(self, factors: Sequence[sympy.Expr]) -> str:
+        """A numerator or denominator: one sum needs no brackets."""
+        return self._print(factors[0]) if len(factors) == 1 else self._juxtaposed(factors)
+
+    def _factor(self, e: sympy.Expr, last: bool = True) -> str:
+        """A factor of a product, in brackets a sum, a sign, and what would swallow the rest."""
+        text = self._print(e)
+        swallows = isinstance(e, sympy.Sum | sympy.Integral | sympy.Piecewise) and not last
+        return bracketed(text) if e.is_Add or swallows or text.startswith("-") else text
+
+    def _print_Add(self, e: sympy.Expr, order: str | None = None) -> str:  # noqa: N802
+        return "".join(self.terms(e)).removeprefix(" + ")
+
+    def terms(self, e: sympy.Expr) -> list[str]:
+        """The terms in the order they are read, each with its sign before it."""
+        return [self.signed(self._print(term)) for term in in_order(e.args, adding=True)]
+
+    @staticmethod
+    def signed(text: str) -> str:
+        return f" - {text[1:].lstrip()}" if text.startswith("-") else f" + {text}"
+
+    def _script(self, e: sympy.Expr) -> str:
+        """In a script or an exponent, where fractions are slashes."""
+        before, self._in_script = self._in_script, True
+        try:
+            return str(self._print(e))
+        finally:
+            self._in_script = before
+
+    # --- several lines
+
+    def lines(self, e: sympy.Expr, width: float = WIDTH, first: float | None = None) -> list[str]:
+        """The expression on lines no wider than `width`, the first no wider than `first`."""
+        first = width if first is None else first
+        text = self._print(e)
+        if width_of(text) <= first:
+            return [text]
+        if e.is_Add:
+            return self._lines_of_terms(e, width, first)
+        if isinstance(e, sympy.Min | sympy.Max):
+            return self._lines_of_choice(e, width, first)
+        if isinstance(e, sympy.log):
+            return self._inside(r"\log", e.args[0], width, first)
+        if isinstance(e, sympy.Sum):
+            return self._after(self.sum_sign(e), e.function, width, first)
+        if isinstance(e, sympy.Integral):
+            lines = self._after(self.integral_sign(e), e.function, width - 3, first)
+            return [*lines[:-1], rf"{lines[-1]} \, d{self._print(e.limits[0][0])}"]
+        base, exponent = as_power(e)
+        if base is sympy.E and exponent != 1:
+            return self._inside(r"\exp", exponent, width, first)
+        if base.is_Add and exponent != 1:
+            lines = self._inside("", base, width, first)
+            return [*lines[:-1], f"{lines[-1]}^{{{self._script(exponent)}}}"]
+        if e.is_Mul:
+            return self._lines_of_product(e, width, first)
+        return [text]
+
+    def _lines_of_terms(self, e: sympy.Expr, width: float, first: float) -> list[str]:
+        """As many terms on a line as it holds; a long one starts a line unless that is empty."""
+        found = [""]
+        for term in in_order(e.args, adding=True):
+            room = (first if len(found) == 1 else width) - width_of(found[-1])
+            signed = self.signed(self._print(term)) if found != [""] else self._print(term)
+            if width_of(signed) <= room:
+                found[-1] += signed
+            elif width_of(signed) <= width:
+                found.append(signed)
+            else:
+                if width_of(found[-1]) > _STUB:
+                    found.append("")
+                    room = width
+                begun, *rest = self.lines(term, width, room - 3)
+                found[-1] += begun if found == [""] else self.signed(begun)
+                found += rest
+        return [line.strip() for line in found]
+
+    def _lines_of_choice(self, e: sympy.Expr, width: float, first: float) -> list[str]:
+        """min{ … } with as many of its arguments on a line as it holds."""
+        found = [rf"{self._choice(e)} \biggl\{{ "]
+        last = in_order(e.args)[-1]
+        for argument in in_order(e.args):
+            mark = r" \biggr\}" if argument is last else ",\\; "
+            whole = self._print(argument) + mark
+            room = (first if len(found) == 1 else width - 2) - width_of(found[-1])
+            if width_of(whole) <= room:
+                found[-1] += whole
+                continue
+            if width_of(found[-1]) > _STUB or width_of(whole) <= width - 2:
+                found.append(r"\quad ")
+                room = width - 2
+            begun, *rest = self.lines(argument, width - 4, room - 1)
+            found += [found.pop() + begun, *(rf"\quad {line}" for line in rest)]
+            found[-1] += mark
+        return [line.strip() for line in found]
+
+    def _inside(self, name: str, e: sympy.Expr, width: float, first: float) -> list[str]:
+        """name( … ) with the brackets around several lines."""
+        opening = rf"{name} \biggl( ".lstrip()
+        begun, *rest = self.lines(e, width - 3, first - width_of(opening) - 1)
+        lines = [opening + begun, *(rf"\quad {line}" for line in rest)]
+        lines[-1] += r" \biggr)"
+        return lines
+
+    def _lines_of_product(self, e: sympy.Expr, width: float, first: float) -> list[str]:
+        """What stands before the widest factor, and that over lines; or each on its own."""
+        sign, small, tall, below = self.parts(e)
+        if not (tall or below):
+            return [self._print(e)]
+        fraction = rf"\frac{{{self._alone(small) or 1}}}{{{self._alone(below)}}}" if below else ""
+        start = sign + fraction
+        if below and width_of(start) > first:
+            return self._lines_of_quotient(sign, [*small, *tall], below, width, first)
+        if not tall:
+            return [self._print(e)]
+        widest = max(tall, key=lambda one: width_of(self._print(one)))
+        others = " ".join(self._factor(one, last=False) for one in tall if one is not widest)
+        if width_of(start + others) <= first / 2:
+            return self._after(f"{start} {others}".strip(), widest, width, first)
+        return self._lines_of_factors(start, tall, width, first)
+
+    def _lines_of_quotient(
+        self,
+        sign: str,
+        over: list[sympy.Expr],
+        below: list[sympy.Expr],
+        width: float,
+        first: float,
+    ) -> list[str]:
+        """Of a denominator too wide for a line the widest factor as a power of −1, over lines."""
+        widest = max(below, key=lambda one: width_of(self._print(one)))
+        rest = [one for one in below if one is not widest]
+        before = rf"{sign}\frac{{1}}{{{self._alone(rest)}}}" if rest else sign
+        base, exponent = as_power(widest)
+        lines = self._inside(before.strip(), base, width, first)
+        lines[-1] += f"^{{{self._script(-exponent)}}}"
+        if not over:
+            return lines
+        return lines + self._after(r"\cdot", sympy.Mul(*over, evaluate=False), width, width)
+
+    def _lines_of_factors(
+        self, start: str, factors: Sequence[sympy.Expr], width: float, first: float
+    ) -> list[str]:
+        """As many factors on a line as it holds, each further line after a dot."""
+        found = [start]
+        for factor in factors:
+            text = self._factor(factor, last=False)
+            room = (first if len(found) == 1 else width) - width_of(found[-1])
+            if width_of(text) <= room:
+                found[-1] = f"{found[-1]} {text}".strip()
+            elif not found[-1].strip():
+                found = self._after("", factor, width, first)
+            elif width_of(text) <= width - 2:
+                found.append(rf"\cdot {text}")
+            else:
+                found += self._after(r"\cdot", factor, width, width)
+        return [line for line in found if line]
+
+    def _after(self, before: str, e: sympy.Expr, width: float, first: float) -> list[str]:
+        """A product whose last factor is broken."""
+        if e.is_Add:
+            return self._inside(before, e, width, first)
+        begun, *rest = self.lines(e, width, first - width_of(before))
+        return [f"{before} {begun}".strip(), *rest]
+
+
+def _with_root_of_two_pi(
+    number: sympy.Rational, over: list[sympy.Expr], below: list[sympy.Expr]
+) -> tuple[sympy.Rational, list[sympy.Expr], list[sympy.Expr]]:
+    """√2/√π as 2/√(2π), the way the normal density is written."""
+    two, pi = sympy.sqrt(2), sympy.sqrt(sympy.pi)
+    if two not in over or pi not in below:
+        return number, over, below
+    root = sympy.Pow(sympy.Mul(2, sympy.pi, evaluate=False), sympy.Rational(1, 2), evaluate=False)
+    over = [one for one in over if one != two]
+    return 2 * number, over, [root, *(one for one in below if one != pi)]
+
+
+def as_power(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """Base and exponent; e^{k log x} is x^k."""
+    if not isinstance(e, sympy.exp):
+        base, exponent = e.as_base_exp()
+        return base, exponent
+    logs = [one for one in sympy.Mul.make_args(e.args[0]) if isinstance(one, sympy.log)]
+    return (logs[0].args[0], e.args[0] / logs[0]) if len(logs) == 1 else (sympy.E, e.args[0])
+
+
+def in_order(es: Iterable[sympy.Expr], adding: bool = False) -> list[sympy.Expr]:
+    """Factors or terms as they are read: the plain first, in a sum a negative one last."""
+    listed = sorted(es, key=sympy.default_sort_key)
+    if not adding:
+        return sorted(listed, key=_rank)
+    long = any(_rank(one) > 1 or _is_negative(one) for one in listed if not one.is_number)
+
+    def place(term: sympy.Expr) -> tuple[int, int]:
+        if term.is_Rational:
+            return (-1 if term > 0 and long else 9, 0)
+        return (_rank(term), int(_is_negative(term)))
+
+    ordered = sorted(listed, key=place)
+    if _is_negative(ordered[0]):  # a sum does not start with a minus sign if it need not
+        first = next((one for one in ordered if not _is_negative(one)), ordered[0])
+        ordered.remove(first)
+        ordered.insert(0, first)
+    return ordered
+
+
+def _is_negative(e: sympy.Expr) -> bool:
+    return bool(e.as_coeff_Mul(rational=True)[0] < 0)
+
+
+def _rank(e: sympy.Expr) -> int:
+    """The place of a factor or term: numbers, symbols, binomials, powers, brackets, sums."""
+    if e.is_Rational:
+        return 0
+    for rank, heads in _LONG.items():
+        if e.has(*heads):
+            return rank
+    if e.is_Symbol or (e.is_Pow and e.args[0].is_Rational):
+        return 1
+    if e.has(sympy.binomial):
+        return 2
+    if e.is_Pow:
+        return 4 if e.args[0].is_Add else 3
+    return 5
+
+
+#: Brackets with these in them come after others, the longest kind last.
+_LONG = {
+    10: (sympy.Integral, sympy.Sum),
+    9: (sympy.log,),
+    8: (sympy.Min, sympy.Max),
+    7: (sympy.exp,),
+    6: (AppliedUndef,),
+}
+
+
+def bracketed(text: str, opening: str = "(") -> str:
+    """The text in brackets as high as it is."""
+    left, right = _BRACKETS[opening]
+    if _TALL.search(text):
+        return rf"\left{left} {text} \right{right}"
+    return f"{left} {text} {right}" if opening == "|" else f"{left}{text}{right}"
+
+
+_BRACKETS = {"(": ("(", ")"), "{": (r"\{", r"\}"), "|": (r"\lvert", r"\rvert")}

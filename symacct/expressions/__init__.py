@@ -1,0 +1,1 @@
+"""The expression DAG: nodes, their parameters, and the register of theorems about them."""

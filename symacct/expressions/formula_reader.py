@@ -1,0 +1,316 @@
+"""Numbers and formulas read from text by a closed grammar; nothing is ever executed.
+
+    sum   = product { ("+" | "-") product }      product = unary { ("*" | "/") unary }
+    unary = "-" unary | power                    power   = atom [ "**" unary ]
+    atom  = number | quoted text | "(" sum ")" | name [ "(" argument { "," argument } ")" ]
+          | "[" [ sum { "," sum } ] "]"
+
+Names are a few of SymPy's, and those that whoever reads adds. Numbers are exact, quoted or not.
+Lists hold numbers, or lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeGuard
+
+from symacct.core import exact, limits
+from symacct.core.errors import ParseError, echo, meant
+from symacct.core.exact import Exact
+from symacct.core.lazy_import import sympy
+from symacct.expressions import bounded
+
+
+def parse_formula(text: str, symbol: sympy.Symbol) -> sympy.Expr:
+    """The formula written in `text`, in one bare symbol, e.g. "alpha/50 + log(2)"."""
+    value = Reader(text, HEADS, {symbol.name: symbol}).whole()
+    if not is_number(value):
+        raise ParseError(f"found {echo(value)}, needed a formula in {symbol}")
+    return exact.expression(value)
+
+
+class Token(NamedTuple):
+    sort: str  # "number", "text", "name", "end", or the operator itself
+    text: str
+    column: int
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>(?:laws\.)?[^\W\d]\w*)"
+    r"|(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
+    r"|(?P<operator>\*\*|[-+*/(),=\[\]]))",
+    re.ASCII,
+)
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    place, depth, last = 0, 0, len(text.rstrip())
+    while place < last:
+        match = _TOKEN.match(text, place)
+        if match is None:
+            # What follows cannot be read; the reader says so if it gets as far.
+            column = place + len(text[place:]) - len(text[place:].lstrip())
+            return [*tokens, Token("unknown", text[column], column)]
+        sort = match.lastgroup or ""
+        found = match[sort]
+        column = match.start(sort)
+        depth += (found == "(") - (found == ")")
+        limits.check("depth", depth // 2, "text, nesting depth")
+        tokens.append(Token(found if sort == "operator" else sort, found, column))
+        place = match.end()
+    return [*tokens, Token("end", "the end", len(text))]
+
+
+class Reader:
+    """Recursive descent over the grammar at the top of this file."""
+
+    def __init__(
+        self, text: str, heads: Mapping[str, Callable[..., Any]], names: Mapping[str, Any]
+    ) -> None:
+        if not isinstance(text, str):
+            raise ParseError(f"found {type(text).__name__}, needed text")
+        limits.check("text_bytes", len(text.encode("utf-8", "surrogatepass")), "text, in bytes")
+        self.tokens = _tokens(text)
+        self.place = 0
+        self.depth = 0
+        self.heads = heads
+        self.names = {**CONSTANTS, **names}
+
+    def whole(self) -> Any:
+        """What all of the text says."""
+        value = self.sum()
+        self.expect("end")
+        return value
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self, *sorts: str) -> Token | None:
+        """The next token if it is one of these, else None."""
+        token = self.token
+        if token.sort not in sorts:
+            return None
+        self.place += 1
+        return token
+
+    def expect(self, sort: str) -> Token:
+        token = self.take(sort)
+        if token is None:
+            needed = "the end" if sort == "end" else repr(sort)
+            raise self.error(f"found {echo(self.token.text)}, needed {needed}")
+        return token
+
+    def error(self, message: str, column: int | None = None) -> ParseError:
+        column = self.token.column if column is None else column
+        return ParseError(f"column {column + 1}: {message}")
+
+    def sum(self) -> Any:
+        self.depth += 1
+        limits.check("depth", self.depth // 2, "text, nesting depth")
+        parts = [self.product()]
+        while operator := self.take("+", "-"):
+            right = self.product()
+            parts.append(right if operator.sort == "+" else self.negative(right, operator))
+        self.depth -= 1
+        return self.added(parts)
+
+    def added(self, parts: list[Any]) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        if not all(map(is_number, parts)):
+            raise self.error("found '+' between unlike things, needed two mechanisms or numbers")
+        return bounded.added(parts)
+
+    def negative(self, value: object, operator: Token) -> Exact:
+        if not is_number(value):
+            raise self.error("found '-' before something that is no number", operator.column)
+        return -value
+
+    def product(self) -> Any:
+        value = self.unary()
+        while operator := self.take("*", "/"):
+            value = self.combined(operator, value, self.unary())
+        return value
+
+    def combined(self, operator: Token, left: Any, right: Any) -> Any:
+        if not is_number(left) or not is_number(right):
+            raise self.error("found something in a product that is no number", operator.column)
+        if operator.sort == "/" and right == 0:
+            raise self.error("found a division by 0", operator.column)
+        return (bounded.multiplied if operator.sort == "*" else bounded.divided)(left, right)
+
+    def unary(self) -> Any:
+        signs = []
+        while operator := self.take("-"):
+            signs.append(operator)
+        limits.check("depth", len(signs) // 2, "text, signs in a row")
+        value = self.power()
+        if not signs:
+            return value
+        return self.negative(value, signs[0]) if len(signs) % 2 else -self.negative(value, signs[0])
+
+    def power(self) -> Any:
+        base = self.atom()
+        operator = self.take("**")
+        if operator is None:
+            return base
+        self.depth += 2
+        limits.check("depth", self.depth // 2, "text, nesting depth")
+        exponent = self.unary()
+        self.depth -= 2
+        if not is_number(base) or not is_number(exponent):
+            raise self.error("found '**' on something that is no number", operator.column)
+        return bounded.raised(base, exponent)
+
+    def atom(self) -> Any:
+        if token := self.take("number"):
+            return exact.exact(token.text)
+        if token := self.take("text"):
+            return token.text[1:-1]
+        if self.take("("):
+            value = self.sum()
+            self.expect(")")
+            return value
+        if self.take("["):
+            return self.listed()
+        if token := self.take("name"):
+            return self.named(token)
+        raise self.error(f"found {echo(self.token.text)}, needed a number, a name or '('")
+
+    def listed(self) -> list[Any]:
+        values: list[Any] = []
+        while not self.take("]"):
+            column = self.token.column
+            values.append(self.sum())
+            if not isinstance(values[-1], str | list) and not is_number(values[-1]):
+                raise self.error("found a mechanism or a law in a list, needed numbers", column)
+            if self.token.sort != "]":
+                self.expect(",")
+        return values
+
+    def named(self, token: Token) -> Any:
+        if self.token.sort != "(":
+            return self.bare(token)
+        head = self.heads.get(token.text)
+        if head is None:
+            raise self.unknown(token, self.heads, self.called)
+        values, keywords = self.arguments()
+        try:
+            return head(*values, **keywords)
+        except TypeError as error:
+            fault = _signature_fault(error, head, keywords)
+            raise self.error(f"{token.text}: {fault}", token.column) from None
+
+    def bare(self, token: Token) -> Any:
+        """What a name without arguments stands for."""
+        if token.text in self.names:
+            found = self.names[token.text]
+            return CONSTANTS[token.text]() if found is CONSTANTS.get(token.text) else found
+        if token.text in self.heads:
+            raise self.error(f"found {token.text} alone, needed {token.text}(…)", token.column)
+        raise self.unknown(token, self.names, self.needed)
+
+    needed = "a number"
+    called = "a function such as log(2)"
+
+    def unknown(self, token: Token, known: Iterable[str], needed: str) -> ParseError:
+        """The error about a name that means nothing here, with the nearest that does."""
+        found = f"found the name {echo(token.text)}{meant(token.text, known, needed)}"
+        return self.error(found, token.column)
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        values: list[Any] = []
+        keywords: dict[str, Any] = {}
+        self.expect("(")
+        while not self.take(")"):
+            if self.token.sort == "name" and self.tokens[self.place + 1].sort == "=":
+                name = self.expect("name")
+                self.expect("=")
+                if name.text in keywords:
+                    raise self.error(f"found {echo(name.text)} twice", name.column)
+                keywords[name.text] = self.sum()
+            elif keywords:
+                raise self.error("found a value after a keyword, needed a keyword")
+            else:
+                values.append(self.sum())
+            if self.token.sort != ")":
+                self.expect(",")
+        return values, keywords
+
+
+def is_number(value: object) -> TypeGuard[Exact]:
+    """Is this a number, and neither a node, a law, a list nor quoted text?"""
+    # True and False are names for assumptions, and integers to Python.
+    return isinstance(value, Fraction | sympy.Expr)
+
+
+def _signature_fault(error: TypeError, head: Callable[..., Any], keywords: Iterable[str]) -> str:
+    """What is wrong with the arguments, without the name of our constructor."""
+    with contextlib.suppress(ValueError):  # a function of SymPy's has no signature
+        known = inspect.signature(head).parameters
+        needed = f"one of {', '.join(known)}"
+        for name in keywords:
+            if name not in known:
+                return f"found the argument {echo(name)}{meant(name, known, needed)}"
+    return re.sub(r"^[\w.]*\(\) ", "", str(error)).replace("<lambda>() ", "")
+
+
+def _symbol(name: object, **assumptions: Any) -> sympy.Symbol:
+    if not isinstance(name, str) or re.fullmatch(r"[^\W\d]\w{0,63}", name) is None:
+        raise ParseError(f"Symbol: found {echo(name)}, needed a quoted name")
+    unknown = set(assumptions) - {"positive", "nonnegative", "real", "integer", "negative"}
+    if unknown:
+        raise ParseError(
+            f"Symbol: found the assumption {echo(sorted(unknown)[0])}, needed positive"
+        )
+    if not all(isinstance(value, bool) for value in assumptions.values()):
+        raise ParseError("Symbol: found a value that is neither True nor False")
+    return sympy.Symbol(name, **assumptions)
+
+
+def _formula_head(name: str, arity: int | None, compute: Callable[..., Any]) -> Any:
+    """The function that a text calls by this name: `arity` numbers, or one and more."""
+
+    def build(*values: object) -> Any:
+        if not values or len(values) != (arity or len(values)) or not all(map(is_number, values)):
+            found = ", ".join(map(echo, values)) or "nothing"
+            needed = "numbers" if arity is None else f"{arity} number{'s' * (arity > 1)}"
+            raise ParseError(f"{name}: found {found}, needed {needed}")
+        return compute(*values)
+
+    return build
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """SymPy's function of this name."""
+    return lambda *values: bounded.called(getattr(sympy, name), values)
+
+
+HEADS: dict[str, Callable[..., Any]] = {
+    "Symbol": _symbol,
+    "Rational": _formula_head("Rational", 2, bounded.divided),
+    "exp": _formula_head("exp", 1, _function("exp")),
+    "log": _formula_head("log", 1, _function("log")),
+    "sqrt": _formula_head("sqrt", 1, lambda value: bounded.raised(value, Fraction(1, 2))),
+    "Min": _formula_head("Min", None, _function("Min")),
+    "Max": _formula_head("Max", None, _function("Max")),
+    "Abs": _formula_head("Abs", 1, _function("Abs")),
+    # What SymPy makes of Abs where a symbol is not said to be real: |e^x| = e^{re x}.
+    "re": _formula_head("re", 1, _function("re")),
+    "im": _formula_head("im", 1, _function("im")),
+    "arg": _formula_head("arg", 1, _function("arg")),
+}
+#: Each with what makes it, where it is met.
+CONSTANTS: dict[str, Callable[[], Any]] = {
+    "pi": lambda: sympy.pi,
+    "E": lambda: sympy.E,
+    "True": lambda: True,
+    "False": lambda: False,
+}

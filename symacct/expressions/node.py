@@ -1,0 +1,424 @@
+"""Node: a record of what was done, and the questions that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, ClassVar, overload
+
+import numpy as np
+
+from symacct.core import limits, upward
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import Exact, Numeric, Order, OrderArray, exact
+from symacct.core.forking import cached_property
+from symacct.core.interning import Interned
+from symacct.core.lazy_import import sympy
+from symacct.core.pinning import By
+from symacct.expressions.bounded import replaced
+from symacct.expressions.currencies import Currencies
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.progress import progress
+
+
+class Node(Currencies, Interned):
+    """A mechanism or an operation; its fields are the parameters of its constructor.
+
+    A subclass writes a constructor `__new__(cls, field, ...)` that brings each field to its
+    exact form and ends in `cls._intern(field=value, ...)`, and infers its claim in `_infer`.
+    """
+
+    claim: Claim
+    depth: int
+    #: Arguments that JSON leaves out where they are at their default, as documents of before do.
+    json_optional: ClassVar[tuple[str, ...]] = ()
+    #: Those that documents of before have in place of others, with what to write now.
+    json_former: ClassVar[Mapping[str, str]] = {}
+    #: The curve is that of one pair (P, Q) that dominates the mechanism and that a
+    #: measure-preserving involution swaps (theory: ZW19 Prop. 10, MTZ19 Thm 5).
+    swap_symmetric: bool = False
+    #: Where the curve is exact, one pair (P, Q) attains it, the same at every order.
+    one_pair: bool = False
+    #: The order up to which ε(α)/α is proved to be at most ε(1), and so is zCDP's ρ (proofs, 26).
+    steepest_up_to: Order = 1
+    #: Is it stated for a number of records, so that it holds where there are so many?
+    counts_records: bool = False
+
+    def _settle(self, fields: dict[str, Any]) -> None:
+        """Depth and claim of a new node; errors of adjacency and soundness are raised here."""
+        # PureDP's parameter epsilon must not hide the question .epsilon(delta), and so on.
+        self.__dict__.update({k: v for k, v in fields.items() if not hasattr(type(self), k)})
+        depth = 1 + max((child.depth for child in self.children), default=0)
+        limits.check("depth", depth, f"{type(self).__name__}, nesting depth")
+        self.__dict__["depth"] = depth
+        self.__dict__["claim"] = self._infer()
+
+    def _infer(self) -> Claim:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+
+        return upward.text.from_json, (self.to_json(),)
+
+    @cached_property
+    def children(self) -> tuple[Node, ...]:
+        """The nodes this one was made of."""
+        return tuple(value for value in self.fields().values() if isinstance(value, Node))
+
+    @property
+    def convex(self) -> bool:
+        """Is the curve's CGF, as evaluated at integer orders, proved convex? True ones are."""
+        return self.claim.kind is Kind.EXACT
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields that are not nodes: what a theorem about this node may read."""
+        return {name: v for name, v in self.fields().items() if not isinstance(v, Node)}
+
+    def walk(self) -> Iterator[Node]:
+        """Every distinct node below and including this one, children before parents."""
+        return chain(self._below, (self,))
+
+    @cached_property
+    def _below(self) -> tuple[Node, ...]:
+        """Those below it: a node that kept itself would stay when nobody has it."""
+        return tuple(dict.fromkeys(node for child in self.children for node in child.walk()))
+
+    @cached_property
+    def free_symbols(self) -> frozenset[sympy.Symbol]:
+        """The SymPy symbols left open in any parameter below."""
+        own = [value.free_symbols for value in self.symbolic_parameters()]
+        return frozenset().union(*own, *(child.free_symbols for child in self.children))
+
+    def symbolic_parameters(self) -> list[sympy.Expr]:
+        """The parameters kept as SymPy expressions."""
+        return [v for v in self.parameters().values() if isinstance(v, sympy.Expr)]
+
+    def subs(self, replacements: Mapping[str | sympy.Symbol, Numeric]) -> Node:
+        """The node with symbols, given themselves or by name, replaced by numbers or expressions.
+
+        Raises DomainError for a name that no free symbol has.
+
+        >>> import sympy
+        >>> from symacct import Gaussian
+        >>> sigma = sympy.Symbol("sigma", positive=True)
+        >>> Gaussian(sigma).subs({sigma: "5/2"})
+        Gaussian('5/2')
+        """
+        if not isinstance(replacements, Mapping):
+            raise DomainError(
+                f"subs: found {echo(replacements)}, needed a mapping such as {{'sigma': 5}}"
+            )
+        table: dict[Any, Any] = {}
+        for key, value in replacements.items():
+            table.update(dict.fromkeys(self._symbols_named(key), exact(value, f"subs, {key}")))
+        done: dict[Node, Node] = {}
+        for node in self.walk():
+            done[node] = node.rebuild(done, lambda x: replaced(x, table))
+        return done[self]
+
+    def _symbols_named(self, name: object) -> list[sympy.Symbol]:
+        """The free symbols of this name; symbols of other assumptions are other symbols."""
+        if isinstance(name, sympy.Symbol):
+            return [name]
+        if not isinstance(name, str):
+            raise DomainError(f"subs: found the key {echo(name)}, needed a symbol or its name")
+        found = [symbol for symbol in self.free_symbols if symbol.name == name]
+        if not found:
+            free = ", ".join(sorted(symbol.name for symbol in self.free_symbols)) or "none"
+            raise DomainError(f"subs: found the name {echo(name)}, the free symbols are {free}")
+        return found
+
+    def rebuild(self, nodes: Mapping[Node, Node], replace: Callable[[sympy.Expr], Exact]) -> Node:
+        """The same node over replaced children and replaced symbolic parameters."""
+        fields = self.fields()
+        for name, value in fields.items():
+            if isinstance(value, Node):
+                fields[name] = nodes[value]
+            elif isinstance(value, sympy.Expr):
+                fields[name] = replace(value)
+        return type(self)(**fields)
+
+    def _of_same_curve(self) -> tuple[Node, str]:
+        """A mechanism of the same curve, its parts being so, and why it is one; itself for none."""
+        return self, ""
+
+    @property
+    def rewritten(self) -> Node:
+        """A mechanism of the same curve, of which more is known; what was written is printed."""
+        return self._same_curve[0] or self
+
+    @property
+    def rewrites(self) -> tuple[str, ...]:
+        """By what the one that was written has the curve of that, in words."""
+        return self._same_curve[1]
+
+    @cached_property
+    def _same_curve(self) -> tuple[Node | None, tuple[str, ...]]:
+        """A node that kept itself would stay when nobody has it: None for itself."""
+        found: dict[Node, Node] = {}
+        reasons: dict[str, None] = {}
+        for node in self.walk():
+            parts = any(found[child] is not child for child in node.children)
+            found[node], why = (
+                node.rebuild(found, lambda x: x) if parts else node
+            )._of_same_curve()
+            reasons |= {why: None} if why else {}
+        return None if found[self] is self else found[self], tuple(reasons)
+
+    def __add__(self, other: object) -> Node:
+        """Both mechanisms run on the same data: adaptive composition."""
+        if not isinstance(other, Node):
+            return NotImplemented
+        return kinds()["Compose"](self, other)
+
+    def __radd__(self, other: object) -> Node:
+        """So that sum([…]) of mechanisms is their composition: it starts with 0."""
+        if type(other) is not int or other != 0:
+            return NotImplemented
+        return self
+
+    def __mul__(self, count: object) -> Node:
+        """The mechanism run `count` times."""
+        if isinstance(count, Node):
+            return NotImplemented
+        return kinds()["Compose"]({self: count})
+
+    __rmul__ = __mul__
+
+    def convexify(self, max_order: int) -> Node:
+        """The lower convex hull of this bound's CGF up to `max_order`: see `Convexify`."""
+        return kinds()["Convexify"](self, max_order)
+
+    # What follows asks the rooms above this one.
+
+    @overload
+    def rdp(
+        self, alpha: Numeric, digits: int = 30, by: By = None, engine: str = "ball"
+    ) -> Enclosure: ...
+    @overload
+    def rdp(
+        self, alpha: OrderArray, digits: int = 30, by: By = None, engine: str = "ball"
+    ) -> np.ndarray: ...
+    @progress("rdp")
+    def rdp(
+        self,
+        alpha: Numeric | OrderArray,
+        digits: int = 30,
+        by: By = None,
+        engine: str = "ball",
+    ) -> Enclosure | np.ndarray:
+        """ε(α) in nats as an Enclosure, for one order α ∈ [1, ∞].
+
+        `by` pins a theorem ("ZW19-T5"), or several in a tuple, each for the parts that it is
+        about; `engine` is "ball" (certified), "mpmath" or "float64".
+        With engine="float64", `alpha` may be an array of orders, and an array comes back.
+        Raises OrderError, AssumptionError, SoundnessError, PrecisionError.
+
+        >>> from symacct import Gaussian
+        >>> print(Gaussian(5).rdp(8, digits=3))
+        0.160
+        """
+        return _accountant(engine).rdp(self, alpha, by=by, digits=digits)
+
+    def cgf(self, lam: Numeric, digits: int = 30, by: By = None, engine: str = "ball") -> Enclosure:
+        """K(λ) = λ ε(λ+1) as an Enclosure, for λ >= 0, and K(−1) = 0 where ε(1) is finite."""
+        return _accountant(engine).cgf(self, lam, by=by, digits=digits)
+
+    def lower_bound(self, alpha: Numeric, digits: int = 30, engine: str = "ball") -> Enclosure:
+        """The best known lower bound of ε(α); never a guarantee."""
+        return _accountant(engine).lower_bound(self, alpha, digits=digits)
+
+    @progress("epsilon")
+    def epsilon(
+        self,
+        delta: Numeric,
+        digits: int | None = None,
+        conversion: str = "improved",
+        orders: str | Iterable[Numeric] | None = None,
+        by: By = None,
+    ) -> Guarantee:
+        """The Guarantee (ε, δ) with the smallest ε for this δ, over all real orders and ∞.
+
+        `orders`: "integer", or an iterable of orders. `digits`: 30 unless said; where the exact
+        profile has fewer, those it has, which the guarantee's `note` says. Raises DomainError for
+        δ outside [0, 1), SoundnessError if only a lower bound is known.
+        """
+        return _accountant().epsilon(
+            self, delta, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    @progress("delta")
+    def delta(
+        self,
+        epsilon: Numeric,
+        digits: int | None = None,
+        conversion: str = "improved",
+        orders: str | Iterable[Numeric] | None = None,
+        by: By = None,
+    ) -> Guarantee:
+        """The Guarantee (ε, δ) with the smallest δ for this ε, over all real orders and ∞."""
+        return _accountant().delta(
+            self, epsilon, conversion=conversion, orders=orders, by=by, digits=digits
+        )
+
+    def lower_epsilon(self, delta: Numeric, digits: int = 30) -> Enclosure:
+        """What the true ε(δ) is at least: the exact profile of what post-processing leaves.
+
+        0 where no two output laws are known. Never a guarantee.
+
+        >>> from symacct import Gaussian, SubsampleWithoutReplacement
+        >>> m = 100 * SubsampleWithoutReplacement(Gaussian(2), "1/10")
+        >>> print(m.lower_epsilon("1e-5", digits=6))
+        2.33739
+        """
+        return _accountant().lower_epsilon(self, delta, digits)
+
+    def lower_delta(self, epsilon: Numeric, digits: int = 30) -> Enclosure:
+        """What the true δ(ε) is at least; see `lower_epsilon`."""
+        return _accountant().lower_delta(self, epsilon, digits)
+
+    def formula(self, alpha: Numeric | None = None, by: By = None) -> sympy.Expr:
+        """ε(α) as a SymPy expression, of `symacct.symbols.alpha` where no order is given."""
+        return upward.formula.formula(self, alpha, by)
+
+    def latex(
+        self,
+        alpha: Numeric | None = None,
+        names: Mapping[str | sympy.Symbol, str] | None = None,
+        by: By = None,
+    ) -> str:
+        r"""ε(α) as a LaTeX display for amsmath; `names` maps symbols to LaTeX, {"gamma": "q"}."""
+
+        return upward.display.latex(self, alpha, names, by)
+
+    def _repr_latex_(self) -> str | None:
+
+        return upward.display.inline(self)
+
+    def paper(
+        self,
+        alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
+        delta: Numeric | None = None,
+        names: Mapping[str | sympy.Symbol, str] | None = None,
+        values: Mapping[str | sympy.Symbol, Numeric] | None = None,
+        by: By = None,
+        digits: int = 6,
+    ) -> str:
+        """A LaTeX document: definition, formula, assumptions, values, bibliography."""
+        return upward.document.paper(self, alphas, delta, names, values, by, digits)
+
+    def code(
+        self,
+        target: str,
+        by: By = None,
+        *,
+        max_order: int | None = None,
+        accuracy: Numeric = "1e-11",
+        points: int = 100,
+        at: Mapping[str | sympy.Symbol, Iterable[Numeric]] | None = None,
+    ) -> str:
+        """The text of a self-contained function of α that gives ε(α), in nats.
+
+        `target` is "numpy", "mpmath", "python" (standard library only), "julia" or "c" (C99,
+        <math.h>). The code is measured against certified values before it is given out, and its
+        header says where and how far it was off: measured, which is no bound. Options: `max_order`,
+        the end of the domain; `accuracy`, the largest relative error allowed; `points`, how many
+        orders are tried; `at`, values of symbols left open, which become arguments: those of
+        {"sigma": [1, 5]} are ends of the box that is measured, outside which there is no answer.
+        Raises DomainError for what cannot be written as code, PrecisionError where it is less
+        accurate than asked.
+
+        >>> from symacct import Gaussian
+        >>> "double rdp(double alpha)" in Gaussian(5).code("c")
+        True
+        """
+
+        return upward.codegen.code(
+            self, target, by, max_order=max_order, accuracy=accuracy, points=points, at=at
+        )
+
+    def explain(self, alpha: Numeric | None = None) -> upward.explanation.Explanation:
+        """The tree of what was done, with theorem, source, assumptions, adjacency and kind."""
+        return upward.explanation.explain(self, alpha)
+
+    def cite(self, alpha: Numeric | None = None, by: By = None) -> str:
+        """BibTeX of exactly the works behind ε(α), the places in them in `note`."""
+        return upward.citation.cite(self, alpha, by)
+
+    def statement(
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        form: str = "text",
+        digits: int = 6,
+    ) -> str:
+        """A paragraph on the best ε for `delta` or δ for `epsilon`: text, markdown or latex."""
+        if (delta is None) == (epsilon is None):
+            raise DomainError("statement: needed delta=, or epsilon=, and one of them only")
+        if epsilon is not None:
+            return self.delta(epsilon).statement(form, digits)
+        assert delta is not None  # noqa: S101  # one of the two is given
+        return self.epsilon(delta).statement(form, digits)
+
+    def expansion(
+        self,
+        variable: str | sympy.Symbol = "gamma",
+        at: Numeric | None = None,
+        order: int = 3,
+        alpha: Numeric | None = None,
+        by: By = None,
+        within: Numeric | None = None,
+    ) -> upward.expansion.Expansion:
+        """ε(α) as powers of a parameter near a point, with a remainder where one is proved.
+
+        See `symacct.export.expansions.expansion`.
+
+        >>> from symacct import Gaussian, PoissonSubsample
+        >>> print(PoissonSubsample(Gaussian(5), "1/1000").expansion("gamma", alpha=8).leading)
+        4*gamma**2*(-1 + exp(1/25))
+        """
+
+        return upward.expansion.expansion(self, variable, at, order, alpha, by, within)
+
+    def optimum(
+        self,
+        delta: Numeric | None = None,
+        epsilon: Numeric | None = None,
+        conversion: str = "classic",
+    ) -> upward.optimum.Optimum:
+        """The best order and its (ε, δ) in closed form, where the curve is a line ξ + ρα."""
+        return upward.optimum.optimum(self, delta, epsilon, conversion)
+
+    def graph(self) -> upward.graph.Graph:
+        """The expression DAG: print it as a tree, or take `.mermaid`, `.dot` or `.svg()`."""
+        return upward.graph.Graph(self)
+
+    def to_json(self) -> str:
+        """The expression as JSON text, shared nodes written once; `symacct.from_json` reads it."""
+        return upward.text.to_json(self)
+
+    def __repr__(self) -> str:
+
+        return upward.text.to_text(self)
+
+
+def _accountant(engine: str = "ball") -> upward.accountant.Accountant:
+    """What the questions are asked of."""
+
+    return upward.accountant.default_accountant(engine)
+
+
+def kinds() -> dict[str, Callable[..., Node]]:
+    """The constructor of every kind of node by its name: the only names a text may use."""
+    return dict(Node._kinds)
+
+
+def as_node(value: object, what: str) -> Node:
+    """`value` if it is a Node; DomainError otherwise."""
+    if not isinstance(value, Node):
+        raise DomainError(
+            f"{what}: found {echo(value)}, needed a mechanism such as Gaussian(5); "
+            "symacct.parse() turns text into one"
+        )
+    return value

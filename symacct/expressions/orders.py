@@ -1,0 +1,49 @@
+"""What is done with an order, whatever it is: a number, a symbol, or an array of numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from symacct.arithmetic.symbolic import written
+from symacct.core.exact import INFINITY, Order
+from symacct.core.lazy_import import sympy
+
+
+def order_class(alpha: Order | np.ndarray) -> str | float:
+    """What decides which theorems speak of an order: 1, ∞, whole, between those, or symbolic."""
+    if isinstance(alpha, int):
+        return 1 if alpha == 1 else "whole"
+    if isinstance(alpha, Fraction):
+        return "fractional" if alpha.numerator > 2 * alpha.denominator else "below 2"
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return INFINITY
+    if isinstance(alpha, np.ndarray):
+        whole = alpha[0] == np.floor(alpha[0])
+        return "whole" if whole else order_class(Fraction(np.min(alpha)))
+    return "symbolic real" if is_real(alpha) else "symbolic"
+
+
+def floor_order(alpha: Order | np.ndarray) -> Order | np.ndarray:
+    """⌊α⌋ for an exact order, a symbol, or an array of orders."""
+    if isinstance(alpha, np.ndarray):
+        return np.floor(alpha)
+    return sympy.floor(alpha) if isinstance(alpha, sympy.Expr) else math.floor(alpha)
+
+
+def larger_order(alpha: Order | np.ndarray, least: int) -> Order | np.ndarray:
+    """max(α, least); a symbol for whole orders is taken to be the larger."""
+    if isinstance(alpha, np.ndarray):
+        return np.maximum(alpha, least)
+    if isinstance(alpha, sympy.Expr):
+        return alpha if alpha.is_integer else written.Max(alpha, least)
+    return max(alpha, least)
+
+
+def is_real(alpha: sympy.Expr) -> bool:
+    """Does a symbolic order stand for the real ones between the whole ones, or for real ones?"""
+    if alpha.is_integer is None:
+        return any(symbol.is_integer is False for symbol in alpha.free_symbols)
+    return not alpha.is_integer

@@ -1,0 +1,442 @@
+"""Theorem: what is proved about an operation; the register of all, and which one applies."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Required, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+
+from symacct.arithmetic import Number
+from symacct.core.claims import (
+    INTEGER_ORDERS,
+    UNSTATED,
+    Adjacency,
+    Claim,
+    Kind,
+    Orders,
+    Relation,
+    Source,
+    check_stated,
+    infer,
+)
+from symacct.core.errors import (
+    AssumptionError,
+    DomainError,
+    OrderError,
+    SoundnessError,
+    echo,
+    meant,
+)
+from symacct.core.exact import Order
+from symacct.core.forking import cached_property
+from symacct.core.lazy_import import sympy
+from symacct.core.pinning import By, chosen
+from symacct.expressions.node import Node
+from symacct.expressions.orders import is_real, order_class
+from symacct.expressions.validity import Regime
+
+# A condition gives back None where it is proved to hold, else the reason why it is not.
+Condition = Callable[[Node], str | None]
+Bound: TypeAlias = Callable[..., Number]
+
+PROVED = "proved"
+ANY_VALUE = range(10**9)  # of an option whose theorem says nothing narrower
+STATUSES = (PROVED, "conjecture", "approximation", "refuted")
+STATUS_REMEDY = f"status={PROVED!r}, or what else it is of {', '.join(STATUSES[1:])}"
+_REMEDIES = {
+    "operation": "operation= with the operation's class, or a tuple of them",
+    "kind": "kind=Kind.EXACT, Kind.UPPER or Kind.LOWER, what it gives for an exact curve",
+    "source": "source=Source(work, place)",
+    "orders": "orders= such as INTEGER_ORDERS of symacct.core.claims",
+    "adjacency": "adjacency= such as ADD_REMOVE of symacct.core.claims",
+    "monotone": "monotone=True if it is nondecreasing in every ε(j) that it reads, else False",
+    "applies": "applies=always if it holds for every mechanism, else a function of the node that "
+    "gives back None, or the reason why it is not proved",
+    "status": STATUS_REMEDY,
+}
+
+
+def always(node: Node) -> str | None:
+    """The condition of a theorem about every mechanism."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem:
+    """One statement about one operation; SoundnessError where what decides its claim is left out.
+
+    `bound(ctx, eps, alpha, ...)` is the formula: `eps` is the curve that it reads (that of the
+    operation's mechanism; a tuple of curves for a composition; the node's own where `reads` is
+    "itself"), `alpha` the exact order, and the rest the operation's parameters by name.
+    """
+
+    name: str
+    bound: Bound
+    #: The names of the operations that it is about, whose classes `theorem` is given.
+    operation: tuple[str, ...] = UNSTATED
+    kind: Kind = UNSTATED
+    source: Source = UNSTATED
+    orders: Orders = UNSTATED
+    adjacency: Adjacency = UNSTATED
+    #: Is the bound nondecreasing in every ε(j) that it reads?
+    monotone: bool = UNSTATED
+    #: "proved"; a "conjecture", an "approximation" or what is "refuted" never gives a guarantee.
+    status: str = UNSTATED
+    assumes: str = "nothing further"
+    #: Node → None, or the reason why it is not proved; `always` is about every mechanism.
+    applies: Condition = UNSTATED
+    #: Conditions on numbers: `applies` asks those on the node, the bound those on the order.
+    regime: Regime | None = None
+    reads: str = "mechanism"
+    #: Takes part in the default answer.
+    default: bool = True
+    #: A cheaper formula near the bound, of convex CGF, to compare orders by; no answer rests on it.
+    steer: Bound | None = None
+    #: Given an order `near` too, a formula nowhere above the exact curve, of convex CGF, that is
+    #: mostly the curve about `near`: by it an optimum is proved.
+    below: Bound | None = None
+    #: (eps, middle, …) ↦ the bound at all α within ½ of a whole order, a `sums.local.Product` of
+    #: balls; None where each order has to be asked by itself.
+    local: Callable[..., Any] | None = None
+    #: Where it applies no other upper bound is smaller.
+    tight: bool = False
+    #: May say nothing at an order, and has no formula: the others answer there. In float64 too.
+    partial: bool = False
+    #: Is given the operation's parameters exactly, and brings them into the arithmetic itself.
+    takes_exact: bool = False
+    #: What `by=` may set, each with the value it has where it is not set.
+    options: tuple[tuple[str, int], ...] = field(default=())
+    #: The values that `by=` may give to an option: `ANY_VALUE` where nothing is said.
+    option_values: tuple[tuple[str, range], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_stated(f"theorem {self.name}", _REMEDIES, vars(self))
+        check_status(f"theorem {self.name}", self.status)
+
+    @property
+    def about(self) -> str:
+        """The names of its operations in a line."""
+        return ", ".join(self.operation)
+
+    @property
+    def statement(self) -> str:
+        """The formula, as the docstring of the bound gives it."""
+        return inspect.getdoc(self.bound) or ""
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What the theorem yields for exact premises."""
+        return Claim(
+            self.kind,
+            self.adjacency,
+            self.orders,
+            theorems=(self.name,),
+            sources=(self.source,),
+            certified=self.status == PROVED,
+        )
+
+    def why_not(self, node: Node, alpha: Order | np.ndarray) -> str | None:
+        """The reason why the theorem says nothing about `node` at `alpha`; None if it does."""
+        if not is_named_in(self, node):
+            return f"{self.name} is about {self.about}, got {type(node).__name__}"
+        if not speaks_of_relation(self, node):
+            relation = node.fixed_adjacency  # type: ignore[attr-defined]
+            return f"{self.name} is about {self.adjacency} neighbours, got {relation}"
+        if not covers(self.orders, alpha):
+            return _order_message(self, alpha)
+        return self._reads_bound(node) or self.applies(node)
+
+    def _reads_bound(self, node: Node) -> str | None:
+        """Does it read what is only bounded, where it may fall as that rises?"""
+        if self.monotone or self.reads == "itself":
+            return None
+        kinds = {child.claim.kind for child in node.children} - {Kind.EXACT}
+        said = (
+            f"{self.name} is not nondecreasing in the values that it reads: it needs an exact "
+            f"curve, got one of kind {', '.join(sorted(map(str, kinds)))}"
+        )
+        return said if kinds else None
+
+    def infer(self, node: Node, premises: Iterable[Claim]) -> Claim:
+        """The claim for this node, given what is claimed of the curves that are read."""
+        what = f"{self.name} on {type(node).__name__}"
+        if self.reads != "itself":
+            premises = node.carried(premises, what)  # type: ignore[attr-defined]
+        found = infer(what, self.claim, premises, self.monotone)
+        # What is refuted bounds nothing, whatever it says of itself.
+        return replace(found, kind=Kind.NEITHER) if self.status == "refuted" else found
+
+
+_register: dict[str, Theorem] = {}
+_changes = itertools.count(1)
+_revision = 0
+
+
+def revision() -> int:
+    """A number that changes whenever the register does: part of the key of what depends on it."""
+    return _revision
+
+
+def forget(name: str) -> None:
+    """Take a theorem out of the register, such as one of your own that you want to restate."""
+    global _revision
+    if _register.pop(name, None) is None:
+        raise DomainError(f"theorem: found {echo(name)}, needed one of {', '.join(_register)}")
+    _revision = next(_changes)
+
+
+class Statement(TypedDict, total=False):
+    """The fields of a `Theorem` that its author writes; what decides a claim has to be there."""
+
+    kind: Required[Kind]
+    source: Required[Source]
+    orders: Required[Orders]
+    adjacency: Required[Adjacency]
+    monotone: Required[bool]
+    status: Required[str]
+    applies: Required[Condition]
+    assumes: str
+    regime: Regime | None
+    reads: str
+    default: bool
+    steer: Bound | None
+    below: Bound | None
+    local: Callable[..., Any] | None
+    tight: bool
+    partial: bool
+    takes_exact: bool
+    options: tuple[tuple[str, int], ...]
+    option_values: tuple[tuple[str, range], ...]
+
+
+def theorem(
+    name: str,
+    *,
+    operation: type[Node] | tuple[type[Node], ...] = UNSTATED,
+    **statement: Unpack[Statement],
+) -> Callable[[Bound], Bound]:
+    """Register the decorated function as the bound of a theorem; see `Theorem` for the fields."""
+    about = _names(name, operation)
+
+    def register(bound: Bound) -> Bound:
+        if name in _register:
+            raise DomainError(f"theorem {name}: already registered, needed a new name")
+        global _revision
+        made = Theorem(name=name, bound=bound, operation=about, **statement)
+        if made.default and made.status != PROVED:
+            raise SoundnessError(
+                f"theorem {name}: found a {made.status} among the default answers, needed "
+                "default=False for what is not proved"
+            )
+        _register[name] = made
+        _revision = next(_changes)
+        return bound
+
+    return register
+
+
+def _names(name: str, operation: Any) -> Any:
+    """The names of one class of operations, or of a tuple of them, if they are stated."""
+    if operation is UNSTATED:
+        return operation
+    kinds = operation if isinstance(operation, tuple) else (operation,)
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, Node) for kind in kinds):
+        raise DomainError(
+            f"theorem {name}, operation: found {echo(operation)}, needed a class such as "
+            "PoissonSubsample, or a tuple of them"
+        )
+    return tuple(kind.__name__ for kind in kinds)
+
+
+def check_status(what: str, status: object) -> None:
+    """DomainError for what is no status."""
+    if status not in STATUSES:
+        raise DomainError(
+            f"{what}: found status {echo(status)}, needed one of {', '.join(STATUSES)}"
+        )
+
+
+def theorems() -> list[Theorem]:
+    """Every registered theorem: name, what it is about, source, assumptions, adjacency, orders."""
+    return list(_register.values())
+
+
+def named(name: str) -> Theorem:
+    """The theorem called `name`, with options where it has any: "ZW19-T11:tau=50"."""
+    if not isinstance(name, str):
+        needed = "one of the names that theorems() lists, such as 'ZW19-T5', or a tuple of them"
+        raise DomainError(f"by: found {echo(name)}, needed {needed}")
+    key, colon, options = name.partition(":")
+    found = _register.get(key)
+    if found is None:
+        needed = f"one of {', '.join(_register)}"
+        raise DomainError(f"by: found {echo(name)}{meant(key, _register, needed)}")
+    return _with_options(found, options) if colon else found
+
+
+def all_named(by: By) -> tuple[Theorem, ...]:
+    """The theorems that `by=` names."""
+    if by is None:
+        return ()
+    return tuple(map(named, by)) if isinstance(by, tuple) else (named(by),)
+
+
+def named_about(by: By, node: Node) -> tuple[Theorem, ...]:
+    """Those of them that are about the node itself."""
+    if by is None:
+        return ()
+    return tuple(theorem for theorem in all_named(by) if is_about(theorem, node))
+
+
+def refuse_unproved(by: By) -> None:
+    """SoundnessError if a pinned theorem is no theorem: it must never become a guarantee."""
+    for theorem in all_named(by):
+        remedy = "leave out by=, or look at the number with .rdp(alpha, by=...)"
+        check_proved(theorem.name, theorem.status, remedy)
+
+
+def check_proved(what: str, status: str, remedy: str) -> None:
+    """SoundnessError for what a guarantee must not rest on."""
+    if status != PROVED:
+        raise SoundnessError(
+            f"{what}: found the status {echo(status)}, needed {PROVED!r} for a guarantee; {remedy}"
+        )
+
+
+def covers(orders: Orders, alpha: Order | np.ndarray) -> bool:
+    """Does a statement for these orders speak of `alpha`? A symbol is taken for whole."""
+    if isinstance(alpha, sympy.Expr):
+        return orders.first < np.inf and not (orders.whole and is_real(alpha))
+    if isinstance(alpha, np.ndarray):
+        return all(covers(orders, int(a) if a == np.floor(a) < np.inf else a) for a in alpha)
+    return alpha in orders
+
+
+def bounding(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
+    """The theorems that give the default answer: a tight one alone, else all whose best counts.
+
+    First those that may say nothing, the tight one of them before all. Raises where there is none.
+    """
+    key = (order_class(alpha), goal, _revision)
+    known: dict[object, list[Theorem]] = node.__dict__.setdefault("_bounding", {})
+    if key not in known:
+        known[key] = _find_bounding(node, alpha, goal, _defaults(type(node).__name__, _revision))
+    return known[key]
+
+
+def stating(node: Node, alpha: Order | np.ndarray, goal: Kind) -> list[Theorem]:
+    """The same of the theorems that give a value at every order, which can be written down."""
+    among = _defaults(type(node).__name__, _revision)
+    return _find_bounding(node, alpha, goal, [t for t in among if not t.partial])
+
+
+@functools.lru_cache(128)
+def _defaults(operation: str, revision: int) -> tuple[Theorem, ...]:
+    """The theorems of the register about an operation, by its name, that answer by default."""
+    return tuple(t for t in _register.values() if t.default and operation in t.operation)
+
+
+def _find_bounding(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, among: Iterable[Theorem]
+) -> list[Theorem]:
+    wanted = [t for t in among if t.kind in (Kind.EXACT, goal) and speaks_of_relation(t, node)]
+    # A theorem that reads the node's own curve derives other orders from the whole ones.
+    whole = covers(INTEGER_ORDERS, alpha)
+
+    def answers(theorem: Theorem) -> bool:
+        return not (whole and theorem.reads == "itself") and theorem.why_not(node, alpha) is None
+
+    # Among theorems that give the same value, the one stated for whole orders goes first.
+    tight = sorted((t for t in wanted if t.tight), key=lambda t: not t.orders.whole)
+    for theorem in tight:
+        if not theorem.partial and answers(theorem):
+            return [theorem]
+    found = [theorem for theorem in wanted if answers(theorem)]
+    if not found:
+        _raise_unanswered(node, alpha, goal, wanted)
+    return sorted(found, key=lambda t: (not t.partial, not t.tight))
+
+
+def answering_always(theorems: list[Theorem]) -> list[Theorem]:
+    """Those of the theorems that give a value at every order; all where none does."""
+    return [t for t in theorems if not t.partial] or theorems
+
+
+def pinned(among: tuple[Theorem, ...], node: Node, alpha: Order | np.ndarray) -> list[Theorem]:
+    """The one of the theorems named by the user whose assumptions are proved here."""
+    holding = [theorem for theorem in among if theorem.why_not(node, alpha) is None]
+    if len(holding) > 1:
+        both = ", ".join(theorem.name for theorem in holding)
+        raise DomainError(f"by: found {both}, which all speak of {echo(node)}, needed one of them")
+    return [_checked((holding or among)[0], node, alpha)]
+
+
+def _checked(theorem: Theorem, node: Node, alpha: Order | np.ndarray) -> Theorem:
+    """The theorem, or what is in its way."""
+    if not covers(theorem.orders, alpha):
+        raise OrderError(_order_message(theorem, alpha))
+    theorem.infer(node, [child.claim for child in node.children])
+    reason = theorem.why_not(node, alpha)
+    if reason is not None:
+        raise AssumptionError(f"{theorem.name}: {reason}; leave out by= for the default bound")
+    return theorem
+
+
+def is_about(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind, under the relation, that the theorem is about?"""
+    return is_named_in(theorem, node) and speaks_of_relation(theorem, node)
+
+
+def is_named_in(theorem: Theorem, node: Node) -> bool:
+    """Is the node an operation of the kind the theorem is about, under whatever relation?"""
+    return type(node).__name__ in theorem.operation
+
+
+def speaks_of_relation(theorem: Theorem, node: Any) -> bool:
+    """Is the theorem about this relation, or open and about laws of neighbouring laws?"""
+    if theorem.adjacency.relation is Relation.EITHER:
+        return theorem.reads == "itself" or bool(node.is_one_step())
+    return node.fixed_adjacency.relation in (Relation.EITHER, theorem.adjacency.relation)
+
+
+def _order_message(theorem: Theorem, alpha: Order | np.ndarray) -> str:
+    remedy = ""
+    if theorem.orders.whole:
+        remedy = "; use .convexify() for an upper bound"
+        if theorem.kind is Kind.LOWER:
+            remedy = "; ask for a whole order"
+    shown = str(alpha) if isinstance(alpha, sympy.Basic) else echo(alpha)
+    return f"{theorem.name} holds at {theorem.orders}, got {shown}{remedy}."
+
+
+def _raise_unanswered(
+    node: Node, alpha: Order | np.ndarray, goal: Kind, wanted: list[Theorem]
+) -> None:
+    """Say why there is no bound of this kind: the order, or nothing is proved at all."""
+    if not wanted:
+        raise SoundnessError(
+            f"{type(node).__name__}: no {goal} bound is proved; ask for .rdp(alpha) instead"
+        )
+    reasons = [t.why_not(node, alpha) or "" for t in wanted]
+    if all(not covers(t.orders, alpha) for t in wanted):
+        raise OrderError(reasons[0])
+    if goal is Kind.LOWER and all(t.kind is Kind.EXACT for t in wanted):
+        raise SoundnessError(
+            f"{type(node).__name__}: no {goal} bound is proved: {'; '.join(reasons)}; "
+            "ask for .rdp(alpha) instead"
+        )
+    raise AssumptionError(f"{type(node).__name__} at order {alpha}: {'; '.join(reasons)}")
+
+
+def _with_options(theorem: Theorem, text: str) -> Theorem:
+    """The theorem with its options set from "tau=50"; DomainError for what is no option of it."""
+    stated = dict(theorem.option_values)
+    values = {key: stated.get(key, ANY_VALUE) for key, _ in theorem.options}
+    options = {**dict(theorem.options), **chosen(text, theorem.name, values)}
+    label = ",".join(f"{key}={options[key]}" for key in options if options[key] in values[key])
+    return replace(theorem, name=f"{theorem.name}:{label}", options=tuple(options.items()))

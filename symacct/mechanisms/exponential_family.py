@@ -1,0 +1,152 @@
+"""Mechanisms that sample from an exponential family (WBK19 Appendix I)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core import symbols
+from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.errors import DomainError, echo
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, exact, expression, is_infinite
+from symacct.core.lazy_import import sympy
+from symacct.core.sources import WBK19
+from symacct.expressions.formula_reader import parse_formula
+from symacct.expressions.parameters import nonnegative, positive
+from symacct.mechanisms.curve import Curve
+from symacct.mechanisms.mechanism import Mechanism
+
+
+class ExponentialFamily(Mechanism):
+    """An output of density ∝ e^{η·T} with the log-partition A, whose η moves by at most Δ:
+
+    ε(α) <= min( αLΔ²/2, 2BΔ ) for 1 <= α <= κ/Δ + 1, ∞ beyond.
+
+    For every dataset's η and every η′ within κ of it, A(η′) <= A(η) + ∇A(η)·(η′−η) + L|η′−η|²/2
+    and A(η′) <= A(η) + B|η′−η|, in the norm in which η is Δ-sensitive. "inf" for `B` or `L` makes
+    no such assumption; "inf" for `kappa` is for all η′. Nothing is said beyond κ/Δ + 1, where A
+    may be infinite, so ε(∞) = 2BΔ only where κ = ∞. Raises DomainError unless κ >= Δ.
+
+    >>> family = ExponentialFamily("1/25", "1/2", kappa=10)
+    >>> print(family.rdp(4, digits=4), family.rdp(11, digits=4), family.rdp(12))
+    0.08000 0.2200 inf
+    """
+
+    L: Exact | float
+    B: Exact | float
+    kappa: Exact | float
+    sensitivity: Exact
+    adjacency: Adjacency
+    kind = Kind.UPPER
+    is_finite_there = True
+    source = WBK19.at("Proposition 38")
+
+    def __new__(
+        cls,
+        L: Numeric,  # noqa: N803
+        B: Numeric = "inf",  # noqa: N803
+        kappa: Numeric = "inf",
+        sensitivity: Numeric = 1,
+        adjacency: str | Adjacency = "either",
+    ) -> ExponentialFamily:
+        delta = positive(sensitivity, "ExponentialFamily, sensitivity")
+        reach = _or_infinite(kappa, "ExponentialFamily, kappa")
+        if reach != INFINITY:
+            _check_reach(reach, delta)
+        return cls._intern(
+            L=_or_infinite(L, "ExponentialFamily, L"),
+            B=_or_infinite(B, "ExponentialFamily, B"),
+            kappa=reach,
+            sensitivity=delta,
+            adjacency=named_adjacency(adjacency),
+        )
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        per_order, flat = self.branches(ctx)
+
+        if ctx.is_infinite(per_order):
+            return lambda alpha: flat
+        return lambda alpha: ctx.minimum(ctx.number(alpha) * per_order, flat)
+
+    def branches(self, ctx: Arithmetic) -> tuple[Any, Any]:
+        """LΔ²/2 and 2BΔ."""
+        delta = ctx.number(self.sensitivity)
+        infinite = ctx.number(INFINITY)
+        smooth = infinite if self.L == INFINITY else ctx.number(self.L) * delta**2 / 2
+        flat = infinite if self.B == INFINITY else 2 * ctx.number(self.B) * delta
+        return smooth, flat
+
+    @property
+    def finite_up_to(self) -> Exact | float:  # type: ignore[override]
+        """κ/Δ + 1"""
+        return self.kappa if self.kappa == INFINITY else exact(self.kappa / self.sensitivity + 1)
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return ctx.minimum(*self.branches(ctx))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        """2BΔ, the limit, where no order is beyond κ/Δ + 1; 0 where L = 0."""
+        if self.kappa != INFINITY:
+            return ctx.number(INFINITY)
+        smooth, flat = self.branches(ctx)
+        return ctx.number(0) if ctx.is_zero(smooth) else flat
+
+    @classmethod
+    def over_radii(
+        cls,
+        L: Numeric | None = None,  # noqa: N803
+        B: Numeric | None = None,  # noqa: N803
+        sensitivity: Numeric = 1,
+        adjacency: str | Adjacency = "either",
+        at_infinity: Numeric | None = None,
+    ) -> Curve:
+        """The best bound where L and B are known as functions of the radius `kappa` (Remark 39):
+
+        ε(α) <= min( ((α−1)L((α−1)Δ) + L(Δ))Δ²/2, (B((α−1)Δ) + B(Δ))Δ ).
+
+        The proof of Proposition 38 uses A at the distances (α−1)Δ and Δ only, so each constant is
+        taken at its own radius. `L` and `B` are expressions in the symbol kappa, or their text;
+        None makes no such assumption. The result is a Curve of kind upper.
+
+        >>> ExponentialFamily.over_radii(L="exp(kappa)", sensitivity="1/2").rdp(3).digits > 29
+        True
+        """
+        delta = expression(positive(sensitivity, "ExponentialFamily.over_radii, sensitivity"))
+        far = (symbols.alpha - 1) * delta
+        bounds = []
+        if L is not None:
+            smooth = _of_radius(L, "L")
+            bounds.append(((symbols.alpha - 1) * smooth(far) + smooth(delta)) * delta**2 / 2)
+        if B is not None:
+            lipschitz = _of_radius(B, "B")
+            bounds.append((lipschitz(far) + lipschitz(delta)) * delta)
+        if not bounds:
+            raise DomainError("ExponentialFamily.over_radii: found neither L nor B, needed one")
+        return Curve(sympy.Min(*bounds), "upper", adjacency, at_infinity)
+
+
+def _or_infinite(value: Numeric, name: str) -> Exact | float:
+    return INFINITY if is_infinite(value) else nonnegative(value, name)
+
+
+def _check_reach(kappa: Exact, delta: Exact) -> None:
+    try:
+        nonnegative(expression(kappa) - expression(delta), "kappa − sensitivity")
+    except DomainError:
+        raise DomainError(
+            f"ExponentialFamily, kappa: found {echo(kappa)}, needed kappa >= sensitivity "
+            f"= {echo(delta)}: "
+            "the proposition evaluates the log-partition at the neighbour's parameter"
+        ) from None
+
+
+def _of_radius(value: Numeric, name: str) -> Callable[[Any], sympy.Expr]:
+    """The function of the radius that an expression in kappa, or its text, states."""
+    if isinstance(value, str):
+        value = parse_formula(value, symbols.kappa)
+    formula = expression(exact(value, f"ExponentialFamily.over_radii, {name}"))
+    named = {s: symbols.kappa for s in formula.free_symbols if s.name == symbols.kappa.name}
+    formula = formula.xreplace(named)
+    return lambda radius: formula.xreplace({symbols.kappa: radius})

@@ -1,0 +1,1 @@
+"""Noise on whole numbers: discrete Gaussian, discrete Laplace, Skellam, and sums of it."""

@@ -1,0 +1,254 @@
+"""The discrete Gaussian mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import (
+    BALL,
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.arithmetic.symbolic import written
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.lazy_import import sympy
+from symacct.core.sources import CKS20
+from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.integers.integer_noise import (
+    LatticeNoise,
+    check_terms,
+    float_above,
+    scale_in_float,
+)
+from symacct.mechanisms.mechanism import order_by_order
+from symacct.numerics.sums.refine import geometric_tail
+from symacct.numerics.sums.theta import log_theta_ratio, theta_at_0
+
+_SPARE = 5.0  # nats
+
+Value = Callable[[Number], Number]
+
+
+class DiscreteGaussian(LatticeNoise):
+    """A whole-number query of sensitivity Δ plus k with probability ∝ e^{−k²/(2σ²)}:
+
+    ε(α) = αΔ²/(2σ²) + log( Θ(αΔ)/Θ(0) )/(α−1), Θ(x) = Σ_k e^{−(k−x)²/(2σ²)} over whole k.
+
+    Where αΔ is whole this is the Gaussian's, elsewhere less. `sigma` is positive (its square is
+    about the variance) and `sensitivity` a whole number from 1 on, in the query's units;
+    DomainError otherwise.
+
+    >>> print(DiscreteGaussian(5).rdp(2, digits=3), DiscreteGaussian("1/2").rdp("3/2", digits=5))
+    0.0400 2.9424
+    """
+
+    sigma: Exact
+    sensitivity: int
+    kind = Kind.EXACT
+    one_pair = True
+    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    steepest_up_to = INFINITY
+    source = CKS20.at("the discrete Gaussian; its curve: docs/proofs.md, section 21")
+
+    def __new__(cls, sigma: Numeric, sensitivity: Numeric = 1) -> DiscreteGaussian:
+        return cls._intern(
+            sigma=positive(sigma, "DiscreteGaussian, sigma"),
+            sensitivity=whole(sensitivity, "DiscreteGaussian, sensitivity", least=1),
+        )
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        rate = self.at_one(ctx)
+
+        def rdp(alpha: Order) -> Number:
+            order = ctx.number(alpha)
+            less = log_ratio_of_thetas(ctx, self.sigma, self.sensitivity * alpha)
+            return order * rate - less / (order - 1)
+
+        return order_by_order(ctx, rdp)
+
+    def expected(
+        self, ctx: Arithmetic, value: Value, power: Order, above_one: bool = False
+    ) -> Number:
+        """Σ_k e^{−k²/(2σ²)} value((2kΔ−Δ²)/(2σ²))/Θ(0)"""
+        total: Number = over_integers(ctx, self, value, power, above_one)
+        return total
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        return (self.sensitivity / ctx.number(self.sigma)) ** 2 / 2
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(INFINITY)
+
+    def terms(self, ctx: Arithmetic, value: Value) -> Callable[[Any], Number]:
+        """k ↦ e^{−k²/(2σ²)} value((2kΔ−Δ²)/(2σ²))"""
+        rate, size = 1 / (2 * ctx.number(self.sigma) ** 2), self.sensitivity
+        return lambda k: ctx.exp(-(k * k * rate)) * value((2 * k - size) * (size * rate))
+
+    @property
+    def in_float(self) -> float:
+        """About σ."""
+        return scale_in_float(self.sigma, "DiscreteGaussian, sigma")
+
+    def outcomes(self, least: float, most: float, need: float) -> range:
+        reach = math.sqrt(2 * (need + _SPARE)) * self.in_float
+        low, high = self.sensitivity * min(least, 0.0), self.sensitivity * max(most, 0.0)
+        count = math.ceil(high - low + 2 * reach)
+        limits.check("order", count, "outcomes of discrete Gaussian noise")
+        return range(math.floor(low - reach), math.ceil(high + reach) + 1)
+
+    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+        sigma, size = BALL.number(self.sigma), self.sensitivity
+        check_terms(kept)
+        rate, total = 1 / (2 * sigma**2), theta_at_0(sigma)
+        return [((-rate * k * k).exp() / total, (2 * k - size) * size * rate) for k in kept]
+
+    def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
+        k, sigma, size = np.array(kept, dtype=np.float64), self.in_float, self.sensitivity
+        total = float(theta_at_0(arb(sigma)).log())
+        rate = 1 / (2 * sigma**2)
+        return -rate * k * k - total, (2 * k - size) * size * rate
+
+    def left_out(self, a: float, kept: range) -> arb:
+        sigma, power = BALL.number(self.sigma), arb(a)
+        tilted = (power * (power - 1) * self.sensitivity**2 / (2 * sigma**2)).exp()
+        middle = power * self.sensitivity
+        first, last = kept[0] - 1, kept[-1] + 1
+        ends = _tail(sigma, arb(last)) + _tail(sigma, arb(-first))
+        moved = _tail(sigma, last - middle) + _tail(sigma, middle - first)
+        return (ends + tilted * moved) / theta_at_0(sigma)
+
+
+def _tail(sigma: arb, z: arb) -> arb:
+    """A bound of Σ e^{−(z+j)²/(2σ²)} over j >= 0; ∞ for z <= −½."""
+    rate = 1 / (2 * sigma**2)
+    return geometric_tail((-rate * z * z).exp(), (-rate * (2 * z + 1)).exp())
+
+
+# --- log Θ(0)/Θ(x) in each arithmetic
+
+
+@singledispatch
+def log_ratio_of_thetas(ctx: Arithmetic, sigma: Exact, x: Order) -> Number:
+    """log Θ(0)/Θ(x) >= 0."""
+    raise TypeError(f"no theta function for {type(ctx).__name__}")
+
+
+@log_ratio_of_thetas.register
+def _(ctx: BallArithmetic, sigma: Exact, x: Order) -> arb:
+    return log_theta_ratio(ctx.number(sigma), Fraction(x))
+
+
+@log_ratio_of_thetas.register
+def _(ctx: Float64Arithmetic, sigma: Exact, x: Order) -> Number:
+    return ctx.from_balls(lambda: log_ratio_of_thetas(BallArithmetic(), sigma, x))
+
+
+@log_ratio_of_thetas.register
+def _(ctx: MpmathArithmetic, sigma: Exact, x: Order) -> Number:
+    """By mpmath's theta function of a nome below e^{−1}, of the sum itself or of Poisson's."""
+    mp, x = ctx.mp, abs(Fraction(x) - round(x))
+    if x == 0:
+        return ctx.number(0)
+    with mp.workprec(2 * ctx.bits + 2 * x.denominator.bit_length()):
+        s, at = ctx.number(sigma), ctx.number(x)
+        if s > 0.5:
+            nome = mp.exp(-2 * (mp.pi * s) ** 2)
+            ratio = mp.log(mp.jtheta(3, 0, nome) / mp.jtheta(3, mp.pi * at, nome))
+        else:
+            nome, turn = mp.exp(-1 / (2 * s**2)), mp.mpc(0, at / (2 * s**2))
+            ratio = at**2 / (2 * s**2) - mp.log(
+                mp.jtheta(3, turn, nome).real / mp.jtheta(3, 0, nome)
+            )
+    return +ratio
+
+
+@log_ratio_of_thetas.register
+def _(ctx: SymbolicArithmetic, sigma: Exact, x: Order) -> sympy.Expr:
+    at = ctx.number(x)
+    if at.is_integer:
+        return ctx.number(0)
+    return ctx.log(_theta(ctx, sigma, ctx.number(0)) / _theta(ctx, sigma, at))
+
+
+def _theta(ctx: SymbolicArithmetic, sigma: Exact, x: sympy.Expr) -> sympy.Expr:
+    k = sympy.Dummy("k", integer=True)
+    return written.Sum(
+        ctx.exp(-((k - x) ** 2) / (2 * ctx.number(sigma) ** 2)), (k, -sympy.oo, sympy.oo)
+    )
+
+
+# --- E_Q[value(log(P/Q))] in each arithmetic
+
+
+@singledispatch
+def over_integers(
+    ctx: Any, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
+) -> Number:
+    """In arithmetics with rules (RuledArithmetic): from −R, or the first loss above 0, to
+
+    power·Δ + R; beyond R both laws have e^{−T} left.
+    """
+    # With 1 more the root of float64's 100 is irrational: where it ends is decided for every σ.
+    reach = ctx.sqrt(2 * ctx.grid_nats() + 1) * ctx.number(noise.sigma) // 1 + 2
+    term, weight = noise.terms(ctx, value), noise.terms(ctx, lambda _: ctx.number(1))
+    first = ctx.number(noise.first_above_one) if above_one else -reach
+    last = ctx.number(power) * noise.sensitivity // 1 + reach
+    total = ctx.long_sum(lambda i: term(first + i), last - first)
+    return total / ctx.long_sum(lambda i: weight(i - reach), 2 * reach)
+
+
+@over_integers.register
+def _(
+    ctx: Float64Arithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
+) -> Number:
+    """The same, with the whole numbers themselves exact."""
+    reach = math.ceil(math.sqrt(2 * float(ctx.grid_nats().value())) * noise.in_float) + 1
+    last = math.ceil(float_above(power)) * noise.sensitivity + reach
+    limits.check(
+        "order", last + reach, 'terms of a sum in float64, which engine="ball" counts less'
+    )
+    k = np.arange(noise.first_above_one if above_one else -reach, last + 1, dtype=np.float64)
+    total = noise.terms(ctx, value)(k).total()
+    weight = noise.terms(ctx, lambda _: ctx.number(1))
+    return total / weight(np.arange(-reach, reach + 1, dtype=np.float64)).total()
+
+
+@over_integers.register
+def _(
+    ctx: MpmathArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
+) -> Number:
+    mp = ctx.mp
+    reach = int(mp.sqrt(2 * ctx.bits) * ctx.number(noise.sigma)) + 2
+    term, weight = noise.terms(ctx, value), noise.terms(ctx, lambda _: 1)
+    first = noise.first_above_one if above_one else -reach
+    total = ctx.sum(term, first, int(power * noise.sensitivity) + reach)
+    return total / ctx.sum(weight, -reach, reach)
+
+
+@over_integers.register
+def _(
+    ctx: BallArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
+) -> arb:
+    return noise.in_balls(value, power, above_one)
+
+
+@over_integers.register
+def _(
+    ctx: SymbolicArithmetic, noise: DiscreteGaussian, value: Value, power: Order, above_one: bool
+) -> sympy.Expr:
+    k = sympy.Dummy("k", integer=True)
+    span = (k, noise.first_above_one if above_one else -sympy.oo, sympy.oo)
+    return written.Sum(noise.terms(ctx, value)(k), span) / _theta(ctx, noise.sigma, ctx.number(0))

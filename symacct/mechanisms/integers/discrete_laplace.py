@@ -1,0 +1,113 @@
+"""The discrete Laplace (two-sided geometric) mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.exact import INFINITY, Exact, Numeric, Order, expression
+from symacct.core.lazy_import import sympy
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.integers.integer_noise import IntegerNoise
+
+
+class DiscreteLaplace(IntegerNoise):
+    """A whole-number query of sensitivity Δ plus k with probability ∝ e^{−|k|/b}; with t = 1/b,
+
+    ε(α) = log( (sinh(αt) e^{(α−1)Δt} + sinh((α−1)t) e^{−αΔt}) / (sinh(αt) + sinh((α−1)t)) )/(α−1).
+
+    It is also the curve of a vector with noise on every coordinate and ℓ1 sensitivity Δ, under
+    Poisson sampling too. `b` is positive and `sensitivity` a whole number from 1 on, in the query's
+    units; DomainError otherwise.
+
+    >>> print(DiscreteLaplace(2).rdp("inf", digits=3))
+    0.500
+    """
+
+    b: Exact
+    sensitivity: int
+    kind = Kind.EXACT
+    one_pair = True
+    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    steepest_up_to = INFINITY
+    source = SYMACCT.at("docs/proofs.md, section 21")
+
+    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> DiscreteLaplace:
+        return cls._intern(
+            b=positive(b, "DiscreteLaplace, b"),
+            sensitivity=whole(sensitivity, "DiscreteLaplace, sensitivity", least=1),
+        )
+
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """w (e^{(α−1)Δt} − 1) + (1−w)(e^{−αΔt} − 1), w = sinh(αt)/(sinh(αt) + sinh((α−1)t))"""
+        t = 1 / ctx.number(self.b)
+
+        def excess(alpha: Order) -> Any:
+            order = ctx.number(alpha)
+            up, down = (ctx.exp(x * t) - ctx.exp(-x * t) for x in (order, order - 1))
+            rise = up * ctx.expm1((order - 1) * self.sensitivity * t)
+            return (rise + down * ctx.expm1(-order * self.sensitivity * t)) / (up + down)
+
+        return excess
+
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """Σ Q(ℓ) (e^{αℓ} − 1 − α(e^ℓ − 1)) over the losses ℓ: nothing cancels."""
+        one = ctx.number(1)
+
+        def excess(alpha: Order) -> Any:
+            lam = ctx.number(alpha) - 1
+            return self.expected(ctx, lambda x: ctx.power_gap(one, x, lam), alpha)
+
+        return excess
+
+    def expected(
+        self,
+        ctx: Arithmetic,
+        value: Callable[[Number], Number],
+        power: Order,
+        above_one: bool = False,
+    ) -> Number:
+        """( value(−Δt) + e^{−Δt} value(Δt) + (1−e^{−t}) Σ_{k=1}^{Δ−1} e^{−kt} value((2k−Δ)t) )
+
+        / (1+e^{−t}): finitely many losses, so that the order does not matter.
+        """
+        t, size = 1 / ctx.number(self.b), self.sensitivity
+        limits.check("outcomes", size, "DiscreteLaplace, losses that are summed")
+
+        def term(k: Any) -> Any:
+            return ctx.exp(-(k * t)) * value((2 * k - size) * t)
+
+        total = term(size) - ctx.expm1(-t) * ctx.sum(
+            term, size // 2 + 1 if above_one else 1, size - 1
+        )
+        return (total if above_one else total + value(-(size * t))) / (1 + ctx.exp(-t))
+
+    @property
+    def masses(self) -> tuple[tuple[Exact, Exact], ...]:
+        """(P, Q) of every loss, from −Δt to Δt."""
+        limits.check("outcomes", self.sensitivity, "DiscreteLaplace, losses")
+        t = 1 / expression(self.b)
+        first = 1 / (1 + sympy.exp(-t))
+        inside = (sympy.exp(t) - 1) / (sympy.exp(t) + 1)
+        every = [
+            first,
+            *(inside * sympy.exp(-k * t) for k in range(1, self.sensitivity)),
+            first * sympy.exp(-self.sensitivity * t),
+        ]
+        return tuple(zip(reversed(every), every, strict=True))
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        """Δt − t(1 − e^{−Δt})/sinh(t)"""
+        if ctx.rounds:
+            return self.expected(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x), 1)
+        t = 1 / ctx.number(self.b)
+        apart = self.sensitivity * t
+        return apart + 2 * t * ctx.expm1(-apart) / (ctx.exp(t) - ctx.exp(-t))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(Fraction(self.sensitivity)) / ctx.number(self.b)

@@ -1,0 +1,252 @@
+"""The Skellam mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache, singledispatch
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.arithmetic import (
+    BALL,
+    Arithmetic,
+    BallArithmetic,
+    Float64Arithmetic,
+    LogNumber,
+    MpmathArithmetic,
+    Number,
+    SymbolicArithmetic,
+)
+from symacct.arithmetic.ball import precision
+from symacct.arithmetic.symbolic import written
+from symacct.core.claims import Kind
+from symacct.core.exact import INFINITY, Exact, Numeric, Order
+from symacct.core.lazy_import import sympy
+from symacct.core.sources import AKL21
+from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.integers.integer_noise import (
+    LatticeNoise,
+    check_terms,
+    float_above,
+    scale_in_float,
+)
+from symacct.mechanisms.mechanism import order_by_order
+from symacct.numerics.sums.refine import geometric_tail, within
+
+_FLOAT_BITS = 128
+_FLOAT_NATS = 50.0
+_UNIT = 2.0**-52
+_BLOCK = 64  # outcomes: windows of about one length share their masses
+
+Value = Callable[[Number], Number]
+
+
+class Skellam(LatticeNoise):
+    """A whole-number query of sensitivity Δ plus the difference of two Poisson(μ/2) numbers:
+
+    ε(α) = log( e^{−μ} Σ_k I_{k−Δ}(μ)^α I_k(μ)^{1−α} )/(α−1), I the modified Bessel functions.
+
+    The noise has the variance μ, and a sum of such noises is one with the sum of the variances.
+    `mu` is positive and `sensitivity` a whole number from 1 on, in the query's units; DomainError
+    otherwise.
+
+    >>> print(Skellam(25).rdp(2, digits=5), Skellam(25).rdp("inf"))
+    0.039975 inf
+    """
+
+    mu: Exact
+    sensitivity: int
+    kind = Kind.EXACT
+    one_pair = True
+    swap_symmetric = True  # k ↦ Δ − k swaps the two laws
+    source = AKL21.at("the Skellam mechanism; its curve: docs/proofs.md, section 21")
+
+    def __new__(cls, mu: Numeric, sensitivity: Numeric = 1) -> Skellam:
+        return cls._intern(
+            mu=positive(mu, "Skellam, mu"),
+            sensitivity=whole(sensitivity, "Skellam, sensitivity", least=1),
+        )
+
+    def excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """E_Q[(1+u)^α − 1 − αu], u = P/Q − 1"""
+        if isinstance(ctx, SymbolicArithmetic):
+            return lambda alpha: (
+                self.expected(ctx, lambda x: ctx.exp(ctx.number(alpha) * x), alpha) - 1
+            )
+
+        if isinstance(ctx, BallArithmetic):
+            return lambda alpha: self.moment(alpha) - 1
+
+        def excess(alpha: Order) -> Number:
+            lam = ctx.number(alpha) - 1
+            return self.expected(ctx, lambda x: ctx.power_gap(ctx.number(1), x, lam), alpha)
+
+        return order_by_order(ctx, excess)
+
+    def expected(
+        self, ctx: Arithmetic, value: Value, power: Order, above_one: bool = False
+    ) -> Number:
+        """e^{−μ} Σ_k I_k(μ) value(log(I_{k−Δ}(μ)/I_k(μ)))"""
+        total: Number = over_differences(ctx, self, value, power, above_one)
+        return total
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        if isinstance(ctx, SymbolicArithmetic):
+            return self.expected(ctx, lambda x: ctx.exp(x) * x, 2)
+        return self.expected(ctx, lambda x: ctx.entropy_gap(ctx.number(1), x), 2)
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(INFINITY)
+
+    # --- the outcomes that count, and what bounds the others
+
+    def outcomes(self, least: float, most: float, need: float) -> range:
+        """By k ↦ Δ − k, which exchanges the orders a and 1 − a."""
+        mu, size = scale_in_float(self.mu, "Skellam, mu"), self.sensitivity
+        first, last = (_last(mu, size, max(a, 1.0), need) for a in (1 - least, most))
+        return range(size - first, last + 1)
+
+    def weighed(self, kept: range) -> list[tuple[arb, arb]]:
+        return [(q, (p / q).log()) for p, q in self._pairs(kept)]
+
+    def _pairs(self, kept: range) -> list[tuple[arb, arb]]:
+        """P(k) and Q(k) for each of them."""
+        check_terms(kept)
+        reach = max(abs(kept[0] - self.sensitivity), abs(kept[-1])) + self.sensitivity
+        masses = _masses(self.mu, _BLOCK * math.ceil(reach / _BLOCK), ctx.prec)
+        return [(masses[abs(k - self.sensitivity)], masses[abs(k)]) for k in kept]
+
+    def moment(self, alpha: Order) -> arb:
+        """E_Q[(P/Q)^α] in balls: at whole orders it takes no logarithm."""
+        most = float_above(alpha)
+        kept = self.outcomes(0.0, most, ctx.prec * math.log(2))
+        power = alpha if isinstance(alpha, int) else BALL.number(alpha)
+        total = sum((q * (p / q) ** power for p, q in self._pairs(kept)), arb(0))
+        return total + within(self.left_out(most, kept))
+
+    def in_floats(self, kept: range) -> tuple[np.ndarray, np.ndarray]:
+        with precision(_FLOAT_BITS):
+            known = [(float(q.log()), float(x)) for q, x in self.weighed(kept)]
+        weights, losses = np.array(known).T
+        return weights, losses
+
+    def left_out(self, a: float, kept: range) -> arb:
+        above, below = kept[-1] + 1, self.sensitivity - kept[0] + 1
+        orders = ((0.0, above), (a, above), (1.0, below), (1 - a, below))
+        return sum((self._tail(order, k) for order, k in orders), arb(0))
+
+    def _tail(self, a: float, k: int) -> arb:
+        """A bound of Σ P^a Q^{1−a} over j >= k > Δ; at most P + Q where 0 < a <= 1, Q where a <= 0.
+
+        e^{−asinh((n+1)/μ)} < I_{n+1}/I_n < e^{−asinh(n/μ)}: so from one j to the next it falls by
+        more than e^{(a−1)asinh((j+1)/μ) − a·asinh((j−Δ)/μ)}, which falls in j.
+        """
+        mu, moved = BALL.number(self.mu), k - self.sensitivity
+        p, q = _mass(mu, moved), _mass(mu, k)
+        if a > 1:
+            fall = (a - 1) * ((k + 1) / mu).asinh() - a * (moved / mu).asinh()
+            return geometric_tail((arb(a) * p.log() + (1 - arb(a)) * q.log()).exp(), fall.exp())
+        own = geometric_tail(q, (-(k / mu).asinh()).exp())
+        return own if a <= 0 else own + geometric_tail(p, (-(moved / mu).asinh()).exp())
+
+
+def _mass(mu: arb, k: int) -> arb:
+    """e^{−μ} I_k(μ)"""
+    return mu.bessel_i(arb(k), scaled=True)
+
+
+@lru_cache(16)
+def _masses(mu: Exact, reach: int, bits: int) -> list[arb]:
+    """e^{−μ} I_k(μ) for 0 <= k <= reach, from the last by I_{k−1} = I_{k+1} + (2k/μ) I_k."""
+    with ctx.workprec(bits + 2 * reach.bit_length() + 20):
+        given = BALL.number(mu)
+        masses = [_mass(given, reach + 1), _mass(given, reach)]
+        for k in range(reach, 0, -1):
+            masses.append(masses[-2] + 2 * k / given * masses[-1])
+    return masses[:0:-1]
+
+
+@lru_cache(256)
+def _last(mu: float, size: int, a: float, need: float) -> int:
+    """About the last k where P^a Q^{1−a} is e^{−need} of its largest, or Q is; a >= 1."""
+    reach = 16 + 2 * size
+    while True:
+        k = np.arange(float(reach))
+        logs = a * _log_mass(mu, np.abs(k - size)) + (1 - a) * _log_mass(mu, k)
+        within_need = logs > logs.max() - need
+        if not within_need[-1] and logs.argmax() < reach - 1:
+            return max(int(np.flatnonzero(within_need)[-1]), size) + 2
+        reach *= 2
+        check_terms(range(reach // 2))
+
+
+def _log_mass(mu: float, k: np.ndarray) -> np.ndarray:
+    """About log e^{−μ} I_k(μ), by the first term of its uniform expansion."""
+    root = np.hypot(k, mu)
+    logs: np.ndarray = root - mu - k * np.arcsinh(k / mu) - np.log(2 * math.pi * (1 + root)) / 2
+    return logs
+
+
+# --- E_Q[value(log(P/Q))] in each arithmetic
+
+
+@singledispatch
+def over_differences(
+    ctx: Any, noise: Skellam, value: Value, power: Order, above_one: bool
+) -> Number:
+    """Σ Q value(log(P/Q))"""
+    raise TypeError(f"no Bessel functions for {type(ctx).__name__}")
+
+
+@over_differences.register
+def _(ctx: BallArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool) -> arb:
+    return noise.in_balls(value, power, above_one)
+
+
+@over_differences.register
+def _(
+    ctx: Float64Arithmetic, noise: Skellam, value: Value, power: Order, above_one: bool
+) -> Number:
+    """Masses by their logarithms, and losses, rounded; where a loss is 0 so is the value."""
+    kept = noise.outcomes(0.0, float_above(power), _FLOAT_NATS)
+    with precision(_FLOAT_BITS):
+        known = [
+            (float(q.log()), float(x))
+            for k, (q, x) in zip(kept, noise.weighed(kept), strict=True)
+            if 2 * k != noise.sensitivity and (2 * k > noise.sensitivity or not above_one)
+        ]
+    logs, losses = np.array(known).T
+    masses = LogNumber(np.ones_like(logs), logs, _UNIT * np.abs(logs))
+    return (masses * value(ctx.near(losses))).total()
+
+
+@over_differences.register
+def _(ctx: MpmathArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool) -> Number:
+    mp, size = ctx.mp, noise.sensitivity
+    kept = noise.outcomes(0.0, float_above(power), ctx.bits * math.log(2))
+    reach = max(abs(kept[0] - size), abs(kept[-1])) + size
+    with mp.workprec(2 * ctx.bits):
+        mu = ctx.number(noise.mu)
+        falling = [mp.besseli(reach + 1, mu), mp.besseli(reach, mu)]
+        for k in range(reach, 0, -1):
+            falling.append(falling[-2] + 2 * k / mu * falling[-1])
+        masses = falling[:0:-1]
+        total = mp.fsum(
+            masses[abs(k)] * value(mp.log(masses[abs(k - size)] / masses[abs(k)]))
+            for k in kept
+            if 2 * k != size and (2 * k > size or not above_one)
+        ) * mp.exp(-mu)
+    return +total
+
+
+@over_differences.register
+def _(
+    ctx: SymbolicArithmetic, noise: Skellam, value: Value, power: Order, above_one: bool
+) -> sympy.Expr:
+    k, mu = sympy.Dummy("k", integer=True), ctx.number(noise.mu)
+    p, q = (sympy.besseli(at, mu) for at in (k - noise.sensitivity, k))
+    first = noise.first_above_one if above_one else -sympy.oo
+    return written.Sum(sympy.exp(-mu) * q * value(sympy.log(p / q)), (k, first, sympy.oo))

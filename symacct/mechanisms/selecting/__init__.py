@@ -1,0 +1,1 @@
+"""Choosing among candidates or queries: exponential mechanism, noisy max, sparse vector."""

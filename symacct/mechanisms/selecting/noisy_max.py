@@ -1,0 +1,89 @@
+"""Report-noisy-max: which of many noisy scores is the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import Kind
+from symacct.core.exact import Exact, Numeric
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.response import PureResponse
+from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
+
+
+class NoisyMax(PureResponse):
+    """The largest of many scores, each with Laplace noise of scale b: ε-DP for ε = 2Δ/b.
+
+    It is accounted by the curve of all such mechanisms. Gumbel noise makes it the exponential
+    mechanism (`ExponentialMechanism.of_noise`), exponential noise permute-and-flip
+    (`PermuteAndFlip.of_noise`). Scores that a record moves all the same way count as ones of half
+    the sensitivity. `b` and `sensitivity` are positive, in the scores' units; DomainError
+    otherwise.
+
+    >>> print(NoisyMax(4).rdp("inf", digits=3))
+    0.500
+    """
+
+    b: Exact
+    sensitivity: Exact
+    kind = Kind.UPPER
+    one_pair = True
+    swap_symmetric = True  # as of the class of ε-DP mechanisms that it is one of
+    source = SYMACCT.at("docs/proofs.md, section 28")
+
+    def __new__(cls, b: Numeric, sensitivity: Numeric = 1) -> NoisyMax:
+        return cls._intern(
+            b=positive(b, "NoisyMax, b"), sensitivity=positive(sensitivity, "NoisyMax, sensitivity")
+        )
+
+    @property
+    def pure(self) -> Exact:
+        """2Δ/b"""
+        return 2 * self.sensitivity / self.b
+
+
+class GaussianNoisyMax(GaussianComparison):
+    """The largest of k scores, each with noise N(0, σ²):
+
+    ε(α) <= min{ kαΔ²/(2σ²), 2βΔ²/σ² + log(k)/(β−1) }, k = `candidates`,
+
+    where β is α, or the order at which that is smallest if it is larger. Scores that a record
+    moves all the same way count as ones of half the sensitivity. `sigma` and `sensitivity` are
+    positive, in the scores' units, `candidates` a whole number from 2 on; DomainError otherwise.
+
+    >>> print(GaussianNoisyMax(10, 1000).rdp(64, digits=5))
+    1.3896
+    """
+
+    sigma: Exact
+    candidates: int
+    sensitivity: Exact
+    source = SYMACCT.at("docs/proofs.md, section 28")
+
+    def __new__(
+        cls, sigma: Numeric, candidates: Numeric, sensitivity: Numeric = 1
+    ) -> GaussianNoisyMax:
+        return cls._intern(
+            sigma=positive(sigma, "GaussianNoisyMax, sigma"),
+            candidates=whole(candidates, "GaussianNoisyMax, candidates", least=2),
+            sensitivity=positive(sensitivity, "GaussianNoisyMax, sensitivity"),
+        )
+
+    def every(self, ctx: Arithmetic) -> Number:
+        """kΔ²/(2σ²): as if every noisy score were told."""
+        return self.candidates * Gaussian(self.sigma, self.sensitivity).at_one(ctx)
+
+    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+        """2βΔ²/σ² + log(k)/(β−1) at β = max(α, β₀), β₀ where it is smallest."""
+        rate = Gaussian(self.sigma, 2 * self.sensitivity).at_one(ctx)
+        log_count = ctx.log(ctx.number(self.candidates))
+        least = ctx.sqrt(log_count / rate)
+
+        def told(alpha: Number) -> Number:
+            lam = ctx.maximum(alpha - 1, least)
+            return (lam + 1) * rate + log_count / lam
+
+        return told

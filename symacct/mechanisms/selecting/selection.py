@@ -1,0 +1,145 @@
+"""Choosing one of many candidates by their scores: the exponential mechanism, permute-and-flip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import Adjacency, Kind
+from symacct.core.claims import adjacency as named_adjacency
+from symacct.core.exact import Exact, Numeric, Order
+from symacct.core.sources import DDR20, MS20
+from symacct.expressions.parameters import nonnegative, positive
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.response import PureDP
+
+
+class ExponentialMechanism(Mechanism):
+    """A candidate of score u with probability ∝ e^{εu/(2Δ)}, each score moving by at most Δ:
+
+    ε(α) = ( α g(αε/2) − (α−1) g((α−1)ε/2) − g(ε/2) )/(α−1), g(x) = log(sinh(x)/x).
+
+    Any two log-ratios of its probabilities are at most ε apart, so this is the curve of the whole
+    class of bounded range, whatever the scores; report-noisy-max with Gumbel noise of the scale
+    2Δ/ε is the same mechanism. Where all scores move the same way, it is that of half the ε.
+    `epsilon` is positive, in nats; `adjacency` says for which neighbours Δ holds. DomainError
+    otherwise.
+
+    >>> print(ExponentialMechanism(1).rdp(2, digits=5), PureDP(1).rdp(2, digits=5))
+    0.24022 0.73532
+    """
+
+    adjacency: Adjacency
+    kind = Kind.EXACT
+    one_pair = False  # how the two losses lie about 0 depends on the order
+    source = DDR20.at("bounded range; its curve: docs/proofs.md, section 24")
+
+    def __new__(
+        cls, epsilon: Numeric, adjacency: str | Adjacency = "either"
+    ) -> ExponentialMechanism:
+        return cls._intern(
+            epsilon=positive(epsilon, "ExponentialMechanism, epsilon"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    @classmethod
+    def of_noise(
+        cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
+    ) -> ExponentialMechanism:
+        """Report-noisy-max with Gumbel noise of this scale: ε = 2Δ/scale.
+
+        The k best in their order, from one draw of the noise, cost as k of these (docs/proofs.md,
+        section 28).
+
+        >>> ExponentialMechanism.of_noise(4)
+        ExponentialMechanism('1/2')
+        """
+        return cls(_epsilon_of(scale, sensitivity, "ExponentialMechanism.of_noise"), adjacency)
+
+    @property
+    def pure(self) -> Exact:
+        """ε, whose name is that of a question."""
+        value: Exact = self._fields["epsilon"]
+        return value
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        if ctx.rounds:
+            return super().curve(ctx)
+        half = ctx.number(self.pure) / 2
+
+        def spread(x: Number) -> Number:
+            """log(sinh(x)/x)"""
+            return ctx.log((ctx.exp(x) - ctx.exp(-x)) / (2 * x))
+
+        def rdp(alpha: Order) -> Number:
+            order = ctx.number(alpha)
+            lam = order - 1
+            rest = lam * spread(lam * half) + spread(half)
+            return (order * spread(order * half) - rest) / lam
+
+        return rdp
+
+    def stable_excess(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        """Σ Q(ℓ)(e^{αℓ} − 1 − α(e^ℓ − 1)) for the worst losses ε − s and −s at this order,
+
+        e^s = α(1−e^{−(α−1)ε})/((α−1)(1−e^{−αε})): it is stationary in s, whose error costs little.
+        """
+        pure, one = ctx.number(self.pure), ctx.number(1)
+
+        def excess(alpha: Order) -> Number:
+            order = ctx.number(alpha)
+            lam = order - 1
+            s = ctx.log(order * ctx.expm1(-(lam * pure)) / (lam * ctx.expm1(-(order * pure))))
+            up, whole = pure - s, ctx.expm1(-pure)
+            high = ctx.exp(-up) * (ctx.expm1(-s) / whole) * ctx.power_gap(one, up, lam)
+            return high + ctx.expm1(-up) / whole * ctx.power_gap(one, -s, lam)
+
+        return excess
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        """x − 1 − log x, x = ε/(1 − e^{−ε})"""
+        pure = ctx.number(self.pure)
+        return ctx.exp_gap(ctx.log(pure / -ctx.expm1(-pure)))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.pure)
+
+
+class PermuteAndFlip(PureDP):
+    """The candidates in random order, each taken by a coin of probability e^{ε(u−max u)/(2Δ)}.
+
+    It is report-noisy-max with exponential noise, ε-differentially private, and accounted by the
+    curve of all such mechanisms. Where all scores move the same way, it is that of half the ε.
+    `epsilon` is >= 0, in nats; `adjacency` says for which
+    neighbours a score moves by at most Δ. DomainError otherwise.
+
+    >>> print(PermuteAndFlip("1/2").rdp("inf", digits=3))
+    0.500
+    """
+
+    kind = Kind.UPPER
+    one_pair = True
+    swap_symmetric = True  # as of the class of ε-DP mechanisms that it is one of
+    source = MS20.at("permute-and-flip is ε-differentially private")
+
+    def __new__(cls, epsilon: Numeric, adjacency: str | Adjacency = "either") -> PermuteAndFlip:
+        return cls._intern(
+            epsilon=nonnegative(epsilon, "PermuteAndFlip, epsilon"),
+            adjacency=named_adjacency(adjacency),
+        )
+
+    @classmethod
+    def of_noise(
+        cls, scale: Numeric, sensitivity: Numeric = 1, adjacency: str | Adjacency = "either"
+    ) -> PermuteAndFlip:
+        """Report-noisy-max with exponential noise of this mean: ε = 2Δ/scale.
+
+        >>> PermuteAndFlip.of_noise(4)
+        PermuteAndFlip('1/2')
+        """
+        return cls(_epsilon_of(scale, sensitivity, "PermuteAndFlip.of_noise"), adjacency)
+
+
+def _epsilon_of(scale: Numeric, sensitivity: Numeric, what: str) -> Exact:
+    """2Δ/scale"""
+    return 2 * positive(sensitivity, f"{what}, sensitivity") / positive(scale, f"{what}, scale")

@@ -1,0 +1,148 @@
+"""The sparse vector technique: which of many queries exceed a threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError
+from symacct.core.exact import Exact, Numeric, Order
+from symacct.core.sources import SYMACCT
+from symacct.expressions.parameters import positive, whole
+from symacct.mechanisms.gaussian import Gaussian
+from symacct.mechanisms.laplace import Laplace
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.mechanisms.response import PureDP
+from symacct.mechanisms.selecting.gaussian_comparison import GaussianComparison
+
+
+class SparseVector(Mechanism):
+    """Which queries exceed a threshold, until `count` do; Laplace noise of the scale `b_threshold`
+
+    on the threshold, drawn once, of `b_query` on each query: ε(α) is at most that of all ε-DP
+    mechanisms for ε = Δ/b₁ + 2·count·Δ/b₂, and at most ε₁(α) + 2·count·Δ/b₂, ε₁ of the threshold.
+
+    There may be any number of queries, each chosen from what was told. For queries that a record
+    moves all the same way give twice b_query, but all of the sensitivity: the threshold costs no
+    less. Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
+
+    >>> print(SparseVector(2, 4).rdp("inf", digits=3))
+    1.00
+    """
+
+    b_threshold: Exact
+    b_query: Exact
+    count: int
+    sensitivity: Exact
+    kind = Kind.UPPER
+    source = SYMACCT.at("docs/proofs.md, section 28; pure DP: Lyu, Su and Li 2017")
+
+    def __new__(
+        cls,
+        b_threshold: Numeric,
+        b_query: Numeric,
+        count: Numeric = 1,
+        sensitivity: Numeric = 1,
+    ) -> SparseVector:
+        return cls._intern(
+            b_threshold=positive(b_threshold, "SparseVector, b_threshold"),
+            b_query=positive(b_query, "SparseVector, b_query"),
+            count=whole(count, "SparseVector, count", least=1),
+            sensitivity=positive(sensitivity, "SparseVector, sensitivity"),
+        )
+
+    @property
+    def pure(self) -> Exact:
+        """Δ/b₁ + 2·count·Δ/b₂"""
+        return self.sensitivity / self.b_threshold + self.told
+
+    @property
+    def told(self) -> Exact:
+        """2·count·Δ/b₂, what the queries above the threshold cost."""
+        return 2 * self.count * self.sensitivity / self.b_query
+
+    def curve(self, ctx: Arithmetic) -> Callable[[Order], Number]:
+        every = PureDP(self.pure).curve(ctx)
+        threshold, told = Laplace(self.b_threshold, self.sensitivity).curve(ctx), self.told
+        return lambda alpha: ctx.minimum(every(alpha), threshold(alpha) + ctx.number(told))
+
+    def at_one(self, ctx: Arithmetic) -> Number:
+        threshold = Laplace(self.b_threshold, self.sensitivity).at_one(ctx)
+        return ctx.minimum(PureDP(self.pure).at_one(ctx), threshold + ctx.number(self.told))
+
+    def at_infinity(self, ctx: Arithmetic) -> Number:
+        return ctx.number(self.pure)
+
+
+class GaussianSparseVector(GaussianComparison):
+    """The same with Gaussian noise, N(0, σ₁²) on the threshold and N(0, σ₂²) on each query:
+
+    ε(α) <= min{ nαΔ²/(2σ₂²), βΔ²/(2σ₁²) + log( Σ_j C(n, j) e^{2jβ(β−1)Δ²/σ₂²} )/(β−1) },
+
+    j from 0 to `count`, for at most n = `queries` queries, β = α or larger, from where on that
+    rises. Queries that a record moves all the same way make the second bound that of twice σ₂ and
+    leave the first as it is: for both give twice sigma_query with four times as many `queries`.
+    Scales and `sensitivity` are positive, in the queries' units; DomainError otherwise.
+
+    >>> print(GaussianSparseVector(10, 20, 1000).rdp(64, digits=5))
+    0.74964
+    """
+
+    sigma_threshold: Exact
+    sigma_query: Exact
+    queries: int
+    count: int
+    sensitivity: Exact
+    source = SYMACCT.at("docs/proofs.md, section 28, after Zhu and Wang 2020")
+
+    def __new__(
+        cls,
+        sigma_threshold: Numeric,
+        sigma_query: Numeric,
+        queries: Numeric,
+        count: Numeric = 1,
+        sensitivity: Numeric = 1,
+    ) -> GaussianSparseVector:
+        most, above = (
+            whole(given, f"GaussianSparseVector, {name}", least=1)
+            for given, name in ((queries, "queries"), (count, "count"))
+        )
+        limits.check("terms", above, "GaussianSparseVector, count")
+        if above > most:
+            raise DomainError(
+                f"GaussianSparseVector: found count {above} of {most} queries, needed no more"
+            )
+        return cls._intern(
+            sigma_threshold=positive(sigma_threshold, "GaussianSparseVector, sigma_threshold"),
+            sigma_query=positive(sigma_query, "GaussianSparseVector, sigma_query"),
+            queries=most,
+            count=above,
+            sensitivity=positive(sensitivity, "GaussianSparseVector, sensitivity"),
+        )
+
+    def every(self, ctx: Arithmetic) -> Number:
+        """nΔ²/(2σ₂²): as if every noisy query were told."""
+        return self.queries * Gaussian(self.sigma_query, self.sensitivity).at_one(ctx)
+
+    def told(self, ctx: Arithmetic) -> Callable[[Number], Number]:
+        """The second bound at β = max(α, β₀), from which on it rises (docs/proofs.md)."""
+        threshold = Gaussian(self.sigma_threshold, self.sensitivity).at_one(ctx)
+        shift = Gaussian(self.sigma_query, 2 * self.sensitivity).at_one(ctx)
+        ways = [math.comb(self.queries, j) for j in range(self.count + 1)]
+        mean = Fraction(sum(j * way for j, way in enumerate(ways)), sum(ways))
+        log_ways = ctx.log(ctx.number(Fraction(sum(ways))))
+        least = ctx.sqrt(log_ways / (threshold + ctx.number(mean) * shift))
+
+        def told(alpha: Number) -> Number:
+            lam = ctx.maximum(alpha - 1, least)
+            each = lam * ((lam + 1) * shift)
+            total = ctx.number(1)
+            for j, way in enumerate(ways[1:], start=1):
+                total = total + ctx.number(Fraction(way)) * ctx.exp(j * each)
+            return (lam + 1) * threshold + ctx.log(total) / lam
+
+        return told

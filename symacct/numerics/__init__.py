@@ -1,0 +1,1 @@
+"""Numerics without privacy: certified sums, quadrature, hulls, and searches over the order."""

@@ -1,0 +1,1 @@
+"""Expectations under normal laws and their mixtures, certified."""

@@ -1,0 +1,102 @@
+"""Exact rationals into balls, flint's integrals, and results to a stated relative accuracy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ParamSpec, TypeVar
+
+from flint import acb, arb, ctx
+
+from symacct.core.errors import PrecisionError, SymacctError
+
+_ROUNDS = 12
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def within_floats(message: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """PrecisionError with this message where the floats that choose steps leave their range."""
+
+    def guarded(ask: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(ask)
+        def steered(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return ask(*args, **kwargs)
+            except SymacctError:
+                raise
+            except (ArithmeticError, ValueError) as error:
+                raise PrecisionError(message) from error
+
+        return steered
+
+    return guarded
+
+
+def steered_by_floats(integral: Callable[P, R]) -> Callable[P, R]:
+    """PrecisionError where the floats that choose an integral's steps leave their range."""
+    return within_floats(
+        "an integral: found parameters beyond the range of the floats that choose its "
+        "steps, about 10⁻³⁰⁰ to 10³⁰⁰; needed less extreme ones, or a whole order"
+    )(integral)
+
+
+def ball(x: Fraction) -> arb:
+    """The rational x as a ball at the current precision."""
+    return arb(x.numerator) / x.denominator
+
+
+_HALF, _MILLS = arb(0.5), arb(0.3989422804014327)  # at least 1/√(2π)
+
+
+def normal_tail(x: arb) -> arb:
+    """P(Z > x) for a standard normal Z."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def tilted_tail(log_tilt: arb, x: arb) -> arb:
+    """At least e^m P(Z > x), and at most twice it: by e^{−x²/2} min(1/2, 1/(x√(2π))), x > 0."""
+    if not x > 0:
+        return log_tilt.exp()
+    return (log_tilt - x * x / 2).exp() * (_MILLS / x).min(_HALF)
+
+
+def within(error: arb) -> arb:
+    """The ball [−error, error] for a bound error ≥ 0."""
+    return arb(0, error.abs_upper())
+
+
+def geometric_tail(first: arb, ratio: arb) -> arb:
+    """A bound of terms that fall from the first at least by this ratio; ∞ where it is not < 1."""
+    return first / (1 - ratio) if ratio < 1 else arb("inf")
+
+
+def integral(
+    integrand: Callable[[acb, bool], acb], low: arb | int, high: arb | int, **options: Any
+) -> acb:
+    """flint's rigorous integral; what the integrand raises first is raised as it was."""
+    try:
+        return acb.integral(integrand, low, high, **options)
+    except SystemError as error:
+        first: BaseException = error
+        while first.__cause__ is not None:
+            first = first.__cause__
+        raise first from None
+
+
+def to_relative_accuracy(evaluate: Callable[[int], arb]) -> arb:
+    """evaluate(bits) with bits raised until the ball's relative radius is ≤ 2^(2−prec)."""
+    wanted = ctx.prec - 2
+    extra = 6
+    for _ in range(_ROUNDS):
+        value = +evaluate(wanted + extra)
+        missing = wanted - value.rel_accuracy_bits()
+        if missing <= 0:
+            return value
+        extra = 2 * extra + min(missing, wanted)
+    raise PrecisionError(
+        f"{wanted} bits wanted, {wanted - missing} reached with {wanted + extra} asked for; "
+        "the value may be 0 or the parameters beyond the float64 range of the estimates"
+    )

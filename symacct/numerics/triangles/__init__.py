@@ -1,0 +1,1 @@
+"""Expectations over three normal laws: the triangles of fixed-size sampling."""

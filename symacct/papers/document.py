@@ -1,0 +1,250 @@
+"""A paper's section on one mechanism: definition, formula, assumptions, values, bibliography."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+import sympy
+
+from symacct.core import arguments
+from symacct.core.claims import Claim, Kind, Relation, Source
+from symacct.core.errors import DomainError
+from symacct.core.exact import INFINITY, Numeric, Spelled, exact, expression
+from symacct.core.pinning import By
+from symacct.core.sources import WORKS
+from symacct.export.citation import STATED, each_work, sources_of
+from symacct.export.latex.display import Display
+from symacct.export.latex.names import SymbolNames
+from symacct.export.latex.plain_tex import plain_tex, tex_number
+from symacct.export.latex.printer import PaperPrinter
+from symacct.export.prose import prose
+from symacct.export.tables import table
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.theorem_registry import Theorem
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations import Compose
+from symacct.results.enclosure import Guarantee
+from symacct.results.rounding import given, order_text
+
+#: What the document needs beyond LaTeX's own classes, and what its tables need as well.
+_PACKAGES = ("amsmath",)
+PACKAGES = (*_PACKAGES, "booktabs", "siunitx")
+
+_KINDS = {
+    Kind.EXACT: "This is exact: a mechanism of this description attains it.",
+    Kind.UPPER: "This is an upper bound.",
+    Kind.LOWER: "This is a lower bound, and no guarantee.",
+    Kind.NEITHER: "This is refuted, and no bound.",
+}
+_LETTERS = {"sensitivity": r"\Delta", "epsilon": r"\epsilon_{0}"}
+_RELATIONS = {
+    Relation.ADD_REMOVE: "that differ in one record, added or removed",
+    Relation.REPLACE_ONE: "that differ in one record, replaced by another",
+    Relation.EITHER: "that are neighbours, by addition and removal or by replacement alike",
+}
+
+
+def paper(
+    m: Node,
+    alphas: Iterable[Numeric] = (2, 4, 8, 16, 32, 64),
+    delta: Numeric | None = None,
+    names: Mapping[str | sympy.Symbol, str] | None = None,
+    values: Mapping[str | sympy.Symbol, Numeric] | None = None,
+    by: By = None,
+    digits: int = 6,
+) -> str:
+    r"""A complete LaTeX document about `m`, for pdflatex and amsmath; booktabs, siunitx for values.
+
+    The formula keeps the symbols of `m`; the table of values at the orders `alphas`, and ε at
+    `delta` if one is given, put in `values`, and are left out where a symbol stays open. Raises
+    as `latex`, `table` and `epsilon` do; DomainError names the symbol that `values` leaves open.
+
+    >>> from symacct import Gaussian
+    >>> paper(Gaussian(5)).splitlines()[0]
+    '\\documentclass{article}'
+    """
+    display = Display(as_node(m, "expression"), names=names, by=by)
+    theorems = display.formulas[-1].theorems
+    leaves = [leaf for leaf in m.walk() if isinstance(leaf, Mechanism)]
+    sources = [t.source for t in theorems] + [s for leaf in leaves for s in leaf.claim.sources]
+    parts = [
+        _section("Mechanism", _mechanism(m, display)),
+        _section("Formula", _formula(display, display.formulas[0].claim)),
+        _section("Theorems", _theorems(theorems, m)),
+    ]
+    given = arguments.mapping(values, "paper, values", "{'sigma': 5}")
+    numbers = _with_values(m, given)
+    packages = _PACKAGES if numbers.free_symbols else PACKAGES
+    if not numbers.free_symbols:
+        parts.append(_section("Values", _values(numbers, alphas, by, digits, given)))
+        if delta is not None:
+            found = numbers.epsilon(delta, by=by)
+            parts.append(_guarantee(found, digits))
+            sources += sources_of(found)
+    return "\n".join([*_preamble(packages), *parts, *_bibliography(sources), r"\end{document}", ""])
+
+
+def _with_values(m: Node, values: Mapping[str | sympy.Symbol, Numeric]) -> Node:
+    """The node with numbers put in; all of them, if any."""
+    numbers = m.subs(values) if values else m
+    if values and numbers.free_symbols:
+        left = ", ".join(sorted(symbol.name for symbol in numbers.free_symbols))
+        raise DomainError(f"paper: values leave the symbol {left} open, needed a number for it")
+    return numbers
+
+
+def _preamble(packages: Iterable[str]) -> Iterator[str]:
+    yield r"\documentclass{article}"
+    yield from (rf"\usepackage{{{package}}}" for package in packages)
+    yield r"\allowdisplaybreaks"
+    yield r"\title{R\'enyi differential privacy of a mechanism $\mathcal{M}$}"
+    yield r"\author{Formulas and values: symacct}"
+    yield r"\begin{document}"
+    yield r"\maketitle"
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([rf"\section{{{title}}}", *lines])
+
+
+def _mechanism(m: Node, display: Display) -> Iterator[str]:
+    """Every part of the expression, the whole first, each described once."""
+    parts = list(reversed(list(m.walk())))
+    names = {part: rf"\mathcal{{M}}_{{{place}}}" for place, part in enumerate(parts)}
+    names[parts[0]] = r"\mathcal{M}"
+    yield r"\begin{description}"
+    for part in parts:
+        what = prose(_first_paragraph(type(part)))
+        kind = rf"\textsf{{{plain_tex(type(part).__name__)}}}"
+        yield rf"\item[${names[part]}$] {kind}{_fields(part, names, display)}. {what}"
+    yield r"\end{description}"
+
+
+def _first_paragraph(kind: type[Node]) -> str:
+    """What a kind of node is, as its docstring says, up to the formula: the display has that."""
+    text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
+    return re.split(r"[:;] |:$", text)[0].rstrip(". ") + "."
+
+
+def _fields(part: Node, names: Mapping[Node, str], display: Display) -> str:
+    """The parameters in mathematics, and the parts by name."""
+    printer = display.printer
+    if isinstance(part, Compose):
+        terms = sorted((names[one], count) for one, count in part.terms.items())
+        runs = [f"${printer.doprint(expression(n))}$ times ${name}$" for name, n in terms]
+        return f" of {', '.join(runs)}" if runs else " of nothing"
+    said = []
+    for name, value in part.fields().items():
+        if isinstance(value, Node):
+            said.append(f"${names[value]}$")
+        elif (shown := _value(value, printer)) is not None:
+            letter = _LETTERS.get(name) or SymbolNames()(name)
+            said.append(f"${shown}$" if shown == letter else f"${letter} = {shown}$")
+    return f" of {', '.join(said)}" if said else ""
+
+
+def _value(value: object, printer: PaperPrinter) -> str | None:
+    """A parameter in mathematics; None for what is no number."""
+    if isinstance(value, float):
+        return r"\infty"
+    if not isinstance(value, int | Fraction | sympy.Expr):
+        return None
+    given = r"\frac{{{}}}{{{}}} = ".format(*value.given) if isinstance(value, Spelled) else ""
+    return given + str(printer.doprint(expression(value)))
+
+
+def _formula(display: Display, claim: Claim) -> Iterator[str]:
+    yield r"The R\'enyi differential privacy of $\mathcal{M}$, in nats, is"
+    yield r"\begin{align*}"
+    yield " \\\\\n".join(display.rows())
+    yield r"\end{align*}"
+    group = claim.adjacency.group
+    steps = f" in up to {group} such steps" if group > 1 else ""
+    neighbours = _RELATIONS[claim.adjacency.relation]
+    yield f"{_KINDS[claim.kind]} It holds for datasets {neighbours}{steps}."
+    if not claim.certified:
+        yield "Part of it is stated by the user, or not proved."
+
+
+def _theorems(theorems: Iterable[Theorem], m: Node) -> Iterator[str]:
+    """What the formula rests on, with its assumptions."""
+    yield r"\begin{description}"
+    for theorem in theorems:
+        status = "" if theorem.status == "proved" else f" This is {plain_tex(theorem.status)}."
+        orders = prose(str(theorem.orders).replace("alpha", "α"))
+        yield (
+            rf"\item[{plain_tex(theorem.name)}] {_cited(theorem.source)}, for {orders}. "
+            f"Assumes {prose(theorem.assumes)}.{status}"
+        )
+    for leaf in dict.fromkeys(type(one) for one in m.walk() if isinstance(one, Mechanism)):
+        sources = [s for one in m.walk() if type(one) is leaf for s in one.claim.sources]
+        yield rf"\item[{plain_tex(leaf.__name__)}] {_cited(sources[0])}."
+    yield r"\end{description}"
+
+
+def _cited(source: Source) -> str:
+    """The places in each work, with a reference to it."""
+    if source.key == STATED:
+        return "stated by the user" + (f": {plain_tex(source.place)}" if source.place else "")
+    return "; ".join(
+        rf"\cite{{{_key(one.key)}}}" + (f", {plain_tex(one.place)}" if one.place else "")
+        for one in each_work(source)
+    )
+
+
+def _values(
+    m: Node,
+    alphas: Iterable[Numeric],
+    by: By,
+    digits: int,
+    values: Mapping[str | sympy.Symbol, Numeric],
+) -> Iterator[str]:
+    """The table, and the numbers put in for the symbols."""
+    said = [
+        f"${SymbolNames()(str(key))} = "
+        f"{PaperPrinter(SymbolNames()).doprint(expression(exact(value)))}$"
+        for key, value in values.items()
+    ]
+    yield f"Table~\\ref{{tab:values}} gives values{' for ' if said else ''}{', '.join(said)}."
+    yield table(m, alphas, digits, by=() if by is None else [by]).latex(label="tab:values")
+
+
+def _guarantee(found: Guarantee, digits: int) -> str:
+    at = r"\infty" if found.alpha == INFINITY else order_text(found.alpha)
+    conversion = f"the {plain_tex(found.conversion)} conversion {_cited(sources_of(found)[-1])}"
+    return (
+        rf"$\mathcal{{M}}$ is $(\epsilon, \delta)$-differentially private with "
+        rf"$\epsilon = {tex_number(found.epsilon.rounded(digits))}$, rounded up, at "
+        rf"$\delta = {tex_number(given(found.given))}$: order ${at}$, {conversion}."
+    )
+
+
+def _bibliography(sources: Iterable[Source]) -> Iterator[str]:
+    keys = dict.fromkeys(
+        one.key for source in sources for one in each_work(source) if one.key != STATED
+    )
+    if not keys:
+        return
+    yield r"\begin{thebibliography}{99}"
+    for key in keys:
+        work = WORKS.get(key)
+        yield rf"\bibitem{{{_key(key)}}}"
+        if work is None:
+            yield f"{plain_tex(key)}."
+            continue
+        known = work.fields()
+        where = [known[at] for at in ("journal", "booktitle", "howpublished") if at in known]
+        eprint = [f"arXiv:{known['eprint']}"] if "eprint" in known else []
+        yield (
+            f"{known['author'].replace(' and ', ', ')}. \\emph{{{known['title']}}}. "
+            f"{', '.join(dict.fromkeys([*where, *eprint]))}, {known['year']}."
+        )
+    yield r"\end{thebibliography}"
+
+
+def _key(key: str) -> str:
+    """A key that \\cite takes."""
+    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in key)

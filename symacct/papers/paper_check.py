@@ -1,0 +1,319 @@
+"""A paper file: every number that a paper prints, with the question it answers, verified.
+
+    {"paper": 1, "title": …, "comment": …, "entries": [entry, …]}
+
+    entry: "expression"  text such as "1000 * PoissonSubsample(Gaussian(5), 1/1000)"
+           "ask"         "rdp", "epsilon" or "delta"
+           "alpha" (rdp), "delta" (epsilon), "epsilon" (delta): the number given, as text
+           "printed"     the number as the paper has it: every digit counts
+           "source"      where it stands
+           and where wanted "conversion", "orders" ("integer" or a list of texts), "comment",
+           "by"          a theorem, or a list of several
+           "direction"   how the paper means it: "nearest" (default), "upper" or "lower" for a
+                         bound rounded up or down, "at most" or "at least" for a bound however
+                         loose.
+
+Nothing else is read, sizes are bounded, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+import sympy
+
+from symacct.accountant.accountant import Accountant
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.errors import ParseError, SymacctError, echo
+from symacct.core.exact import INFINITY, exact, order
+from symacct.core.pinning import By
+from symacct.explore.sweeps.worker import NEEDED
+from symacct.export.formula import formula
+from symacct.results.enclosure import Enclosure, to_fraction
+from symacct.text import parse
+
+FORMAT = 1
+_OPTIONAL = {"by", "conversion", "orders", "direction", "comment"}
+DIRECTIONS = ("nearest", "upper", "lower", "at most", "at least")
+_MORE_DIGITS = (6, 30, 120)  # beyond those printed, until the printed number is decided on
+_PRINTED = re.compile(r"(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+
+
+class Verdict(Enum):
+    """What is found of a printed number."""
+
+    TRUE = "true"
+    ROUNDED_WRONG = "rounded the wrong way"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+    MALFORMED = "malformed"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class PaperEntry:
+    """One number of a paper, and the question that it answers."""
+
+    expression: str
+    ask: str
+    given: str
+    printed: str
+    source: str
+    direction: str = "nearest"
+    by: By = None
+    conversion: str = "improved"
+    orders: str | list[str] | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class CheckedEntry:
+    """An entry, the certified value, the verdict and its reason."""
+
+    entry: PaperEntry
+    value: Enclosure
+    verdict: Verdict
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "expression": self.entry.expression,
+            "ask": self.entry.ask,
+            NEEDED[self.entry.ask]: self.entry.given,
+            "printed": self.entry.printed,
+            "direction": self.entry.direction,
+            "source": self.entry.source,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "value": self.value.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """An entry that is none, or whose question cannot be asked; the others are judged."""
+
+    place: int
+    source: str
+    reason: str
+    verdict: Verdict = Verdict.MALFORMED
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "entry": self.place,
+            "source": self.source,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+        }
+
+
+def check(text: str) -> Iterator[CheckedEntry | Malformed]:
+    """Every entry of a paper file in turn; what cannot be asked is Malformed, or ParseError."""
+    for place, entry in enumerate(entries(text), 1):
+        try:
+            yield entry if isinstance(entry, Malformed) else check_entry(entry)
+        except SymacctError as error:
+            yield Malformed(place, entry.source, f"{type(error).__name__}: {error}")
+
+
+# --- reading
+
+
+def entries(text: str) -> list[PaperEntry | Malformed]:
+    """The entries of a paper file, the malformed ones as that; ParseError, LimitError."""
+    if not isinstance(text, str):
+        raise ParseError(f"paper file: found {type(text).__name__}, needed text")
+    limits.check("text_bytes", len(text), "paper file, in characters")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"paper file: no JSON: {error}") from None
+    known = isinstance(document, dict) and type(document.get("paper")) is int
+    if not known or document["paper"] != FORMAT:
+        raise ParseError(f'paper file: found no {{"paper": {FORMAT}, "entries": [...]}}')
+    unknown = sorted(set(document) - {"paper", "title", "comment", "entries"})
+    if unknown:
+        raise ParseError(
+            f"paper file: found the field {echo(unknown[0])}, needed title, comment, entries"
+        )
+    listed = document.get("entries")
+    if not isinstance(listed, list) or not listed:
+        raise ParseError("paper file: found no entries, needed a list of at least one")
+    limits.check("outcomes", len(listed), "paper file, entries")
+    return [_entry_or_not(one, place) for place, one in enumerate(listed, 1)]
+
+
+def _entry_or_not(found: object, place: int) -> PaperEntry | Malformed:
+    try:
+        return _entry(found)
+    except ParseError as error:
+        source = found.get("source", "") if isinstance(found, dict) else ""
+        return Malformed(place, source if _is_text(source) else "", str(error))
+
+
+def _entry(found: object) -> PaperEntry:
+    if not isinstance(found, dict):
+        raise ParseError(f"found {echo(found)}, needed an object")
+    ask = found.get("ask")
+    if not isinstance(ask, str) or ask not in NEEDED:
+        raise ParseError(f"found ask {echo(ask)}, needed one of {', '.join(NEEDED)}")
+    needed = {"expression", "ask", NEEDED[ask], "printed", "source"}
+    missing, unknown = needed - set(found), set(found) - needed - _OPTIONAL
+    if missing or unknown:
+        what = f"no {min(missing)!r}" if missing else f"the field {echo(min(unknown))}"
+        raise ParseError(f"found {what}, needed {', '.join(sorted(needed))}")
+    for name, value in found.items():
+        is_list = name in ("orders", "by") and isinstance(value, list)
+        if not _is_text(value) and not (is_list and all(map(_is_text, value))):
+            raise ParseError(f"found {name} {echo(value)}, needed text")
+    if found.get("direction", "nearest") not in DIRECTIONS:
+        raise ParseError(
+            f"found direction {echo(found['direction'])}, needed {', '.join(DIRECTIONS)}"
+        )
+    printed_number(found["printed"])
+    if ask == "rdp" and {"conversion", "orders"} & set(found):
+        raise ParseError("found conversion or orders, which only epsilon and delta take")
+    fields = {name: value for name, value in found.items() if name != NEEDED[ask]}
+    if isinstance(fields.get("by"), list):
+        fields["by"] = tuple(fields["by"])
+    return PaperEntry(given=found[NEEDED[ask]], **fields)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Text that can be written: no lone surrogate, no control character."""
+    return isinstance(value, str) and all(c.isprintable() or c == "\n" for c in value)
+
+
+def printed_number(text: str) -> tuple[Fraction, Fraction]:
+    """The printed number and the unit of its last digit, both exact.
+
+    >>> printed_number("1.20e-3")
+    (Fraction(3, 2500), Fraction(1, 100000))
+    """
+    match = _PRINTED.fullmatch(text)
+    if match is None:
+        raise ParseError(f"found printed {echo(text)}, needed a number such as 1.26 or 3e-5")
+    whole, decimals, power = match[1], match[2] or "", int(match[3] or 0)
+    unit = Fraction(10) ** (power - len(decimals))
+    return int(whole + decimals) * unit, unit
+
+
+# --- verifying
+
+
+def check_entry(entry: PaperEntry) -> CheckedEntry:
+    """The verdict on one number, at as many digits as it takes."""
+    printed, unit = printed_number(entry.printed)
+    shown = max(1, len(str(printed / unit)))
+    answer = _asking(entry)
+    for more in _MORE_DIGITS:
+        value = answer(shown + more)
+        low, high = _ends(value)
+        found = judged(entry.direction, printed, unit, low, high, value.claim.kind)
+        if found is not None:
+            return CheckedEntry(entry, value, *found)
+    known = _exactly(entry)
+    if known is not None:
+        found = judged(entry.direction, printed, unit, known, known, value.claim.kind)
+        if found is not None:
+            return CheckedEntry(entry, value, *found)
+    reason = f"the value agrees with a rounding boundary to {shown + more} digits"
+    return CheckedEntry(entry, value, Verdict.UNDECIDED, reason)
+
+
+def judged(
+    direction: str,
+    printed: Fraction,
+    unit: Fraction,
+    low: Fraction | float,
+    high: Fraction | float,
+    kind: Kind,
+) -> tuple[Verdict, str] | None:
+    """The verdict on `printed` for a value in [low, high]; None where that does not decide.
+
+    A number is true as printed if it is the value rounded to the nearest, or rounded in the safe
+    direction: upwards, but downwards for a lower bound. It is rounded the wrong way if it is the
+    value rounded in the other direction, and wrong if it is no rounding of the value at all.
+    """
+    if isinstance(low, float) or isinstance(high, float):  # infinite
+        return (Verdict.WRONG, "the value is infinite") if low == high else None
+    verdicts = {_verdict(direction, printed, unit, end, kind) for end in (low, high)}
+    if len(verdicts) > 1:
+        return None
+    (verdict,) = verdicts
+    return verdict, _reason(verdict, printed, low)
+
+
+def _verdict(
+    direction: str, printed: Fraction, unit: Fraction, value: Fraction, kind: Kind
+) -> Verdict:
+    up, down = value <= printed < value + unit, printed <= value < printed + unit
+    if direction in ("at most", "at least"):
+        holds = value <= printed if direction == "at most" else value >= printed
+        return Verdict.TRUE if holds else Verdict.WRONG
+    safe = down if direction == "lower" or (direction == "nearest" and kind is Kind.LOWER) else up
+    nearest = direction == "nearest" and 2 * abs(value - printed) <= unit
+    if safe or nearest:
+        return Verdict.TRUE
+    return Verdict.ROUNDED_WRONG if up or down else Verdict.WRONG
+
+
+def _reason(verdict: Verdict, printed: Fraction, value: Fraction) -> str:
+    difference = value - printed
+    side = "above" if difference > 0 else "below"
+    if difference == 0:
+        return "the value is the printed number"
+    return f"the value is {_size(abs(difference))} {side} the printed number"
+
+
+def _size(x: Fraction) -> str:
+    """x > 0 to two digits, whatever its size.
+
+    >>> _size(Fraction(10) ** 999)
+    '1.0e+999'
+    """
+    wide = decimal.Context(2, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+    return f"{wide.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator)):.2g}"
+
+
+def _asking(entry: PaperEntry) -> Callable[[int], Enclosure]:
+    """The entry's question, as a function of the digits asked."""
+    m, accountant = parse(entry.expression), Accountant()
+    if entry.ask == "rdp":
+        return lambda digits: accountant.rdp(m, entry.given, by=entry.by, digits=digits)
+    ask = accountant.epsilon if entry.ask == "epsilon" else accountant.delta
+    how = (entry.conversion, entry.orders, entry.by)
+    return lambda digits: ask(m, entry.given, *how, digits).asked
+
+
+def _ends(value: Enclosure) -> tuple[Fraction | float, Fraction | float]:
+    low, high = (INFINITY if x == INFINITY else to_fraction(x) for x in (value.lower, value.upper))
+    return low, high
+
+
+def _exactly(entry: PaperEntry) -> Fraction | None:
+    """The value where it is a rational number, which balls do not tell from its neighbours."""
+    m = parse(entry.expression)
+    if entry.ask == "rdp":
+        alpha = order(entry.given)
+    elif entry.ask == "epsilon" and exact(entry.given) == 0:
+        alpha = INFINITY
+    else:
+        return None
+    try:
+        value = sympy.simplify(formula(m, alpha, entry.by))
+    except (SymacctError, NotImplementedError):
+        return None
+    return Fraction(int(value.p), int(value.q)) if isinstance(value, sympy.Rational) else None

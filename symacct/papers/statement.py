@@ -1,0 +1,195 @@
+"""The paragraph that a paper's or a model card's privacy section prints about a guarantee."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.metadata import version
+
+import flint
+
+from symacct.core import arguments
+from symacct.core.claims import Kind, Source
+from symacct.core.errors import DomainError
+from symacct.core.exact import INFINITY, Exact, Order
+from symacct.core.sources import WORKS
+from symacct.export.citation import STATED, places, sources_of
+from symacct.export.description import describe, neighbours
+from symacct.export.latex.plain_tex import plain_tex, tex_number
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import named as named_theorem
+from symacct.mechanisms.curve import Curve
+from symacct.papers.fingerprint import fingerprint
+from symacct.results.enclosure import Enclosure, Guarantee
+from symacct.results.rounding import exact_decimal, given
+from symacct.theory.conversion import WholeProfile
+from symacct.theory.conversion import named as named_conversion
+from symacct.version import __version__
+
+_DIGITS = 6  # of the number asked for, as everywhere
+_KINDS = {Kind.UPPER: "an upper bound on the smallest one", Kind.EXACT: "the smallest one"}
+_ORDER_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a text is written: plain words, a number, code such as a hash, and a citation."""
+
+    words: Callable[[str], str]
+    number: Callable[[str], str]
+    code: Callable[[str], str]
+    cited: Callable[[str, str], str]
+
+
+def _markdown(words: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", words)
+
+
+def _tex_code(code: str) -> str:
+    """A hash is wider than what is left of a line, and TeX breaks no word by itself."""
+    pieces = (plain_tex(code[i : i + 8]) for i in range(0, len(code), 8))
+    return r"\texttt{" + r"\allowbreak ".join(pieces) + "}"
+
+
+def _tex_citation(key: str, place: str) -> str:
+    where = f"[{{{plain_tex(place)}}}]" if place else ""
+    return rf"\cite{where}{{{key}}}"
+
+
+def _named_citation(key: str, place: str) -> str:
+    work = WORKS[key].named if key in WORKS else key
+    return f"[{work}, {place}]" if place else f"[{work}]"
+
+
+_FORMS = {
+    "text": Form(str, str, str, _named_citation),
+    "markdown": Form(
+        _markdown,
+        str,
+        lambda code: f"`{code}`",
+        lambda key, place: _markdown(_named_citation(key, place)),
+    ),
+    "latex": Form(plain_tex, tex_number, _tex_code, _tex_citation),
+}
+
+
+def statement(guarantee: Guarantee, form: str = "text", digits: int = _DIGITS) -> str:
+    """What was done, what is guaranteed by which theorems, and with what it was computed.
+
+    `form` is "text", "markdown" or "latex" (with \\cite of the keys that `cite()` gives). The
+    number asked for is rounded up to so many digits.
+
+    >>> from symacct import Gaussian
+    >>> statement(Gaussian(5).epsilon("1e-5")).split(". ")[0]
+    'The released results are the output of the Gaussian mechanism (σ = 5, sensitivity 1)'
+    """
+    arguments.one_of(form, "form", _FORMS)
+    if guarantee.mechanism is None:
+        raise DomainError(
+            "statement: found a guarantee without its mechanism; ask the mechanism for one: "
+            "m.epsilon(delta).statement()"
+        )
+    return " ".join(
+        _sentences(guarantee, guarantee.mechanism, _FORMS[form], arguments.digits(digits))
+    )
+
+
+def _sentences(guarantee: Guarantee, m: Node, form: Form, digits: int) -> Iterator[str]:
+    yield form.words(f"The released results are the output of {describe(m)}.")
+    epsilon, delta = (form.number(_number(x, digits)) for x in (guarantee.epsilon, guarantee.delta))
+    private = f")-differentially private, where {neighbours(guarantee.claim.adjacency)}."
+    words = form.words
+    yield f"{words('They are (ε = ')}{epsilon}{words(', δ = ')}{delta}{words(private)}"
+    if m.rewritten is not m:
+        why = "; ".join(m.rewrites)
+        yield form.words(f"Their curve is that of the output of {describe(m.rewritten)}: {why}.")
+    yield _rounding(guarantee, form, digits)
+    yield _accounting(guarantee, form)
+    if guarantee.note:
+        yield form.words(f"What was asked for and not had: {guarantee.note}.")
+    yield from _reservations(guarantee, m, form)
+    yield _computed(m, form)
+
+
+def _number(value: Enclosure | Exact, digits: int) -> str:
+    """The number asked for rounded up; the one given as it is."""
+    return value.rounded(digits) if isinstance(value, Enclosure) else given(value)
+
+
+def _rounding(guarantee: Guarantee, form: Form, digits: int) -> str:
+    letter = "ε" if isinstance(guarantee.epsilon, Enclosure) else "δ"
+    return form.words(
+        f"The value of {letter} is rounded up to {digits} significant digits; unrounded it is "
+        f"{_KINDS[guarantee.kind]}."
+    )
+
+
+def _accounting(guarantee: Guarantee, form: Form) -> str:
+    """The curve's sources, the order and the conversion; or the profile's alone."""
+    if isinstance(named_conversion(guarantee.conversion), WholeProfile):
+        said = "The privacy loss was accounted by its exact privacy profile, with no Rényi order"
+        return form.words(said) + _citations(guarantee.claim.sources, form) + "."
+    sources = sources_of(guarantee)
+    curve = sources[: len(guarantee.claim.sources)]
+    exact = guarantee.claim.kind is Kind.EXACT
+    kind = "the exact Rényi curve" if exact else "an upper bound on the Rényi curve"
+    start = form.words(f"The privacy loss was accounted by {kind}") + _citations(curve, form)
+    if guarantee.alpha == INFINITY:
+        return start + form.words(" at order ∞, where it bounds pure differential privacy.")
+    best = " (the best of the orders allowed)" if guarantee.optimal else ""
+    order = form.words(
+        f" at order α = {_order(guarantee.alpha)}{best}, and by the {guarantee.conversion} "
+        "conversion"
+    )
+    return start + order + _citations(sources[len(curve) :], form) + "."
+
+
+def _citations(sources: tuple[Source, ...], form: Form) -> str:
+    found = places(source for source in sources if source.key != STATED)
+    return "".join(" " + form.cited(key, "; ".join(known)) for key, known in found.items())
+
+
+def _order(alpha: Order) -> str:
+    exact = Fraction(alpha)
+    if exact.denominator == 1:
+        return str(exact)
+    shown = exact_decimal(exact)
+    return shown if shown and len(shown) <= 8 else f"{float(exact):.{_ORDER_DIGITS}g}"
+
+
+def _reservations(guarantee: Guarantee, m: Node, form: Form) -> Iterator[str]:
+    """What a reader has to know that is not a theorem."""
+    if not guarantee.claim.certified:
+        yield form.words(
+            "The curve of a mechanism was computed by a function of the authors' own and taken on "
+            "trust: this number is not certified."
+        )
+    else:
+        yield form.words("The number is certified by interval arithmetic.")
+    if any(isinstance(node, Curve) for node in m.walk()):
+        yield form.words("That the stated curve holds for the mechanism is the authors' claim.")
+    stated = dict.fromkeys(named_theorem(name).assumes for name in guarantee.claim.theorems)
+    assumed = "; ".join(one for one in stated if one != "nothing further")
+    if assumed:
+        yield form.words(f"What is assumed: {assumed}.")
+
+
+def _computed(m: Node, form: Form) -> str:
+    """The programs and the expression, so that the number can be had again."""
+    programs = (
+        f"symacct {__version__}, python-flint {version('python-flint')} "
+        f"(FLINT {flint.__FLINT_VERSION__}), SymPy {version('sympy')}, "
+        f"mpmath {version('mpmath')}, Python {platform.python_version()}"
+    )
+    return form.words(f"Computed with {programs}; ") + _identity(m, form)
+
+
+def _identity(m: Node, form: Form) -> str:
+    try:
+        digest = fingerprint(m)
+    except DomainError:
+        return form.words("the expression contains a Python function and has no hash.")
+    return form.words("SHA-256 of the expression ") + form.code(digest) + "."

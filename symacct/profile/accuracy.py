@@ -1,0 +1,64 @@
+"""How many digits a ball has, and the precision that so many need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from flint import arb, ctx
+
+from symacct.core import limits
+from symacct.core.errors import PrecisionError
+
+
+def about(y: Callable[[], arb]) -> float:
+    """About what is given as a ball at flint's current precision."""
+    with ctx.workprec(64):
+        return float(y().mid())
+
+
+def log_of(x: Callable[[], arb]) -> float:
+    """About its logarithm."""
+    return about(lambda: x().log())
+
+
+def bits_for(digits: float) -> int:
+    """A precision for so many digits."""
+    return math.ceil(digits * 3.33) + 64
+
+
+def precisions(digits: float) -> Iterator[int]:
+    """Bits at which to try, doubled up to the limit."""
+    bits = bits_for(digits)
+    while bits <= limits.current().bits:
+        yield bits
+        bits *= 2
+
+
+def accuracy(x: arb) -> float:
+    """The significant digits that both ends share."""
+    return (x.rel_accuracy_bits() - 1) / 3.3219281 if x.is_finite() else -math.inf
+
+
+def decided(value: arb, most: arb) -> bool | None:
+    """Is the value at most this? None where balls can't tell."""
+    if value <= most:
+        return True
+    return False if value > most else None
+
+
+def undecided(what: str, digits: float) -> PrecisionError:
+    """The error where they can't be had."""
+    return PrecisionError(
+        f"{what}: {digits:.0f} digits not reached on the exact profile; ask for fewer, "
+        "or for conversion='improved'"
+    )
+
+
+def to_digits(value: Callable[[], arb], digits: float, what: str) -> arb:
+    """A value at the precision that so many digits take; PrecisionError where none does."""
+    for bits in precisions(digits):
+        with ctx.workprec(bits):
+            if accuracy(found := value()) >= digits or found.is_exact():
+                return found
+    raise undecided(what, digits)

@@ -1,0 +1,1 @@
+"""Profiles that are closed forms, finite sums, or one integral."""

@@ -1,0 +1,72 @@
+"""D(y) of several runs of discrete Gaussian noise: their losses add up on one lattice."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core import limits
+from symacct.mechanisms import DiscreteGaussian
+from symacct.numerics.sums.refine import ball, within
+from symacct.numerics.sums.theta import log_theta_ratio
+
+_SPARE = 12.0  # nats
+_SPARE_BITS = 32
+
+
+def several_runs(noise: DiscreteGaussian, runs: int, y: arb) -> arb:
+    """P(S > s) − e^y Q(S > s), S the sum of the outputs, s where its loss (2SΔ−kΔ²)/(2σ²) is y.
+
+    The largest over the two s next to that, where balls do not decide which it is.
+    """
+    sigma, size = BALL.number(noise.sigma), noise.sensitivity
+    at = y * sigma**2 / size + arb(runs * size) / 2
+    least, most = (int(end.floor().mid().fmpz()) + 1 for end in (at.lower(), at.upper()))
+    values = (
+        upper_tail(sigma, runs, s - runs * size) - y.exp() * upper_tail(sigma, runs, s)
+        for s in {least, most}
+    )
+    return BALL.maximum(*values)
+
+
+def upper_tail(sigma: arb, runs: int, s: int) -> arb:
+    """P(S >= s) for the sum S of so many discrete Gaussians, by a finite Fourier sum.
+
+    With the period N = 2X+1 that of s <= r <= X is (1/N) Σ_j φ(2πj/N)^k Σ_r cos(2πjr/N), φ their
+    characteristic function; what has another place modulo N, and what lies beyond X, are three
+    tails, each at most e^{−(X+1)²/(2kσ²)} since φ(−it) <= e^{σ²t²/2}.
+    """
+    if s <= 0:
+        return 1 - upper_tail(sigma, runs, 1 - s)
+    spread = float(sigma) * math.sqrt(runs)
+    need = ctx.prec * math.log(2) + (s / spread) ** 2 / 2 + _SPARE
+    last = math.ceil(spread * math.sqrt(2 * need)) + s
+    bits = math.ceil(need / math.log(2)) + last.bit_length() + _SPARE_BITS
+    with ctx.workprec(bits):
+        kept = _within_a_period(sigma, runs, s, last)
+        beyond = (-(arb(last + 1) ** 2) / (2 * runs * sigma**2)).exp()
+        kept += within(3 * beyond)
+    return +kept
+
+
+def _within_a_period(sigma: arb, runs: int, s: int, last: int) -> arb:
+    """(1/N) Σ_{|j| <= (N−1)/2} φ(2πj/N)^k Σ_{r=s}^{last} cos(2πjr/N), N = 2·last + 1.
+
+    By Poisson's sum φ(2πx) = Θ̂(x)/Θ̂(0) for the deviation 1/(2πσ), which falls up to x = ½: once
+    it is small, so is the rest.
+    """
+    period, width, dual = 2 * last + 1, last + 1 - s, 1 / (2 * arb.pi() * sigma)
+    total, small = arb(width), arb(2) ** -ctx.prec
+    for j in range(1, last + 1):
+        limits.check("order", j, "nodes of the sum of discrete Gaussians")
+        power = (-runs * log_theta_ratio(dual, Fraction(j, period))).exp()
+        if power < small:
+            total += within(power * width * period)
+            break
+        x = ball(Fraction(j, period))
+        wave = (x * width).sin_pi() * (x * (s + last)).cos_pi() / x.sin_pi()
+        total += 2 * power * wave
+    return total / period

@@ -1,0 +1,163 @@
+"""D(y) of runs whose losses are all on one lattice: their law is a product of polynomials.
+
+Masses are whole multiples of 2^{−b}, rounded down, and small ones at both ends are left out: what
+they are less than 1 in all is what D is larger by at most (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx, fmpz, fmpz_poly
+
+from symacct.arithmetic import BALL
+from symacct.core.exact import Exact, exact
+from symacct.mechanisms import DiscreteGaussian
+from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.part import Part
+
+_MOST_NODES = 2**16
+_USUAL = 100.0  # nats, for their number
+_SPARE_BITS = 32
+_CUT_BITS = 8  # of those, for what is left out at an end
+
+Runs = tuple[tuple[Part, int], ...]
+
+
+def on_one_lattice(runs: Runs) -> bool:
+    """Are all losses known to be on one lattice of few nodes?"""
+    found = _lattice(tuple(part for part, _ in runs))
+    if found is None:
+        return False
+    squares = (k * (n * _deviation(part)) ** 2 for n, (part, k) in zip(found[1], runs, strict=True))
+    return 2 * math.sqrt(2 * _USUAL * sum(squares)) <= _MOST_NODES
+
+
+def lattice_profile(runs: Runs, reverse: bool, y: arb) -> arb:
+    """D(y) to about flint's current precision."""
+    nodes, missing = _law(runs, reverse, ctx.prec)
+    with ctx.workprec(ctx.prec + _SPARE_BITS):
+        found = nodes.profile(y)
+    return found.union(found + missing)
+
+
+@lru_cache(64)
+def _lattice(parts: tuple[Part, ...]) -> tuple[Exact, tuple[int, ...]] | None:
+    """The widest step of a lattice of all losses, and how many of it those of each part are apart;
+
+    None where there may be no such lattice.
+    """
+    apart = [found for part in parts if (found := _apart(part)) is not None]
+    if not apart or len(apart) < len(parts):
+        return None
+    shares = [exact(x / apart[0]) for x in apart]
+    fractions = [share for share in shares if isinstance(share, Fraction)]
+    if len(fractions) < len(shares):
+        return None
+    scale = math.lcm(*(share.denominator for share in fractions))
+    whole = [int(share * scale) for share in fractions]
+    common = math.gcd(*whole)
+    return apart[0] * Fraction(common, scale), tuple(n // common for n in whole)
+
+
+def _apart(part: Part) -> Exact | None:
+    """How far apart neighbouring losses are, where all are equally far."""
+    if (noise := unsampled_gaussian(part)) is not None:
+        return exact(noise.sensitivity / noise.sigma**2)
+    if isinstance(part, Atoms) and part.gamma == 1 and part.pure is not None:
+        return exact(2 * part.pure / (len(part.laws) - 1))
+    return None
+
+
+def unsampled_gaussian(part: Part) -> DiscreteGaussian | None:
+    """The discrete Gaussian noise that the part is, whose losses are linear in the outcome."""
+    if isinstance(part, IntegerLoss) and part.gamma == 1:
+        return part.noise if isinstance(part.noise, DiscreteGaussian) else None
+    return None
+
+
+def _deviation(part: Part) -> float:
+    """At most about that of the number of the outcome."""
+    if (noise := unsampled_gaussian(part)) is not None:
+        return float(noise.in_float)
+    return (len(part.laws) - 1) / 2 if isinstance(part, Atoms) else math.inf
+
+
+@lru_cache(8)
+def _law(runs: Runs, reverse: bool, bits: int) -> tuple[Nodes, arb]:
+    """The law of the loss of all runs at this precision, and what is missing of it."""
+    lattice = _lattice(tuple(part for part, _ in runs))
+    assert lattice is not None  # noqa: S101  # so it was asked
+    (step, strides), fine = lattice, bits + _SPARE_BITS
+    first, masses = arb(0), fmpz_poly([1 << fine])
+    with ctx.workprec(fine):
+        for stride, (part, k) in zip(strides, runs, strict=True):
+            least, one = _row(part, reverse, fine)
+            skipped, every = _power(one, k, fine)
+            first += k * least + BALL.number(step) * stride * skipped
+            skipped, masses = _product(masses, _stretched(every, stride), fine)
+            first += BALL.number(step) * skipped
+        found = Nodes(first, BALL.number(step), masses.coeffs(), fine)
+        missing = 1 - arb(sum(found.masses)) / arb(2) ** fine
+    return found, missing.upper()
+
+
+def _row(part: Part, reverse: bool, bits: int) -> tuple[arb, fmpz_poly]:
+    """The least loss of one run, and the P-masses from there on."""
+    if isinstance(part, IntegerLoss):  # exchanged by k ↦ Δ − k, both ways are one
+        known = [(loss, p) for p, _, loss in part.known(False, bits * math.log(2))[0]]
+    else:
+        assert isinstance(part, Atoms)  # noqa: S101  # no other has a lattice
+        known = [((p / q).log(), p) for p, q in part.common(reverse)]
+        known.sort(key=lambda one: float(one[0].mid()))
+    return known[0][0], fmpz_poly([_down(p, bits) for _, p in known])
+
+
+def _down(x: arb, bits: int) -> int:
+    """x·2^bits, rounded down, and 0 at least."""
+    found = (x.lower() * arb(2) ** bits).floor().lower().floor().unique_fmpz()
+    assert found is not None  # noqa: S101  # a whole number, and exact
+    return max(0, int(found))
+
+
+def _stretched(masses: fmpz_poly, stride: int) -> fmpz_poly:
+    """f(x^stride)."""
+    found: list[fmpz | int] = [0] * (stride * masses.degree() + 1)
+    found[::stride] = list[fmpz | int](masses.coeffs())
+    return fmpz_poly(found)
+
+
+def _power(masses: fmpz_poly, count: int, bits: int) -> tuple[int, fmpz_poly]:
+    """Of so many runs, and how many places are left out at the start."""
+    if count == 1:
+        return 0, masses
+    skipped, half = _power(masses, count // 2, bits)
+    more, found = _product(half, half, bits)
+    skipped = 2 * skipped + more
+    if count % 2:
+        more, found = _product(found, masses, bits)
+        skipped += more
+    return skipped, found
+
+
+def _product(one: fmpz_poly, other: fmpz_poly, bits: int) -> tuple[int, fmpz_poly]:
+    """Of both, less next to nothing at either end; how many places are left out at the start."""
+    found = [x >> bits for x in (one * other).coeffs()]
+    first = _negligible(found)
+    last = len(found) - _negligible(found[:first:-1])
+    return first, fmpz_poly(found[first:last])
+
+
+def _negligible(masses: Sequence[fmpz]) -> int:
+    """How many of the first come to next to nothing."""
+    total = fmpz(0)
+    for i, mass in enumerate(masses):
+        total += mass
+        if total >> _CUT_BITS:
+            return i
+    return 0

@@ -1,0 +1,1 @@
+"""Profiles between two bounds, by losses laid on a grid."""

@@ -1,0 +1,388 @@
+"""Runs of any pairs on a grid of losses: D(y) between two bounds, to some digits.
+
+All runs of what was spread over the nodes are one product of polynomials, of which both ends that
+hardly ever occur are left out; the grid is made finer until the digits are there, or said to be out
+of reach (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from flint import arb, ctx, fmpz_poly
+
+from symacct.core.errors import PrecisionError
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import ball
+from symacct.profile.accuracy import accuracy, decided, log_of
+from symacct.profile.discretized.connect_the_dots import Spread, floor
+from symacct.profile.discretized.discretize import FARTHEST, laws_of, step_for
+from symacct.profile.discretized.nodes import Nodes
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.part import Floats, Part
+from symacct.profile.roots import bracket, enclosed
+from symacct.results.progress import progress
+
+_SPARE_BITS = 32
+_TINY = 1e-290  # for what is lost of floats below it
+_SPARE = 3.0  # e^{-this} of what is wanted is left out
+_TILTS = [2.0 ** (j / 4) for j in range(-16, 40)]
+_FIRST, _MOST = 2**9, 2**15  # steps of the widest law
+_MOST_OF_OUTCOMES = 2**17  # where no integral nor profile is worked out for each step
+_MOST_IN_ALL, _MOST_RUNS = 2**19, 2**17
+_TELLING = (2**9, 2**12)
+_MOST_DIGITS = 14.0  # of what is on a grid, whose error is about the square of its step
+_TOLD = 8.0  # for which a grid is laid that tells how many there are
+_SETTLED, _LEAP = 2**12, 3  # steps from which on digits grow evenly; octaves at once
+_MEAN_RATE, _SURE_RATE = 0.6, 0.4  # digits that a grid of half the step gives more
+_LOG_GUESS, _GUESSES = -20.0, 4  # of δ, squared so often
+
+_REFUSED = (
+    "the profile of {:,} runs: found laws whose moments do not fall, needed {} of them for a grid "
+    "of losses, noise of a density beside them, or conversion='improved'"
+)
+
+Runs = Sequence[tuple[Part, int]]
+Spreads = tuple[tuple[Spread, int], ...]
+T = TypeVar("T")
+
+
+class Masses(NamedTuple):
+    """Of some runs the P-masses of the nodes from `first` on, rounded up, and at most that of all
+
+    others; times 2^bits.
+    """
+
+    first: int
+    rising: list[int]
+    cut: int
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All the runs: D between the profile of what was spread, less what that adds at most, and
+
+    the same with what was left out.
+    """
+
+    spreads: Spreads
+    need: int
+    bits: int
+    work: int
+
+    @property
+    def step(self) -> arb:
+        return self.spreads[0][0].step
+
+    @cached_property
+    def first(self) -> arb:
+        """The least total loss of those kept."""
+        least = sum((k * spread.first for spread, k in self.spreads), arb(0))
+        return least + self.step * self._masses.first
+
+    def delta(self, y: arb) -> arb:
+        """D(y)."""
+        value = self._nodes.profile(y)
+        left_out = sum((k * spread.left_out for spread, k in self.spreads), self._cut(self._masses))
+        below = value - self._rounded_up - self._added(y)
+        return below.max(arb(0)).union(value + left_out)
+
+    @cached_property
+    def _masses(self) -> Masses:
+        """Of all runs."""
+        return self._product(self._others[0], self._own[0])
+
+    @property
+    def width(self) -> int:
+        """The nodes of all runs."""
+        return len(self._masses.rising)
+
+    @cached_property
+    def _own(self) -> list[Masses]:
+        rows = ([max(0, _up(p, self.bits)) for p in one.masses] for one, _ in self.spreads)
+        return [Masses(0, row, 0) for row in rows]
+
+    @cached_property
+    def _others(self) -> list[Masses]:
+        """Of all runs but one of each kind."""
+        found = []
+        for i in range(len(self.spreads)):
+            counts = [k - (i == j) for j, (_, k) in enumerate(self.spreads)]
+            powers = [self._power(own, k) for own, k in zip(self._own, counts, strict=True) if k]
+            found.append(reduce(self._product, powers, Masses(0, [1 << self.bits], 0)))
+        return found
+
+    def _power(self, masses: Masses, count: int) -> Masses:
+        if count == 1:
+            return masses
+        half = self._power(masses, count // 2)
+        square = self._product(half, half)
+        return self._product(square, masses) if count % 2 else square
+
+    def _product(self, one: Masses, other: Masses) -> Masses:
+        """Both, less what at either end comes to e^{−need} at most."""
+        found = (fmpz_poly(one.rising) * fmpz_poly(other.rising)).coeffs()
+        rising = [-(-int(x) >> self.bits) for x in found]
+        most = _up(arb(-self.need).exp(), self.bits)
+        first, below = _run_of(rising, most)
+        last, above = _run_of(rising[:first:-1], most)
+        kept = rising[first : len(rising) - last]
+        if len(kept) > _MOST_IN_ALL:
+            raise PrecisionError(_REFUSED.format(sum(k for _, k in self.spreads), "fewer"))
+        cut = one.cut + other.cut + below + above  # of laws whose masses come to 1 at most
+        return Masses(one.first + other.first + first, kept, cut)
+
+    def _cut(self, masses: Masses) -> arb:
+        cut: arb = arb(masses.cut) / 2**self.bits
+        return cut
+
+    @cached_property
+    def _rounded_up(self) -> arb:
+        """How much more the masses are than those that were spread, at most."""
+        true = arb(1)
+        for spread, k in self.spreads:
+            true *= sum(spread.masses, arb(0)).lower().max(arb(0)) ** k
+        more: arb = arb(sum(self._masses.rising) + self._masses.cut) / 2**self.bits - true
+        return more.upper()
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        return Nodes(self.first, self.step, self._masses.rising, self.bits)
+
+    def _added(self, y: arb) -> arb:
+        """Σ k_i E[e_i(y−L)], L the loss of all runs but one of that kind.
+
+        By sums of float64, too small by a share of 2^{-52} for each term at most.
+        """
+        if y.rad() > self.step.lower():
+            return arb("inf")
+        total, start = arb(0), floor((y - self.first) / self.step) + 1 + self._masses.first
+        rows = zip(self.spreads, self._others, self._floats, self._highest, strict=True)
+        for (_, k), others, masses, highest in rows:
+            at = start - others.first - np.arange(len(masses)) + self._moved
+            inside = at < len(highest)
+            found = arb(float(masses[inside] @ highest[np.maximum(at[inside], 0)]))
+            unlikely = self._far + self._cut(others) + len(masses) * arb(_TINY)
+            total += k * (found * (1 + len(masses) * arb(2) ** -51) + unlikely * arb(highest.max()))
+            total += k * len(masses) * arb(2) ** -1022  # of products below the range of float64
+        return total.upper()
+
+    @cached_property
+    def _moved(self) -> int:
+        """By how many steps all losses together were moved but for `_far`; some more for balls.
+
+        By Hoeffding's inequality where that is less than all moves one way.
+        """
+        moves = sum(k * spread.moved for spread, k in self.spreads)
+        squares = sum(k * spread.moved**2 for spread, k in self.spreads)
+        widest = max(spread.moved for spread, _ in self.spreads) * self.step
+        drift = squares * self.step * widest.exp() / 2
+        likely = drift + (2 * squares * arb(self.need)).sqrt()
+        return 3 + min(moves, 1 + floor(likely.upper()))
+
+    @property
+    def _far(self) -> arb:
+        """The P-mass that was moved by more."""
+        further = sum((k * spread.far for spread, k in self.spreads), arb(0))
+        return further + 2 * arb(-self.need).exp()
+
+    @cached_property
+    def _floats(self) -> list[Floats]:
+        return [_floats(others.rising, self.bits) for others in self._others]
+
+    @cached_property
+    def _highest(self) -> list[Floats]:
+        """The most that each e_i is within so many steps, from so many before its first node on."""
+        return [
+            _most_around([_float_above(x) for x in one.excess], self._moved)
+            for one, _ in self.spreads
+        ]
+
+    def order(self, y: float) -> float:
+        """About the order at which a moment bounds D(y) best; float64."""
+        masses = _floats(self._masses.rising, self.bits)
+        losses = float(self.first.mid()) - y + float(self.step.mid()) * np.arange(len(masses))
+        logs = np.log(np.maximum(masses, _TINY))
+
+        def log_moment(tilt: float) -> float:
+            return float(np.logaddexp.reduce(logs + tilt * losses))
+
+        best: float = min(_TILTS, key=log_moment)
+        return 1 + best
+
+
+def _up(x: arb, bits: int) -> int:
+    """x·2^bits, rounded up."""
+    found = (x.upper() * arb(2) ** bits).upper().ceil().unique_fmpz()
+    assert found is not None  # noqa: S101  # a whole number, and exact
+    return int(found)
+
+
+def _run_of(masses: list[int], most: int) -> tuple[int, int]:
+    """The first so many that come to `most` at most, but one of all, and what they come to."""
+    total = 0
+    for i, mass in enumerate(masses):
+        if total + mass > most or i == len(masses) - 1:
+            return i, total
+        total += mass
+    return 0, 0
+
+
+def _floats(masses: list[int], bits: int) -> Floats:
+    return np.array([float(arb(x) / 2**bits) for x in masses])
+
+
+def _float_above(x: arb) -> float:
+    return math.nextafter(float(x.upper()), math.inf)
+
+
+def _most_around(values: list[float], reach: int) -> Floats:
+    """The largest value within so many places, the first one standing for all before it."""
+    found = np.concatenate([np.full(2 * reach, values[0]), values, np.zeros(2 * reach)])
+    width = 1
+    while width < 2 * reach + 1:
+        shift = min(width, 2 * reach + 1 - width)
+        found, width = np.maximum(found[:-shift], found[shift:]), width + shift
+    return found
+
+
+@dataclass(eq=False)
+class Grids:
+    """Grids for some runs, each finer than the one before; the last is kept."""
+
+    runs: Runs
+    reverse: bool
+    _made: dict[tuple[int, int], Grid] = field(default_factory=dict)
+
+    def delta(self, y: Callable[[], arb], digits: float) -> arb:
+        """D(y) to so many digits."""
+
+        def at(grid: Grid) -> arb:
+            return grid.delta(y())
+
+        log_delta = _LOG_GUESS
+        for _ in range(_GUESSES):
+            for found in self._roughly(at, log_delta):
+                if found == 0:  # beyond all nodes, and none left out
+                    return found
+                most = log_of(found.upper)
+            if most > log_delta:
+                break
+            log_delta *= 2
+        return self.refined(at, most, digits)
+
+    def root(self, delta: Fraction, digits: float, at_an_end: Callable[[arb], arb | None]) -> arb:
+        """Where D is δ, to so many digits; D beyond the largest loss is told."""
+
+        def at(grid: Grid) -> arb:
+            def value(y: arb) -> arb:
+                known = at_an_end(y)
+                return grid.delta(y) if known is None else known
+
+            found = bracket(value, ball(delta))
+            return arb.nan() if found is None else enclosed(value, ball(delta), found)
+
+        return self.refined(at, log_of(lambda: ball(delta)), digits)
+
+    def is_within(self, y: Callable[[], arb], bound: Callable[[], arb]) -> bool | None:
+        """Is D(y) <= the bound? None where two grids can't decide it."""
+
+        def at(grid: Grid) -> bool | None:
+            return decided(grid.delta(y()), bound())
+
+        for told in self._roughly(at, log_of(bound)):
+            if told is not None:
+                return told
+        return None
+
+    def refined(self, ask: Callable[[Grid], arb], log_delta: float, digits: float) -> arb:
+        """What is asked of a grid, for a δ of about e^{log_delta}, or PrecisionError.
+
+        Of more digits than any grid has, one coarse grid tells how many there are.
+        """
+        is_told = digits > _MOST_DIGITS
+        need = self._need(log_delta, _TOLD if is_told else digits)
+        steps = _FIRST
+        while True:
+            found = self._asked(ask, steps, need)
+            known = max(0.0, accuracy(found))
+            if known >= digits:
+                return found
+            left = math.log2(self._finest / steps)
+            if left < 1 or is_told or (steps >= _SETTLED and known + left < digits):
+                had = math.floor(known + _SURE_RATE * max(left, 0.0))
+                fewer = f"fewer than the {digits:.0f} worked with" if had else "a larger δ"
+                raise PrecisionError(
+                    f"the profile of {self.count} runs: found laws whose moments do not fall, and "
+                    f"so a grid of losses, on which about {had} digits can be had; needed {fewer}, "
+                    "or conversion='improved'"
+                )
+            wanted = max(1, math.ceil((digits - known) / _MEAN_RATE))
+            steps *= 2 ** min(math.floor(left), _LEAP, wanted)
+
+    def _roughly(self, ask: Callable[[Grid], T], log_delta: float) -> Iterator[T]:
+        """What two grids give that mostly tell whether D(y) is below e^{log_delta}."""
+        need = self._need(log_delta, 3.0)
+        return (self._asked(ask, min(steps, self._finest), need) for steps in _TELLING)
+
+    def _asked(self, ask: Callable[[Grid], T], steps: int, need: int) -> T:
+        with progress(f"a grid of {steps:,} losses"):
+            grid = self._grid(steps, need)
+            with ctx.workprec(grid.work):
+                return ask(grid)
+
+    def _need(self, log_delta: float, digits: float) -> int:
+        need = math.ceil(digits * math.log(10) + _SPARE - log_delta + math.log(self.count))
+        return max(need, 1)
+
+    @property
+    def _finest(self) -> int:
+        """The most steps, as far as the grid that was made last tells."""
+        if not self._made:
+            return _FIRST
+        (steps, _), made = next(iter(self._made.items()))
+        are_outcomes = all(isinstance(part, Atoms | IntegerLoss) for part, _ in self.runs)
+        most = _MOST_OF_OUTCOMES if are_outcomes else _MOST
+        return max(_FIRST, min(most, steps * _MOST_IN_ALL // made.width))
+
+    @property
+    def last(self) -> Grid | None:
+        """The one that was asked last."""
+        return next(iter(self._made.values()), None)
+
+    @property
+    def count(self) -> int:
+        """Of all runs."""
+        return sum(k for _, k in self.runs)
+
+    def _grid(self, steps: int, need: int) -> Grid:
+        """So many steps of the widest law, all but e^{−need} of each."""
+        if self.count > _MOST_RUNS:
+            raise PrecisionError(_REFUSED.format(self.count, f"{_MOST_RUNS:,}"))
+        if (steps, need) not in self._made:
+            bits = math.ceil(need / math.log(2)) + _SPARE_BITS
+            work = bits + 2 * _MOST_OF_OUTCOMES.bit_length()
+            with ctx.workprec(work):
+                every = [
+                    laws_of(part, k, self.reverse, float(need), steps) for part, k in self.runs
+                ]
+                laws = list(itertools.chain(*every))
+            farthest = max(float(abs(end).upper()) for law in laws for end in law.ends)
+            if not farthest <= FARTHEST:
+                raise PrecisionError(
+                    f"the profile of {self.count} runs: found losses beyond {FARTHEST:.0f} to lay "
+                    "a grid over, needed smaller ones, or conversion='improved'"
+                )
+            with ctx.workprec(work + math.ceil(2 * farthest / math.log(2))):
+                step = step_for(laws, steps)
+                spreads = tuple((law.laid(step), law.runs) for law in laws)
+            self._made = {(steps, need): Grid(spreads, need, bits, work)}
+        return self._made[steps, need]

@@ -1,0 +1,1 @@
+"""Which dominating pairs an expression has."""

@@ -1,0 +1,157 @@
+"""Products that an expression has at least: what is left of it by post-processing.
+
+Dropping a part of a composition is post-processing; so is asking about one record of a group. A
+record may be replaced by one that contributes what all the others do, which is its removal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from functools import singledispatch
+
+from symacct.core.claims import REPLACE_ONE, Kind
+from symacct.core.errors import AssumptionError
+from symacct.core.exact import Exact, exact, expression
+from symacct.core.lazy_import import sympy
+from symacct.expressions.node import Node
+from symacct.mechanisms import (
+    DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
+    Gaussian,
+    RandomizedResponse,
+)
+from symacct.operations.compose import Compose
+from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
+from symacct.operations.group import GroupPrivacy
+from symacct.operations.subsample import Sampling, SubsampleWithoutReplacement
+from symacct.profile.dominating.pairs import PairProduct, composed, either, products, sampled_once
+from symacct.profile.losses.finite import Atoms
+from symacct.profile.losses.fixed_size.equilateral import Equilateral, below
+
+_MOST_WAYS = 256  # in which runs may lie, each a product to be worked out
+_FEW = 16  # runs, which may lie half one way and half the other
+_MANY = 20  # runs, of which the moments of three means fall
+_NOTHING = PairProduct((), Kind.EXACT)
+
+
+def one_run_each(found: list[PairProduct]) -> list[PairProduct]:
+    """Each part alone, run once: less than all of them, and in closed form."""
+    parts = {part for product in found for part, _ in product.runs}
+    return [PairProduct(((part, 1),), Kind.EXACT) for part in parts]
+
+
+def products_below(node: Node) -> list[PairProduct]:
+    """Products none of which has a larger profile than the node; an empty one says nothing."""
+    try:
+        return _below(node)
+    except AssumptionError:  # several mechanisms run on one sample
+        return [_NOTHING]
+
+
+def triangles_below(node: Node) -> list[PairProduct]:
+    """The same with the two records and all others equally far apart, three means in a plane, in
+
+    every run of Gaussian noise on a sample of fixed size; [] where there are not several, or the
+    answers are no vectors.
+    """
+    terms = list(node.terms.items()) if isinstance(node, Compose) else []
+    triangles = {part: _triangle(part) for part, count in terms if count >= _MANY}
+    if not any(triangles.values()):
+        return []
+    choices = [
+        [(product, count) for product in triangles.get(part) or products_below(part)]
+        for part, count in terms
+    ]
+    return [composed(choice) for choice in itertools.product(*choices)]
+
+
+def _triangle(node: Node) -> list[PairProduct]:
+    if not isinstance(node, SubsampleWithoutReplacement) or node.adjacency != REPLACE_ONE:
+        return []
+    if not isinstance(node.gamma, Fraction) or node.gamma in (0, 1):
+        return []
+    if not (square := _squared_side(node.mechanism)):
+        return []
+    return [PairProduct(((Equilateral(below(square), node.gamma), 1),), Kind.EXACT)]
+
+
+def _squared_side(node: Node) -> Exact:
+    """Δ²/σ² of all queries with Gaussian noise whose answers are vectors: three may be so far
+
+    apart from each other. Real numbers may not, nor two laws, which are those of two records.
+    """
+    if isinstance(node, Compose):
+        return sum((n * _squared_side(part) for part, n in node.terms.items()), Fraction(0))
+    if isinstance(node, Gaussian) and node.is_of_vectors and node.kind is Kind.EXACT:
+        return exact((node.sensitivity / node.sigma) ** 2)
+    return Fraction(0)
+
+
+@singledispatch
+def _below(node: Node) -> list[PairProduct]:
+    """Those of the node, but for what stands for many pairs: it is above each of them."""
+    known = products.dispatch(type(node)) is not products.dispatch(object)
+    found = products(node) if known else []
+    least = [product for product in found if product.kind is Kind.EXACT and not product.of_many]
+    return least or [_NOTHING]
+
+
+@_below.register
+def _(node: FiniteMechanism) -> list[PairProduct]:
+    """One pair in all runs."""
+    return [PairProduct(((Atoms(masses), 1),), Kind.EXACT) for masses in node.pairs]
+
+
+@_below.register
+def _(node: DistributionPair) -> list[PairProduct]:
+    """One way in all runs, or the other: both occur, where none is stated."""
+    if node.masses is None:
+        return products(node)
+    return [
+        PairProduct(((Atoms(role.masses), 1),), Kind.EXACT) for role in node.roles if role.masses
+    ]
+
+
+@_below.register
+def _(node: ExponentialMechanism) -> list[PairProduct]:
+    """Two candidates, with one as likely as the other on the other dataset."""
+    return products(RandomizedResponse(1 / (1 + sympy.exp(-expression(node.pure) / 2))))
+
+
+@_below.register
+def _(node: Compose) -> list[PairProduct]:
+    choices = [_ways(products_below(part), count) for part, count in node.terms.items()]
+    if math.prod(map(len, choices)) > _MOST_WAYS:
+        choices = [found[:1] for found in choices]
+    return [composed(itertools.chain(*choice)) for choice in itertools.product(*choices)]
+
+
+def _ways(found: list[PairProduct], count: int) -> list[list[tuple[PairProduct, int]]]:
+    """One product in all runs; of two of finite laws each in half of them, too."""
+    ways = [[(product, count)] for product in found]
+    parts = [part for product in found for part, _ in product.runs]
+    if len(found) == 2 and 1 < count <= _FEW and all(isinstance(part, Atoms) for part in parts):
+        more, less = count - count // 2, count // 2
+        ways += [list(zip(found, halves, strict=True)) for halves in {(more, less), (less, more)}]
+    return ways
+
+
+@_below.register
+def _(node: Sampling) -> list[PairProduct]:
+    return [sampled_once(product, node.gamma) for product in products_below(node.mechanism)]
+
+
+@_below.register
+def _(node: Either) -> list[PairProduct]:
+    """One pair of each of the two, in all runs."""
+    return either(node, products_below)
+
+
+@_below.register(GroupPrivacy)
+@_below.register(Convexify)
+def _(node: GroupPrivacy | Convexify) -> list[PairProduct]:
+    return products_below(node.mechanism)

@@ -1,0 +1,383 @@
+"""The pairs (P, Q) behind an expression: what a record changes in each run of each mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+from symacct.core.claims import Kind, combine
+from symacct.core.errors import AssumptionError, echo
+from symacct.core.exact import Exact, exact, expression
+from symacct.core.lazy_import import sympy
+from symacct.expressions.node import Node
+from symacct.mechanisms import (
+    DiscreteGaussianSum,
+    DiscreteLaplace,
+    DistributionPair,
+    ExponentialMechanism,
+    FiniteMechanism,
+    Gaussian,
+    NoisyMax,
+    PermuteAndFlip,
+    PureDP,
+    RandomizedResponse,
+    SparseVector,
+    VectorLaplace,
+)
+from symacct.mechanisms.integers.integer_noise import LatticeNoise
+from symacct.mechanisms.mixtures import Overlap, noise, one_dimensional
+from symacct.operations.compose import Compose
+from symacct.operations.convexify import Convexify
+from symacct.operations.either import Either
+from symacct.operations.group import GroupPrivacy, noise_for_group
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import PoissonSubsample, Sampling, SubsampleWithoutReplacement
+from symacct.profile.dominating.envelope import adaptive, envelope
+from symacct.profile.losses.density.bounded_range import bounded_range
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
+from symacct.profile.losses.finite import Atoms, Masses
+from symacct.profile.losses.fixed_size.laplace import GluedLaplace
+from symacct.profile.losses.gaussian import GaussianLoss
+from symacct.profile.losses.integer_noise import IntegerLoss
+from symacct.profile.losses.integer_sum import SummedNoise
+from symacct.profile.losses.laplace import LaplaceLoss
+from symacct.profile.losses.mixed import MixedLoss
+from symacct.profile.losses.one_sample import OneSample
+from symacct.profile.part import Part
+
+
+@dataclass(frozen=True)
+class PairProduct:
+    """Π (P_i, Q_i)^{k_i}; `kind` is EXACT where the mechanism has it, UPPER where it dominates.
+
+    `one_way` where only the profile of (P, Q) at ε >= 0 is that of the mechanism; `of_many` where
+    (P, Q) stands for many pairs, each of which has its profile at some ε: one run has it, several
+    are dominated, and are `is_glued`: there the Rényi curve may know less or more. `pairs` are
+    these, where they are finitely many of finite laws.
+    """
+
+    runs: tuple[tuple[Part, int], ...]
+    kind: Kind
+    one_way: bool = False
+    of_many: bool = False
+    is_glued: bool = False
+    pairs: tuple[Atoms, ...] = ()
+
+
+@singledispatch
+def products(node: Node) -> list[PairProduct]:
+    """Products whose largest profile, over both directions of each, is that of the node.
+
+    More than one where either of two densities may be the law with the record, in one run.
+    AssumptionError where no pair is known.
+    """
+    raise AssumptionError(
+        f"conversion='exact': found {type(node).__name__}, of which only a Rényi curve is known, "
+        "needed the two output laws; use conversion='improved' for the bound from the curve"
+    )
+
+
+@products.register
+def _(node: Gaussian) -> list[PairProduct]:
+    part = GaussianLoss(_square(node.sensitivity) / _square(node.sigma))
+    return [PairProduct(((part, 1),), node.kind)]
+
+
+@products.register
+def _(node: VectorLaplace) -> list[PairProduct]:
+    return _one(LaplaceLoss(node.sensitivity / node.b))
+
+
+@products.register
+def _(node: LatticeNoise) -> list[PairProduct]:
+    return _one(IntegerLoss(node))
+
+
+@products.register
+def _(node: DiscreteGaussianSum) -> list[PairProduct]:
+    """One whole number, moved by as many as the sensitivity has."""
+    if node.dimension > 1:
+        raise AssumptionError(
+            f"conversion='exact': found {echo(node)}, needed dimension=1, for which the worst two "
+            "laws are known; use conversion='improved'"
+        )
+    if (size := math.floor(node.sensitivity)) == 0:
+        return [PairProduct((), Kind.EXACT)]
+    return _one(IntegerLoss(SummedNoise(node.sigma, node.parties, size)))
+
+
+@products.register
+def _(node: DiscreteLaplace) -> list[PairProduct]:
+    return _one(Atoms(node.masses, pure=node.sensitivity / node.b))
+
+
+@products.register
+def _(node: RandomizedResponse) -> list[PairProduct]:
+    return _one(_binary(node.p))
+
+
+@products.register
+def _(node: PureDP) -> list[PairProduct]:
+    return _of_pure(node.parameters()["epsilon"], Kind.EXACT)
+
+
+@products.register
+def _(node: ExponentialMechanism) -> list[PairProduct]:
+    return [PairProduct(((bounded_range(node.pure), 1),), Kind.EXACT, of_many=True)]
+
+
+@products.register
+def _(node: FiniteMechanism) -> list[PairProduct]:
+    return _any_of(node.pairs)
+
+
+@products.register
+def _(node: PermuteAndFlip) -> list[PairProduct]:
+    return _of_pure(node.parameters()["epsilon"], Kind.UPPER)
+
+
+@products.register
+def _(node: NoisyMax | SparseVector) -> list[PairProduct]:
+    return _of_pure(node.pure, Kind.UPPER)
+
+
+def _of_pure(pure: Exact, kind: Kind) -> list[PairProduct]:
+    """The pair that dominates every ε-DP mechanism."""
+    p = 1 / (1 + sympy.exp(-expression(pure)))
+    return [PairProduct(((Atoms(_binary(p).masses, pure=pure), 1),), kind)]
+
+
+@products.register
+def _(node: DistributionPair) -> list[PairProduct]:
+    masses = node.masses
+    if masses is None:
+        known = noise(node.P, node.Q)
+        return _densities(node) if known is None else products(known)
+    return _any_of([role.masses or () for role in node.roles])
+
+
+def _any_of(every: Sequence[Masses]) -> list[PairProduct]:
+    """Finite laws of which any pair may be that of the neighbours, in each run another."""
+    pairs = tuple(map(Atoms, every))
+    if len({frozenset(pair.laws) for pair in pairs}) == 1:
+        return _one(pairs[0])
+    return [PairProduct(((Atoms(envelope(every)), 1),), Kind.EXACT, of_many=True, pairs=pairs)]
+
+
+def _densities(node: DistributionPair) -> list[PairProduct]:
+    """Two densities, either way round unless it is stated."""
+    overlap = Overlap(*one_dimensional(node.P, node.Q))
+    if overlap.P.kernel is None or overlap.Q.kernel is None or not overlap.has_one_support:
+        raise AssumptionError(
+            f"conversion='exact': found {echo(node)}, needed finitely many outcomes, or two "
+            "densities on the same part of the line; use conversion='improved'"
+        )
+    found = [DensityLoss(DensityPair(overlap))]
+    if len(node.roles) > 1 and not found[0].symmetric:
+        found.append(DensityLoss(found[0].pair.exchanged))
+    return [product for part in found for product in _one(part)]
+
+
+@products.register
+def _(node: Compose) -> list[PairProduct]:
+    choice = []
+    for part, count in node.terms.items():
+        found, *others = products(part)
+        if others:
+            raise AssumptionError(
+                f"conversion='exact': found several runs with {echo(part)}, whose densities may "
+                "lie either way round in each run, needed one run, finite laws, or with_record='P' "
+                "if P is always the law with the record; use conversion='improved'"
+            )
+        choice.append((found, count))
+    return [_several(choice)]
+
+
+@products.register
+def _(node: PoissonSubsample) -> list[PairProduct]:
+    """On all of the data a record replaced is one removed and one added."""
+    if node.gamma == 1 and not node.is_one_step():
+        return products(GroupPrivacy(node.mechanism, 2))
+    _refuse_other_relation(node)
+    return [sampled_once(product, node.gamma) for product in products(node.mechanism)]
+
+
+@products.register
+def _(node: SubsampleWithoutReplacement) -> list[PairProduct]:
+    """One sample of fixed size, the pair that dominates all of them where a record is replaced."""
+    _refuse_other_relation(node)
+    found, *others = products(node.mechanism)
+    if others or not all(part.symmetric for part, _ in found.runs):
+        raise AssumptionError(
+            f"conversion='exact': found {type(node.mechanism).__name__} on a sample of fixed size, "
+            "needed two laws that exchanging them leaves alone; use conversion='improved'"
+        )
+    if not found.runs or node.gamma in (0, 1):
+        return [sampled_once(found, node.gamma)]
+    part = _one_part(found)
+    if isinstance(part, Atoms | GaussianLoss):
+        glued: Part = part.glued(node.gamma)
+        return [PairProduct(((glued, 1),), found.kind, of_many=True)]
+    if isinstance(part, LaplaceLoss):
+        return [PairProduct(((GluedLaplace(part.shift, node.gamma), 1),), found.kind, of_many=True)]
+    return [PairProduct(((part.sampled(node.gamma), 1),), found.kind, one_way=True, of_many=True)]
+
+
+def _refuse_other_relation(node: Sampling) -> None:
+    """AssumptionError where the sample is not drawn for the relation of its neighbours."""
+    if node.adjacency != node.read_adjacency:
+        raise AssumptionError(
+            f"conversion='exact': found {type(node).__name__} with adjacency {node.adjacency}, "
+            f"needed {node.read_adjacency}, for which a dominating pair is known; "
+            "use conversion='improved'"
+        )
+
+
+@products.register
+def _(node: GroupPrivacy) -> list[PairProduct]:
+    """Noise for a query of that many times the sensitivity."""
+    return [PairProduct(found.runs, Kind.UPPER) for found in products(_for_group(node))]
+
+
+def _for_group(node: GroupPrivacy) -> Node:
+    """The mechanism whose pair is that of datasets `size` steps apart."""
+    mechanism = node.mechanism
+    if isinstance(mechanism, PureDP):
+        return PureDP(node.size * mechanism.parameters()["epsilon"])
+    noise = noise_for_group(mechanism, node.size)
+    if noise is None:
+        raise AssumptionError(
+            f"conversion='exact': found GroupPrivacy of {type(mechanism).__name__}, needed noise "
+            "or PureDP, or sums of them; use conversion='improved' for the bound from the curve"
+        )
+    return noise
+
+
+@products.register
+def _(node: Either) -> list[PairProduct]:
+    """The coin and what it chose: finite laws are one finite law, others are averaged."""
+    return either(node, products)
+
+
+def either(node: Either, of: Callable[[Node], list[PairProduct]]) -> list[PairProduct]:
+    """The same of what is known of either mechanism."""
+    if node.share in (0, 1):
+        return of(node.first if node.share == 1 else node.second)
+    return [_told(one, other, node.share) for one in of(node.first) for other in of(node.second)]
+
+
+def _told(one: PairProduct, other: PairProduct, share: Exact) -> PairProduct:
+    first, second = (_chosen(product) for product in (one, other))
+    kind = combine((one.kind, other.kind), "Either")
+    of_many = one.of_many or other.of_many
+    if isinstance(first, Atoms) and isinstance(second, Atoms):
+        weighed = ((share, first.laws), (1 - share, second.laws))
+        masses = tuple((s * p, s * q) for s, laws in weighed for p, q in laws)
+        return PairProduct(((Atoms(masses), 1),), kind, of_many=of_many)
+    told = MixedLoss(first, second, share)
+    return PairProduct(((told, 1),), kind, one.one_way or other.one_way, of_many)
+
+
+def _chosen(product: PairProduct) -> Part:
+    """One run of one mechanism, or none."""
+    if not product.runs:
+        return Atoms(((Fraction(1), Fraction(1)),))
+    part = _one_part(product)
+    if isinstance(part, IntegerLoss | OneSample):
+        raise AssumptionError(
+            "conversion='exact': found noise on whole numbers, or several mechanisms, in Either, "
+            "needed one of continuous noise, or finite laws; use conversion='improved'"
+        )
+    return part
+
+
+@products.register
+def _(node: PostProcess) -> list[PairProduct]:
+    return [replace(found, kind=Kind.UPPER) for found in products(node.mechanism)]
+
+
+@products.register
+def _(node: Convexify) -> list[PairProduct]:
+    return products(node.mechanism)
+
+
+def _one(part: Part) -> list[PairProduct]:
+    return [PairProduct(((part, 1),), Kind.EXACT)]
+
+
+def _binary(p: Exact) -> Atoms:
+    """Randomized response: the first answer with probability p, or 1 − p."""
+    return Atoms(((p, 1 - p), (1 - p, p)))
+
+
+def _square(x: Exact) -> Exact:
+    """x², a fraction wherever it is one."""
+    return exact(x**2)
+
+
+def composed(choice: Iterable[tuple[PairProduct, int]]) -> PairProduct:
+    """All runs side by side; Gaussian ones are one Gaussian."""
+    counts: Counter[Part] = Counter()
+    ratio: Exact = Fraction(0)
+    kinds = []
+    for product, times in choice:
+        kinds.append(product.kind)
+        for part, count in product.runs:
+            if isinstance(part, GaussianLoss):
+                ratio += times * count * part.ratio
+            else:
+                counts[part] += times * count
+    if ratio:
+        counts[GaussianLoss(ratio)] = 1
+    return PairProduct(tuple(counts.items()), combine(kinds, "Compose"))
+
+
+def sampled_once(product: PairProduct, gamma: Exact) -> PairProduct:
+    """One mixture (1−γ)Q + γP against Q, of the product pair (P, Q)."""
+    if gamma == 0 or not product.runs:
+        return PairProduct((), product.kind)
+    if gamma == 1:
+        return product
+    pairs = tuple(pair.sampled(gamma) for pair in product.pairs)
+    return replace(product, runs=((_one_part(product).sampled(gamma), 1),), pairs=pairs)
+
+
+def _several(choice: Sequence[tuple[PairProduct, int]]) -> PairProduct:
+    """What stands for many pairs dominates them one by one, and so all of them together.
+
+    One run of these has its profile beside all others: it may come last, its pair chosen by what
+    they told. Several have that of the worst choices where these can be gone through.
+    """
+    found = composed(choice)
+    many = [(product, times) for product, times in choice if product.of_many]
+    if many and any(product.one_way for product, _ in choice):
+        raise AssumptionError(
+            "conversion='exact': found several runs with samples of fixed size and "
+            "densities, needed one run, or noise or finite laws; use conversion='improved'"
+        )
+    if sum(times for _, times in many) < 2:
+        return replace(found, of_many=bool(many))
+    kinds: Counter[Collection[Collection[Any]]] = Counter()
+    for product, times in many:  # the same laws written the other way round are one kind
+        kinds[frozenset(frozenset(pair.laws) for pair in product.pairs)] += times
+    chosen = adaptive(kinds)
+    if chosen is None:
+        return replace(found, kind=Kind.UPPER, of_many=True, is_glued=True)
+    others = [(product, times) for product, times in choice if not product.of_many]
+    worst = PairProduct(((Atoms(chosen), 1),), found.kind)
+    return replace(composed([*others, (worst, 1)]), of_many=True)
+
+
+def _one_part(product: PairProduct) -> Part:
+    """One part for several run on one sample: finite laws have finite products."""
+    if len(product.runs) == 1 and product.runs[0][1] == 1:
+        return product.runs[0][0]
+    if all(isinstance(part, Atoms) for part, _ in product.runs):
+        return Atoms.joint(product.runs)  # type: ignore[arg-type]
+    return OneSample(product.runs, Fraction(1))

@@ -1,0 +1,1 @@
+"""Profiles by a trapezoidal sum over complex orders."""

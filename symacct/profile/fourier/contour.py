@@ -1,0 +1,298 @@
+"""The profile D(y) = H_{e^y}(P‖Q) of a composition by a trapezoidal sum over complex orders.
+
+D(y) = (1/2πi)∫ M(s) e^{−ys}/(s(s+1)) ds over Re s = c > 0, M(s) = Π F_i(1+s)^{k_i}; with P and Q
+exchanged F_i(−s). The sum with step h is Σ_m e^{2πmc/h} D(y + 2πm/h), so it is too large by at
+most two aliases; the nodes left out are bounded by the decay of F (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flint import acb, acb_mat, acb_poly, arb, arb_poly, ctx
+
+from symacct.core.forking import cached_property
+from symacct.profile.fourier.plan import Block, ContourPlan
+from symacct.profile.fourier.rough import Rough
+from symacct.profile.part import Factor, OrderLine
+from symacct.profile.sums.power_sums import power, power_sums, powers
+
+Runs = Sequence[tuple[Factor, int]]
+
+_BOUND_BITS = 64
+_FEW = 64  # nodes
+_WORTH = 16  # nodes, above which a series is
+_BEFORE = 64  # plain sums, about what a series costs
+_REACH = 2.0  # of a series, over the last shift: balls lose what e^2 is
+_SPARE = 16  # bits
+_MOST_TERMS = 2**18  # of one moment
+_ALIAS_NEED = 14.0  # digits of the moment at the order λ hardly matter
+
+
+@dataclass(frozen=True)
+class Contour:
+    """D(y) of Π (P_i, Q_i)^{k_i}, or of the exchanged pairs, from nodes chosen for y about `at`."""
+
+    runs: Runs
+    plan: ContourPlan
+    reverse: bool
+    at: float
+
+    def delta(self, y: arb) -> arb:
+        """D(y), less what is lost at L = ∞, for any real y; a ball's from its middle.
+
+        Asked at the plan's precision.
+        """
+        at = y.mid()
+        value = self._sum(at)
+        with ctx.workprec(_BOUND_BITS):
+            above = self._left_out(at)
+            below = self._left_alias + self._right_alias(at) + above
+            if not y.is_exact():
+                below, above = below + (moved := self._moved(y)), above + moved
+            above, below = above.upper(), below.upper()
+        return (value - below).union(value + above)
+
+    def _moved(self, y: arb) -> arb:
+        """How far D is from its value in the middle: −D′(y) <= P(L > y) <= 1 and <= M(c)e^{−cy}.
+
+        A sum at a ball is wider, most of all with tapered nodes.
+        """
+        c = arb(self.plan.c)
+        above = self.nodes[0].real * c * (c + 1) * (-c * y).exp()
+        return y.rad() * above.upper().min(arb(1))
+
+    def _sum(self, y: arb) -> arb:
+        """(h/π) Re Σ' M(s)/(s(s+1)) e^{−sy}."""
+        c, h = arb(self.plan.c), arb(self.plan.h)
+        return self._turned(acb(0, -h * y).exp(), y) * h / arb.pi() * (-c * y).exp()
+
+    @cached_property
+    def again(self) -> Contour:
+        """The same, for more questions next to `at`."""
+        if self.plan.taper is not None or self.plan.last < _WORTH:
+            return self
+        same = Again(self.runs, self.plan, self.reverse, self.at)
+        vars(same).update(vars(self))
+        return same
+
+    def _turned(self, turn: acb, y: arb) -> arb:
+        """Re Σ' M(s)/(s(s+1)) e^{−inhy}, half the first term, the last ones tapered."""
+        total, taper = self._untapered(turn), self.plan.taper
+        if taper is not None:
+            last = zip(self.nodes[taper.first :], taper.exact_weights(y), strict=True)
+            tapered = _polynomial([node * weight for node, weight in last])
+            total += turn**taper.first * tapered(turn)
+        return total.real
+
+    @cached_property
+    def rough(self) -> Rough:
+        """The same sum in float64."""
+        plan = self.plan
+        with ctx.workprec(_BOUND_BITS):
+            largest = abs(self.nodes[0])
+            terms = np.array([complex(node / largest) for node in self.nodes])
+            terms[0] /= 2
+            log_scale = float((largest * arb(plan.h) / arb.pi()).log())
+        shifts = plan.c + 1j * plan.h * np.arange(plan.last + 1)
+        return Rough(shifts, np.log(terms) + log_scale, plan.taper)
+
+    @cached_property
+    def _untapered(self) -> Callable[[acb], acb]:
+        taper = self.plan.taper
+        nodes = self.nodes if taper is None else self.nodes[: taper.first]
+        return _polynomial([nodes[0] / 2, *nodes[1:]])
+
+    def order(self, shift: float) -> float:
+        """Re z where Re s = `shift`."""
+        return -shift if self.reverse else 1 + shift
+
+    @cached_property
+    def nodes(self) -> list[acb]:
+        """M(s)/(s(s+1)) at s = c + inh."""
+        return [node for block in self.plan.blocks for node in self._block(block)]
+
+    def _block(self, block: Block) -> Iterator[acb]:
+        plan = self.plan
+        line = OrderLine(self.order(plan.c), plan.h, block.last, block.first)
+        with ctx.workprec(block.bits):
+            c, h = arb(plan.c), arb(plan.h)
+            for n, moment in zip(line.nodes, self._moments(line, block.need), strict=True):
+                s = acb(c, h * n)
+                yield (moment.conjugate() if self.reverse else moment) / (s * (s + 1))
+
+    def _moments(self, line: OrderLine, need: float) -> list[acb]:
+        product: list[acb] = []
+        for part, count in self.runs:
+            values = part.transform(line, need)
+            raised = [power(value, count) for value in values]
+            product = [x * y for x, y in zip(product, raised, strict=True)] if product else raised
+        return product
+
+    @cached_property
+    def _left_alias(self) -> arb:
+        """Σ_{m<0} e^{2πmc/h} D(…) <= 1/(e^{2πc/h} − 1)."""
+        with ctx.workprec(_BOUND_BITS):
+            return 1 / (2 * arb.pi() * arb(self.plan.c) / arb(self.plan.h)).expm1()
+
+    def _right_alias(self, y: arb) -> arb:
+        """Σ_{m>0} e^{2πmc/h} D(y + 2πm/h); nothing where that is beyond the largest loss."""
+        plan = self.plan
+        lam = plan.across if plan.across is not None and y < 0 else plan.lam
+        if lam < math.inf:
+            return (self._log_right_alias(lam) - arb(lam) * y).exp()
+        largest = sum((k * part.largest(self.reverse) for part, k in self.runs), arb(0))
+        return arb(0) if y + 2 * arb.pi() / arb(plan.h) >= largest else arb("inf")
+
+    def _log_right_alias(self, lam: float) -> arb:
+        """log of C(λ) M(λ)/(e^{2π(λ−c)/h} − 1); times e^{−λy} it bounds m > 0."""
+        if lam not in self._aliases:
+            with ctx.workprec(_BOUND_BITS):
+                falls = 2 * arb.pi() * (arb(lam) - arb(self.plan.c)) / arb(self.plan.h)
+                most = log_chernoff(self.runs, lam, self.reverse)
+                self._aliases[lam] = most - falls.expm1().log()
+        return self._aliases[lam]
+
+    @cached_property
+    def _aliases(self) -> dict[float, arb]:
+        return {}
+
+    def _left_out(self, y: arb) -> arb:
+        """A bound of what the nodes beyond the last are worth."""
+        plan = self.plan
+        if plan.taper is None:
+            return (self._log_left_out - arb(plan.c) * y).exp()
+        scale = arb(plan.h) / arb.pi() * (-arb(plan.c) * y).exp()
+        return scale * plan.taper.left_out(y, plan.taper.order)
+
+    @cached_property
+    def _log_left_out(self) -> arb:
+        """log of Π B_i^{k_i}/(πhN), |F_i| <= B_i beyond the last node; times e^{−cy}, their bound.
+
+        |s(s+1)| >= (nh)², and Σ_{n>N} n^{−2} <= 1/N.
+        """
+        plan = self.plan
+        a, t = self.order(plan.c), (plan.last + 1) * plan.h
+        with ctx.workprec(_BOUND_BITS):
+            decays = (k * part.decay(a, t, 1 / (4 * k)) for part, k in self.runs)
+            return sum(decays, arb(0)) - (arb.pi() * arb(plan.h) * plan.last).log()
+
+
+@dataclass(frozen=True)
+class NodeSeries:
+    """Σ_k c_k u^k over k < `count`; what it leaves out is at most `left_out`·|u|^count."""
+
+    terms: arb_poly  # which drops zeros at its end
+    count: int
+    left_out: arb
+
+    def __call__(self, u: arb) -> arb:
+        """The sum at u, with what it leaves out."""
+        return self.terms(u) + arb(0, (abs(u) ** self.count * self.left_out).upper())
+
+
+class Again(Contour):
+    """A contour by the Taylor series of its sum about `at`, or about −at, as far as they reach,
+
+    once it has been asked for as many values there as a series costs.
+    """
+
+    @property
+    def again(self) -> Contour:
+        """This itself."""
+        return self
+
+    def _sum(self, y: arb) -> arb:
+        middle = self.at if y > 0 else -self.at
+        away = y - arb(middle)
+        if not abs(away) < self._reach:
+            return super()._sum(y)
+        self._asked[middle] += 1
+        return self._series(middle)(away) if self._asked[middle] > _BEFORE else super()._sum(y)
+
+    @cached_property
+    def _asked(self) -> Counter[float]:
+        return Counter()
+
+    @cached_property
+    def _reach(self) -> arb:
+        """Up to which |u| a series is asked."""
+        with ctx.workprec(_BOUND_BITS):
+            c, h = arb(self.plan.c), arb(self.plan.h)
+            return (_REACH / acb(c, h * self.plan.last).abs_upper()).lower()
+
+    def _series(self, middle: float) -> NodeSeries:
+        if middle not in self._known:
+            self._known[middle] = self._about(middle)
+        return self._known[middle]
+
+    @cached_property
+    def _known(self) -> dict[float, NodeSeries]:
+        return {}
+
+    def _about(self, middle: float) -> NodeSeries:
+        """Σ_k u^k/k! Re Σ_n b_n (−s_n)^k, b_n what is summed at u = 0; the rest is
+
+        at most Σ |b_n| |s_n|^K/K! e^{cρ} |u|^K for |u| <= ρ, the reach.
+        """
+        plan, at = self.plan, arb(middle)
+        with ctx.workprec(plan.bits + _SPARE):
+            c, h = arb(plan.c), arb(plan.h)
+            scale = h / arb.pi() * (-c * at).exp()
+            turns = powers(acb(0, -h * at).exp(), len(self.nodes))
+            terms = [node * turn * scale for node, turn in zip(self.nodes, turns, strict=True)]
+            terms[0] /= 2
+            shifts = [acb(c, h * n) for n in range(len(terms))]
+            count = _length(plan.need)
+            sums = power_sums(terms, [-s for s in shifts], count)
+            series = arb_poly([x.real / arb.fac_ui(k) for k, x in enumerate(sums)])
+        with ctx.workprec(_BOUND_BITS):
+            sizes = zip(terms, shifts, strict=True)
+            most = sum((abs(b) * abs(s) ** count for b, s in sizes), arb(0))
+            return NodeSeries(series, count, most / arb.fac_ui(count) * (c * self._reach).exp())
+
+
+def _length(need: float) -> int:
+    """The terms of e^x that leave about e^{−need} at |x| = `_REACH`."""
+    return next(k for k in itertools.count() if k * math.log(_REACH) - math.lgamma(k + 1) < -need)
+
+
+def log_chernoff(runs: Runs, lam: float, reverse: bool) -> arb:
+    """log of C(λ) M(λ), C(λ) = λ^λ/(1+λ)^{1+λ}: times e^{−λy} it bounds D(y) − d for every y,
+
+    as (1−e^{−u})₊ <= C(λ)e^{λu}. ∞ where the moments would be sums of too many terms.
+    """
+    line = OrderLine(-lam if reverse else 1 + lam, 1.0, 0)
+    needs = [(part, k, _ALIAS_NEED + math.log(k)) for part, k in runs]
+    if sum(part.terms(line, need) for part, _, need in needs) > _MOST_TERMS:
+        return arb.pos_inf()
+    log_moments = (k * part.transform(line, need)[0].real.log() for part, k, need in needs)
+    x = arb(lam)
+    return sum(log_moments, x * x.log() - (1 + x) * x.log1p())
+
+
+def _in_rows(values: list[acb]) -> acb_mat:
+    """The values row by row of a square, zeros at the end."""
+    width = math.isqrt(len(values) - 1) + 1
+    padded = values + [acb(0)] * (-len(values) % width)
+    return acb_mat(len(padded) // width, width, padded)
+
+
+def _polynomial(coefficients: list[acb]) -> Callable[[acb], acb]:
+    """Σ a_n x^n on the unit circle; Horner's rule lets rectangles grow, by some bits if few."""
+    if len(coefficients) <= _FEW:
+        return acb_poly(coefficients)
+    rows = _in_rows(coefficients)
+
+    def value(x: acb) -> acb:
+        inner = powers(x, rows.ncols())
+        outer = powers(inner[-1] * x, rows.nrows())
+        found: acb = (acb_mat(1, len(outer), outer) * (rows * acb_mat(len(inner), 1, inner)))[0, 0]
+        return found
+
+    return value

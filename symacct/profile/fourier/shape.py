@@ -1,0 +1,189 @@
+"""The moments at real orders that the search for a contour reads: float64, which proves nothing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from symacct.core.forking import cached_property
+from symacct.profile.losses.sampled_gaussian.many import gathered
+from symacct.profile.part import Factor, Floats, Part
+
+Runs = Sequence[tuple[Part, int]]
+
+_COARSE, _FINE = 2, 8  # shifts that are looked at in an octave, far and near
+_BLOCK = 12  # of the first at once
+_FARTHEST = 60  # octaves from 1
+_BELOW, _ABOVE = 16, 28  # of the second, on the sides of the saddle
+_KINDS = 24  # of parts that are told apart
+
+
+@dataclass
+class Moments:
+    """K(s) = Σ k_i log F_i and its second derivative at the shifts s = 2^{j/2}, by blocks,
+
+    and more closely about one of them.
+    """
+
+    runs: Runs
+    reverse: bool
+    blocks: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    fine: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict)
+    noisy: dict[Part, Moments] = field(default_factory=dict)  # by what stands beside
+    start: int = 0  # near the last shift that was looked for
+
+    def beside(self, noise: Part) -> Moments:
+        """Those of the same runs and of one more, which is the last."""
+        if noise not in self.noisy:
+            self.noisy = {noise: Moments((*self.runs, (noise, 1)), self.reverse)}
+        return self.noisy[noise]
+
+    @cached_property
+    def exchanged(self) -> Moments:
+        """Those of the pairs exchanged."""
+        return Moments(self.runs, not self.reverse)
+
+    @cached_property
+    def factors(self) -> tuple[tuple[Factor, int], ...]:
+        """What a contour multiplies."""
+        return gathered(self.runs)
+
+    @cached_property
+    def alike(self) -> list[tuple[Part, float]]:
+        """The runs, or where there are many kinds of them some that stand for their likes."""
+        return list(self.runs) if len(self.runs) <= _KINDS else list(_chosen(self.runs))
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest finite loss."""
+        return sum(k * float(part.largest(self.reverse).mid()) for part, k in self.runs)
+
+    def order(self, shift: float) -> float:
+        """Re z where Re s = `shift`."""
+        return -shift if self.reverse else 1 + shift
+
+    def _at(self, shifts: Floats) -> tuple[Floats, Floats]:
+        orders = -shifts if self.reverse else 1 + shifts
+        log_moments, variances = np.zeros(len(shifts)), np.zeros(len(shifts))
+        for part, k in self.alike:
+            log_moment, variance = part.steer(orders)
+            log_moments += k * log_moment
+            variances += k * variance
+        return log_moments, variances
+
+    def _coarse(self, j: int) -> tuple[float, float]:
+        """K and its second derivative at 2^{j/2}."""
+        index, place = divmod(j, _BLOCK)
+        if index not in self.blocks:
+            first = index * _BLOCK
+            self.blocks[index] = self._at(np.exp2(np.arange(first, first + _BLOCK) / _COARSE))
+        log_moments, variances = self.blocks[index]
+        return float(log_moments[place]), float(variances[place])
+
+    def around(self, middle: int) -> tuple[Floats, Floats, Floats]:
+        """Shifts about 2^{j/2}, K and its second derivative."""
+        if middle not in self.fine:
+            places = middle / _COARSE + np.arange(-_BELOW, _ABOVE) / _FINE
+            shifts = np.exp2(places)
+            self.fine = {middle: (shifts, *self._at(shifts))}
+        return self.fine[middle]
+
+    def beyond(self, middle: int, y: float, most: float) -> tuple[Floats, Floats, Floats]:
+        """The same coarsely at larger shifts, while K(s) − sy is at most so much."""
+        first = middle + _COARSE * _ABOVE // _FINE
+        known = ((j, self._coarse(j)) for j in range(first, _COARSE * _FARTHEST))
+        rows = list(
+            itertools.takewhile(
+                lambda row: row[1] - row[0] * y <= most,
+                ((shift(j), *values) for j, values in known),
+            )
+        )
+        shifts, log_moments, variances = np.array(rows).reshape(-1, 3).T
+        return shifts, log_moments, variances
+
+    def saddle(self, y: float) -> int:
+        """The j of the shift 2^{j/2} at which K(s) − sy − log s is about least."""
+        return self._least(lambda s, log_moment: log_moment - s * y - math.log(s))[0]
+
+    def renyi_epsilon(self, log_delta: float) -> float:
+        """About the least ε that the moments at real orders give for δ: never below the true."""
+        return self._renyi(log_delta)[1]
+
+    def _renyi(self, log_delta: float) -> tuple[int, float]:
+        return self._least(lambda s, log_moment: (log_moment - log_delta + _log_kernel(s)) / s)
+
+    def saddle_epsilon(self, log_delta: float) -> float:
+        """About the ε that goes with δ, by the saddle point of the integral; for many runs."""
+
+        def epsilon(s: float, log_moment: float, variance: float) -> float:
+            curved = math.log(2 * math.pi * (variance + s**-2 + (1 + s) ** -2)) / 2
+            return (log_moment - curved - log_delta - math.log(s * (s + 1))) / s
+
+        j, _ = self._renyi(log_delta)
+        return min(epsilon(shift(i), *self._coarse(i)) for i in (j - 1, j, j + 1))
+
+    def log_delta(self, y: float) -> float:
+        """About the least log δ for ε = y by a moment: never below the true one."""
+        shifts, log_moments, _ = self.around(self.saddle(y))
+        found = log_moments - shifts * y + _log_kernel(shifts)
+        return float(np.nan_to_num(found, nan=math.inf).min())
+
+    def least_shift(self, y: float, log_bound: float) -> float | None:
+        """That of the lowest order whose moment tells D(y) <= e^{log_bound}: it costs least."""
+
+        def over(s: float, log_moment: float) -> float:
+            return log_moment - s * y + float(_log_kernel(s)) - log_bound
+
+        j, least = self._least(over)
+        if least > 0:
+            return None
+        while j > -_FARTHEST * _COARSE and over(shift(j - 1), self._coarse(j - 1)[0]) < -1:
+            j -= 1
+        return shift(j)
+
+    def _least(self, objective: Callable[[float, float], float]) -> tuple[int, float]:
+        """Where a function of (s, K(s)) with one valley is least, coarsely; its value."""
+
+        def at(j: int) -> float:
+            log_moment, _ = self._coarse(j)
+            return objective(shift(j), log_moment) if math.isfinite(log_moment) else math.inf
+
+        j, step, most = self.start, 1, _FARTHEST * _COARSE
+        while at(j) == math.inf and j > -most:  # moments end before
+            j -= step
+        here, there = at(j), at(j + step)
+        if not there < here:
+            step = -step
+            there = at(j + step)
+        while there < here and abs(j + step) <= most:
+            j += step
+            here, there = there, at(j + step)
+        self.start = j if abs(j) < most else 0
+        return j, here
+
+
+def shift(j: int) -> float:
+    """2^{j/2}."""
+    return float(2.0 ** (j / _COARSE))
+
+
+def _log_kernel(s: float | Floats) -> Any:
+    """log of s^s/(1+s)^{1+s}, the largest (1−e^{−u})e^{−su}."""
+    return s * np.log(s) - (1 + s) * np.log1p(s)
+
+
+def _chosen(runs: Runs) -> Iterator[tuple[Part, float]]:
+    """The middle one of each so many of one class, for as many runs as have their log F(2)."""
+    sizes = [(float(part.steer(np.array([2.0]))[0][0]), part, k) for part, k in runs]
+    sizes.sort(key=lambda one: (type(one[1]).__name__, one[0]))
+    for _, same in itertools.groupby(sizes, key=lambda one: type(one[1])):
+        kind = list(same)
+        for some in np.array_split(np.arange(len(kind)), min(len(kind), _KINDS)):
+            size, part, k = kind[some[len(some) // 2]]
+            total = sum(kind[i][0] * kind[i][2] for i in some)
+            yield part, total / size if size > 0 else float(k * len(some))

@@ -1,0 +1,111 @@
+"""The same runs beside a little Gaussian noise, where moments fall too slowly for a contour.
+
+With D_μ the profile beside noise of Δ/σ = μ, and r > 1,
+
+D_μ − e^{r²μ²/8}(D_{rμ} − D_μ)/(r−1) <= D <= D_μ (docs/proofs.md, section 16),
+
+so that the digits are few: they grow with the logarithm of the number of nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import acb, arb, ctx
+
+from symacct.core.errors import LimitError
+from symacct.core.forking import cached_property
+from symacct.profile.fourier.contour import Contour
+from symacct.profile.fourier.plan import ContourPlan, plan
+from symacct.profile.fourier.shape import Moments, shift
+from symacct.profile.losses.gaussian import GaussianLoss
+
+_MANY = 20_000  # nodes, above which fewer may do beside noise
+_MOST_DIGITS = 13.0  # for which some 10^{d/2} nodes are enough
+_MORE = Fraction(5, 4)  # r
+_LOST = 1.0  # digits, of a difference of two sums that is grown by 1/(r−1)
+_SHARE = 0.25  # of the error that is wanted
+_FINEST = 200  # halvings of μ²
+
+
+class Smoothed(Contour):
+    """A contour of runs of which the last is the noise."""
+
+    @property
+    def again(self) -> Contour:
+        """This itself: the noise leaves few digits."""
+        return self
+
+    def delta(self, y: arb) -> arb:
+        """D(y) of the runs without the noise, less what is lost at L = ∞."""
+        above, wider = super().delta(y), self._wider.delta(y)
+        more = arb(_MORE.numerator) / _MORE.denominator
+        most = (more * more * self._ratio / 8).exp() / (more - 1) * (wider - above)
+        return (above - most.upper().max(arb(0))).union(above)
+
+    @property
+    def _noise(self) -> GaussianLoss:
+        noise = self.runs[-1][0]
+        assert isinstance(noise, GaussianLoss)  # noqa: S101  # so it was made
+        return noise
+
+    @property
+    def _ratio(self) -> arb:
+        """μ²."""
+        ratio = Fraction(self._noise.ratio)
+        return arb(ratio.numerator) / ratio.denominator
+
+    @cached_property
+    def _wider(self) -> Contour:
+        """Beside noise of rμ, at the same nodes: F(1+s) of noise is e^{s(s+1)μ²/2}, as F(−s) is."""
+        noise = GaussianLoss(_MORE**2 * Fraction(self._noise.ratio))
+        found = Contour((*self.runs[:-1], (noise, 1)), self.plan, self.reverse, self.at)
+        with ctx.workprec(self.plan.bits):
+            c, h, more = arb(self.plan.c), arb(self.plan.h), _MORE**2 - 1
+            half = self._ratio * more.numerator / (2 * more.denominator)
+            shifts = (acb(c, h * n) for n in range(len(self.nodes)))
+            grown = [
+                x * (s * (s + 1) * half).exp() for x, s in zip(self.nodes, shifts, strict=True)
+            ]
+        vars(found)["nodes"] = grown
+        return found
+
+
+def planned(
+    found: Moments, y: float, log_delta: float, digits: float, two_ways: bool = False
+) -> tuple[Moments, ContourPlan]:
+    """The moments and the plan of the fewest nodes, beside noise where too many need not be."""
+    if digits > _MOST_DIGITS:
+        return found, plan(found, y, log_delta, digits, two_ways)
+    try:
+        plain = plan(found, y, log_delta, digits, two_ways)
+    except LimitError as error:
+        plain, refused = None, error
+    if plain is not None and plain.last <= _MANY:
+        return found, plain
+    with_noise = _beside_noise(found, y, digits)
+    try:
+        smooth = plan(with_noise, y, log_delta, digits + _LOST, two_ways)
+    except LimitError:
+        if plain is None:
+            raise refused from None
+        return found, plain
+    if plain is not None and plain.last <= smooth.last:
+        return found, plain
+    return with_noise, smooth
+
+
+def _beside_noise(found: Moments, y: float, digits: float) -> Moments:
+    """D_μ − D is about μ²/2 times the density of the loss at y, and that about c(c+1)D."""
+    c = shift(found.saddle(y))
+    log_ratio = math.log(_SHARE / (c * (c + 1))) - digits * math.log(10)
+    halvings = min(math.ceil(-log_ratio / math.log(2)), _FINEST)
+    return found.beside(GaussianLoss(Fraction(2) ** -halvings))
+
+
+def contour(found: Moments, chosen: ContourPlan, at: float, plain: Moments) -> Contour:
+    """As it was planned for these moments, those of the plain runs or beside noise."""
+    if found is plain:
+        return Contour(found.factors, chosen, found.reverse, at)
+    return Smoothed((*plain.factors, found.runs[-1]), chosen, found.reverse, at)

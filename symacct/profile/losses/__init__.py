@@ -1,0 +1,1 @@
+"""The privacy loss of each mechanism, one file a mechanism."""

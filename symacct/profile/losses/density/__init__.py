@@ -1,0 +1,1 @@
+"""Losses of pairs that are given by densities on the line."""

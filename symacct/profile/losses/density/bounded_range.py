@@ -1,0 +1,92 @@
+"""The pair that dominates all mechanisms of bounded range ε: losses on [−ε, ε], P ∝ e^{ℓ/2}.
+
+Its profile is the largest one of all of them, (e^{ε/2} − e^{y/2})²/(e^ε − 1) for |y| <= ε
+(docs/proofs.md, section 24).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from flint import acb, arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core import symbols
+from symacct.core.exact import Exact, expression
+from symacct.core.lazy_import import sympy
+from symacct.distributions.density import Density
+from symacct.mechanisms.mixtures import Overlap
+from symacct.profile.losses.density.charts import DensityPair
+from symacct.profile.losses.density.densities import DensityLoss
+
+_BITS_A_RUN = 3  # that an alternating sum over so many runs loses, about
+
+
+@dataclass(frozen=True)
+class BoundedRange(DensityLoss):
+    """The pair for ε = `pure`, its loss over ε on [−1, 1]."""
+
+    pure: Exact
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        return True
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        return several_runs(self.pure, 1, y)
+
+    def log_decay(self, a: float, t: float) -> float:
+        """At most by |sinh((z−½)ε)| <= cosh((a−½)ε) in F: far away no sum of float64 tells."""
+        size = float(self.pure)
+        most = math.cosh((a - 0.5) * size) / math.sinh(size / 2)
+        return min(super().log_decay(a, t), math.log(most / math.hypot(2 * a - 1, 2 * t)))
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """By the same, where that is less."""
+        half = BALL.number(self.pure) / 2
+        most = ((2 * arb(a) - 1) * half).cosh() / half.sinh()
+        far: arb = (most / acb(2 * arb(a) - 1, 2 * arb(t)).abs_lower()).log()
+        return far.min(super().decay(a, t, slack))
+
+    def largest(self, reverse: bool) -> arb:
+        return BALL.number(self.pure)
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return self.pure
+
+
+@lru_cache(64)
+def bounded_range(pure: Exact) -> BoundedRange:
+    """The pair for this ε."""
+    half = expression(pure) * symbols.x / 2
+    P, Q = (Density(sympy.exp(log), (-1, 1), "any") for log in (half, -half))  # noqa: N806
+    return BoundedRange(DensityPair(Overlap(P, Q)), pure)
+
+
+def several_runs(pure: Exact, runs: int, y: arb) -> arb:
+    """D(y) = Σ_j (−1)^j C(k,j) G(b_j) / (4 sinh(ε/2))^k over b_j = (k−2j)ε > y, where
+
+    G(b) = ∫_y^b (b−L)^{k−1}/(k−1)! (e^{L/2} − e^{y−L/2}) dL: the law of the sum of k losses is
+    that of k uniform ones, tilted.
+    """
+    with ctx.workprec(ctx.prec + _BITS_A_RUN * runs):
+        size, total = BALL.number(pure), arb(0)
+        for j in range(runs + 1):
+            end = (runs - 2 * j) * size
+            width = (end - y).max(arb(0))  # 0 gives 0, and so may be where balls can't decide
+            if width == 0:
+                break
+            share = (-1) ** j * arb(runs).bin(j)
+            total += share * _beyond(end, width, y, runs)
+        found = total / (4 * (size / 2).sinh()) ** runs
+    return (+found).max(arb(0))
+
+
+def _beyond(end: arb, width: arb, y: arb, runs: int) -> arb:
+    """G(b), w = b − y: w^k/k! (e^{b/2} M(k, k+1, −w/2) − e^{y−b/2} M(k, k+1, w/2))"""
+    falling, rising = ((sign * width / 2).hypgeom_1f1(arb(runs), arb(runs + 1)) for sign in (-1, 1))
+    return (
+        width**runs / arb(runs).fac() * ((end / 2).exp() * falling - (y - end / 2).exp() * rising)
+    )

@@ -1,0 +1,256 @@
+"""Finitely many outcomes: P = (1−γ)Q + γP₀ against Q, all losses atoms."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import decide
+from symacct.core import limits
+from symacct.core.errors import PrecisionError, echo
+from symacct.core.exact import Exact
+from symacct.core.forking import cached_property
+from symacct.profile.part import Floats, OrderLine, log_turning
+
+_EXPONENTIAL = 16  # products that one takes
+
+Masses = tuple[tuple[Exact, Exact], ...]
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """The exact masses (p, q) of every outcome, and the sampling rate `gamma` in (0, 1].
+
+    F(z) = Σ q (p/q)^z over the outcomes that both laws have.
+    """
+
+    masses: Masses
+    gamma: Exact = Fraction(1)
+    #: Of (P₀, Q) both ways, where it is known exactly and not as a logarithm: then all losses of
+    #: the two are equally far apart.
+    pure: Exact | None = None
+
+    @cached_property
+    def laws(self) -> Masses:
+        """(p, q) with p mixed; outcomes of one likelihood ratio are one."""
+        merged: dict[Exact | None, tuple[Exact, Exact]] = {}
+        for p, q in self.masses:
+            mixed = (1 - self.gamma) * q + self.gamma * p
+            ratio = None if q == 0 else mixed / q
+            if mixed != 0 or q != 0:
+                known = merged.get(ratio, (Fraction(0), Fraction(0)))
+                merged[ratio] = (known[0] + mixed, known[1] + q)
+        return tuple(merged.values())
+
+    hardly_falls = True
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Does a permutation of the outcomes exchange the two laws?"""
+        return Counter(self.laws) == Counter((q, p) for p, q in self.laws)
+
+    @property
+    def exchanged(self) -> Atoms | None:
+        """(Q, P), where nothing is sampled."""
+        return Atoms(tuple((q, p) for p, q in self.masses)) if self.gamma == 1 else None
+
+    @property
+    def is_binary(self) -> bool:
+        """Are there two losses?"""
+        return len([1 for p, q in self.laws if p and q]) == 2
+
+    def outcomes(self, count: int) -> int:
+        """How many ways there are to distribute `count` runs over the finite losses."""
+        losses = sum(p != 0 and q != 0 for p, q in self.laws)
+        return math.comb(count + losses - 1, losses - 1) if losses else 0
+
+    @classmethod
+    def joint(cls, runs: Iterable[tuple[Atoms, int]]) -> Atoms:
+        """All the runs as one experiment, equal likelihood ratios together."""
+        joint = cls(((Fraction(1), Fraction(1)),))
+        for part, count in runs:
+            for _ in range(count):
+                size = len(joint.laws) * len(part.laws)
+                limits.check("outcomes", size, "outcomes of runs on one sample")
+                joint = cls(tuple((p * u, q * v) for p, q in joint.laws for u, v in part.laws))
+        return joint
+
+    def sampled(self, gamma: Exact) -> Atoms:
+        """The same with P mixed once more."""
+        return Atoms(self.masses, self.gamma * gamma, self.pure)
+
+    def glued(self, gamma: Exact) -> Atoms:
+        """(1−γ)q + γp against q where p > q, p against (1−γ)p + γq where p < q.
+
+        What is left of both laws, equally much, is one outcome that says nothing.
+        """
+        found = []
+        for p, q in self.laws:
+            if is_positive(p - q):
+                found.append(((1 - gamma) * q + gamma * p, q))
+            elif is_positive(q - p):
+                found.append((p, (1 - gamma) * p + gamma * q))
+        rest = 1 - sum((p for p, _ in found), Fraction(0))
+        return Atoms((*found, (rest, rest)))
+
+    def common(self, reverse: bool = False) -> list[tuple[arb, arb]]:
+        """(p, q) for the losses that are finite, exchanged if `reverse`."""
+        pairs = ((q, p) if reverse else (p, q) for p, q in self.laws if p != 0 and q != 0)
+        return [(BALL.number(p), BALL.number(q)) for p, q in pairs]
+
+    def weighed(self) -> list[tuple[arb, arb]]:
+        """(q, log(p/q)) for the losses that are finite."""
+        return [(q, (p / q).log()) for p, q in self.common()]
+
+    # --- float64: where to look
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        weights, losses = self._floats
+        exponent = orders[:, None] * losses + np.log(weights)
+        top = exponent.max(axis=1)
+        share = np.exp(exponent - top[:, None])
+        total = share.sum(axis=1)
+        mean = share @ losses / total
+        spread = share @ losses**2 / total - mean**2
+        return np.log(total) + top, np.maximum(spread, 0.0)
+
+    @cached_property
+    def _floats(self) -> tuple[Floats, Floats]:
+        weighed = self.weighed()
+        return np.array([float(q) for q, _ in weighed]), np.array([float(x) for _, x in weighed])
+
+    def log_decay(self, a: float, t: float) -> float:
+        return float(self.steer(np.array([a]))[0][0])
+
+    def log_values(self, line: OrderLine) -> Floats:
+        weights, losses = self._floats
+        return log_turning(np.log(weights) + line.a * losses, losses, line)
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return _EXPONENTIAL * len(self.laws)
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        weighed = self.weighed()
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
+        return [sum((q * (z * loss).exp() for q, loss in weighed), acb(0)) for z in orders]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log F(a): atoms do not decay, the other parts must."""
+        return sum((q * (arb(a) * loss).exp() for q, loss in self.weighed()), arb(0)).log()
+
+    def turns(self) -> list[arb]:
+        return [loss for _, loss in self.weighed()]
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        """The constants q e^{aℓ}."""
+        return [arb_poly([q * (arb(a) * loss).exp()]) for q, loss in self.weighed()]
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Σ (p − e^y q)₊, in which a term that balls cannot decide the sign of may be near 0."""
+        grown, zero = y.exp(), arb(0)
+        terms = ((p - grown * q).max(zero) for p, q in self.common(reverse))
+        return sum(terms, self.lost_in_balls(reverse))
+
+    def largest(self, reverse: bool) -> arb:
+        losses = [-loss if reverse else loss for _, loss in self.weighed()]
+        most = arb("-inf")
+        for loss in losses:
+            most = most.max(loss)
+        return most
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return self.pure if self.gamma == 1 else None
+
+    def lost(self, reverse: bool) -> Exact:
+        pairs = ((q, p) if reverse else (p, q) for p, q in self.laws)
+        return sum((p for p, q in pairs if q == 0), Fraction(0))
+
+    def lost_in_balls(self, reverse: bool) -> arb:
+        """P(L = ∞) at flint's current precision."""
+        return BALL.number(self.lost(reverse))
+
+
+def is_positive(x: Exact) -> bool:
+    """Is an exact number above 0? PrecisionError where balls can't decide it."""
+    if isinstance(x, Fraction) or x == 0:
+        return bool(x > 0)
+    found = decide(lambda ball: True if ball > 0 else False if ball < 0 else None, x)
+    if found is None:
+        raise PrecisionError(f"found {echo(x)}, which cannot be told from 0; needed another number")
+    return found
+
+
+def counted(laws: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
+    """(p, q) of every way to distribute `count` runs over the outcomes: multinomial laws."""
+    if not laws:
+        return []
+    shares = [
+        [(p**k / arb.fac_ui(k), q**k / arb.fac_ui(k)) for k in range(count + 1)] for p, q in laws
+    ]
+    ways, found = arb.fac_ui(count), []
+
+    def extend(i: int, left: int, p: arb, q: arb) -> None:
+        """With every way to distribute what is left over the outcomes from the i-th on."""
+        if i == len(shares) - 1:
+            u, v = shares[i][left]
+            found.append((p * u, q * v))
+            return
+        for k in range(left + 1):
+            u, v = shares[i][k]
+            extend(i + 1, left - k, p * u, q * v)
+
+    extend(0, count, ways, ways)
+    return found
+
+
+def binary_profile(part: Atoms, count: int, y: arb, reverse: bool) -> arb:
+    """D(y) of `count` runs with two losses l₀ > l₁, less what is lost at L = ∞:
+
+    p^k I(p₀/p; j, k−j+1) − e^y q^k I(q₀/q; j, k−j+1), p = p₀+p₁, q = q₀+q₁, I the incomplete beta
+    function and j the least number of l₀ whose total loss is above y. Where y is on an atom either
+    j is right, for D is continuous.
+    """
+    (p0, q0), (p1, q1) = losses(part, reverse)
+    least = crossing(y, count, (p0 / q0).log(), (p1 / q1).log())
+    if least > count:
+        return arb(0)
+    return _tail(p0, p1, count, least) - y.exp() * _tail(q0, q1, count, least)
+
+
+def losses(part: Atoms, reverse: bool) -> tuple[tuple[arb, arb], tuple[arb, arb]]:
+    """(p, q) of a binary part's two losses, the larger loss first."""
+    first, second = sorted(
+        part.common(reverse), key=lambda pair: -float((pair[0] / pair[1]).log().mid())
+    )
+    return first, second
+
+
+def crossing(y: arb, count: int, high: arb, low: arb) -> int:
+    """The least number of the larger of two losses with which that of `count` runs is above y."""
+    first = (y - count * low) / (high - low)
+    floor = _floor(first)
+    return 1 + (math.floor(float(first.mid())) if floor is None else floor)
+
+
+def _floor(x: arb) -> int | None:
+    """⌊x⌋, where balls decide it."""
+    found = x.floor().unique_fmpz()
+    return None if found is None else int(found)
+
+
+def _tail(first: arb, second: arb, count: int, least: int) -> arb:
+    """Σ_{i>=least} C(k,i) p₀^i p₁^{k−i}."""
+    total = first + second
+    whole = total**count
+    if least <= 0:
+        return whole
+    return whole * (first / total).beta_lower(arb(least), arb(count - least + 1), 1)

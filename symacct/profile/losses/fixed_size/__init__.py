@@ -1,0 +1,1 @@
+"""Losses of samples of fixed size, a record replaced."""

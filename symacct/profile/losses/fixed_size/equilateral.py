@@ -1,0 +1,316 @@
+"""The pair of Gaussian noise on a sample of fixed size whose three means are equally far apart.
+
+Each record's answer is a point of the plane, x's and x′'s and all others' δ = Δ/σ apart. With q =
+N(0, I), m = 1−γ+γX and n = 1−γ+γY, X and Y the densities of the shifted laws over q, the laws
+are mq and nq, and F(z) = E_q[m^z n^{1−z}] (docs/proofs.md, section 16). Nobody's profile may be
+smaller than that of a mechanism that fits the description: a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import arb, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core.errors import LimitError
+from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import ball, normal_tail
+from symacct.numerics.triangles.plane import BellMajorant, PlaneRule, rows_of, shifted_planes
+from symacct.numerics.triangles.triple import Triple
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.part import Floats, OrderLine, short
+from symacct.profile.sums.tail_maximum import End
+
+_HEIGHTS = np.geomspace(1e-3, 40, 90)
+_WIDEST = 1.5  # of the angle by which m and n are turned
+_STEER_STEP, _STEER_REACH = 0.4, 8.5
+_BOUND_BITS = 64
+_LEVELS = 48
+_MOST_FAR, _MOST_STEERED = 200_000, 100_000
+_STARTS = (-40.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5)  # of y, in deviations, for bounds far away
+_SHARES = tuple(float(w) for w in np.geomspace(1e-4, 0.5, 14))
+_WEIGHTS = (0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the bell about 0, for bounds of f″
+
+
+@dataclass(frozen=True)
+class Equilateral(Summed):
+    """`delta` = Δ/σ, the share `gamma` of the records in the sample, in (0, 1)."""
+
+    delta: Fraction
+    gamma: Fraction
+
+    least_order = 1.0
+
+    def triple(self, a: float) -> Triple:
+        """The integrand at a real order."""
+        half = self.delta / 2
+        return Triple(Fraction(a), self.gamma, half, -half, self.delta**2 - half**2)
+
+    # --- float64: where to look
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        reach = max(most, 1 - least)
+        half, rise = float(self.delta) / 2, math.sqrt(3) / 2 * float(self.delta)
+        z = np.arange(0, reach * half + _STEER_REACH, _STEER_STEP)
+        z = np.concatenate([-z[:0:-1], z])[:, None]
+        y = np.arange(-_STEER_REACH, reach * rise + _STEER_REACH, _STEER_STEP)[None, :]
+        _refuse_many(z.size * y.size, _MOST_STEERED)
+        log_m, log_n = self._log_laws(z, y)
+        log_q = -(z * z + y * y) / 2 + math.log(_STEER_STEP**2 / (2 * math.pi))
+        return (log_n + log_q).ravel(), (log_m - log_n).ravel()
+
+    def _log_laws(self, z: Floats, y: Floats) -> tuple[Floats, Floats]:
+        delta, gamma = float(self.delta), float(self.gamma)
+        across = math.sqrt(3) / 2 * delta * y - delta**2 / 2
+        rest, own = math.log1p(-gamma), math.log(gamma)
+        return (
+            np.logaddexp(rest, own + across + delta / 2 * z),
+            np.logaddexp(rest, own + across - delta / 2 * z),
+        )
+
+    def rule(self, a: float, far: float, need: float) -> tuple[PlaneRule, BellMajorant]:
+        """Steps, heights, and what bounds the integrand; `_sample` proves what they are worth."""
+        log_moment, half = float(self.steer(np.array([a]))[0][0]), float(self.delta) / 2
+        log_tolerance = log_moment - need - 4
+        bound = BellMajorant.best(self.triple(a), log_tolerance)
+        d, e = _HEIGHTS[:, None], _HEIGHTS[None, :]
+        angle = half * d + math.sqrt(3) * half * e
+        safe = np.minimum(angle, _WIDEST)
+        angles = np.geomspace(float(safe.min()), _WIDEST, 60)
+        tabled = [self._log_turned(bound, far * math.tan(x / 2) * 4) for x in angles]
+        turned = np.interp(safe, angles, tabled)
+        cost = need + 5 + (d * d + e * e) / 2 - a * np.log(np.cos(safe / 2)) + turned
+        size = np.where(angle < _WIDEST, d * e / cost**2, -1.0)
+        best = np.unravel_index(np.argmax(size), size.shape)
+        heights = float(_HEIGHTS[best[0]]), float(_HEIGHTS[best[1]])
+        first, second = (short(2 * math.pi * height / float(cost[best])) for height in heights)
+        return PlaneRule((first, second), heights, log_tolerance), bound
+
+    def _log_turned(self, bound: BellMajorant, turn: float) -> float:
+        """About log of `_turned`/F(a)."""
+        delta, gamma = float(self.delta), float(self.gamma)
+        log_x = self.levels(turn)
+        share = 1 / (1 + (1 - gamma) / gamma * np.exp(-log_x))
+        beyond = np.full_like(log_x, -np.inf)
+        for bell in bound.bells:
+            start = float(bell.centre[0].mid()) * delta / 2
+            start += float(bell.centre[1].mid()) * delta * math.sqrt(3) / 2
+            away = np.maximum((log_x + delta**2 / 2 - start) / delta, 0.0)
+            beyond = np.logaddexp(beyond, float(bell.log_factor.mid()) - away**2 / 2)
+        above = np.append(turn * share[1:], turn) + beyond
+        return float(np.logaddexp.reduce([turn * float(share[0]), *above]))
+
+    def cells(self, a: float, far: float, need: float) -> PlaneRule:
+        """Cells whose midpoints err by about e^{−need} F(a)."""
+        log_moment = float(self.steer(np.array([a]))[0][0])
+        with ctx.workprec(_BOUND_BITS):
+            bent = sum(float(x.mid()) for x in self.bent(a, far))
+        step = short(min(0.5, math.sqrt(4 * math.exp(log_moment - need) / bent)))
+        return PlaneRule((step, step), (1.0, 1.0), log_moment - need - 4)
+
+    def bent(self, a: float, far: float) -> tuple[arb, arb]:
+        """Bounds of ∫|f_zz| and ∫|f_yy|, f = φm^a n^{1−a}e^{itL}, |t| <= far; the best of some."""
+        triple = self.triple(a)
+        bounds = (BellMajorant.weighted(triple, math.log(w)) for w in _WEIGHTS)
+        bents = (self._bent_by(bound, arb(a), arb(far)) for bound in bounds)
+        return min(bents, key=lambda both: float((both[0] + both[1]).mid()))
+
+    def _bent_by(self, bound: BellMajorant, a: arb, t: arb) -> tuple[arb, arb]:
+        """By the bells above |f|.
+
+        |f_zz| <= |f|(2s_z² + 2t²L_z² + |s_zz| + t|L_zz|), s = log|f|, and so in y; the slopes of
+        log m and log n are p_m and p_n times at most δ, p_m <= min(γX/(1−γ), 1).
+        """
+        delta, odds = ball(self.delta), ball(self.gamma / (1 - self.gamma))
+        square, first, second = delta**2, arb(0), arb(0)
+        for bell in bound.bells:
+            z, y = bell.centre
+            logs = [(y * arb(3).sqrt() + sign * z) * delta / 2 for sign in (1, -1)]  # a·c, b·c
+            shares = (odds * sum((x.exp() for x in logs), arb(0))).min(arb(2))
+            squares = odds**2 * sum(((2 * x + square).exp() for x in logs), arb(0))
+            squares = squares.min(arb(2))
+            size, bends = bell.log_factor.exp(), 1 + a * square / 2 + t * square * shares
+            first += size * (4 * (z * z + 1) + (2 * a * a + t * t) * square * squares + bends)
+            turned = (3 * a * a + arb(3) / 2 * t * t) * square * squares
+            second += size * (4 * (y * y + 1) + turned + bends)
+        return first, second
+
+    def levels(self, turn: float) -> Floats:
+        """log x, by which the plane is cut where X or Y is above x."""
+        deviations = np.linspace(0.0, 3 + math.sqrt(2 * turn + 100), _LEVELS)
+        return np.asarray(float(self.delta) * deviations)
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        """About; LimitError where to bound the moments far away would take too many."""
+        rule, _ = self.rule(line.a, line.h * line.last, need)
+        if line.last:
+            self._refuse_dear(line.a)
+        reach = 2 * math.sqrt(2 * max(need, 1.0)) + line.a * float(self.delta)
+        return math.ceil(math.prod(reach / step for step in rule.steps))
+
+    def _refuse_dear(self, a: float) -> None:
+        moment = math.exp(float(self.steer(np.array([a]))[0][0]))
+        ends = ((float(x.mid()), float(y.mid())) for x, y in self.far(a, arb(moment)))
+        end = min(falling / (moment - below) for below, falling in ends if below < moment)
+        size = math.prod(2 * _STEER_REACH / step for step in self.cells(a, end, 1.0).steps)
+        _refuse_many(size, _MOST_FAR)
+
+    # --- balls: what is proved
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        return _sample(self, a, far, need, ctx.prec)
+
+    def far(self, a: float, moment: arb) -> list[End]:
+        """By parts in z: L rises with L_z = (δ/2)(p_m+p_n), |L_zz| <= (δ/2)L_z, and the logarithm
+
+        of g = φm^a n^{1−a} has a slope of at most |z| + (δ/2)(a p_m + (a−1)p_n). So |F| t <=
+        ∫g((|z|+δ/2)/L_z + a), and 1/(p_m+p_n) <= 1 + ((1−γ)/γ)e^{δ²/2−ry}. Or so above some y
+        alone, where that is not large, and below it ∫g.
+        """
+        found = []
+        for start in _STARTS:
+            halves = [self._halved(arb(a), arb(share), arb(start)) for share in _SHARES]
+            below = min((below for below, _ in halves), key=lambda x: x.upper())
+            steep = min((steep for _, steep in halves), key=lambda x: x.upper())
+            found.append((below, steep * 2 / ball(self.delta) + arb(a) * moment))
+        return found
+
+    def _halved(self, a: arb, share: arb, start: arb) -> tuple[arb, arb]:
+        """E_q[g; y < start] and E_q[g(|z|+δ/2)(1 + odds e^{−ry}); y >= start], g = m^a n^{1−a}:
+
+        n >= 1−γ, and m^a <= (1−w)^{1−a}(1−γ)^a + w^{1−a}(γX)^a, 0 < w < 1, by convexity; X^a tilts
+        q to z ~ N(aδ/2, 1), y ~ N(ar, 1).
+        """
+        delta, gamma = ball(self.delta), ball(self.gamma)
+        rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
+        odds, below, steep = rest / gamma * (delta**2 / 2).exp(), arb(0), arb(0)
+        for part, mass, b in ((1 - share, rest, arb(0)), (share, gamma, a)):
+            log_size = (1 - a) * (part * rest).log() + a * mass.log() + (b * b - b) * delta**2 / 2
+            away, middle = (1 + (b * delta / 2) ** 2).sqrt() + delta / 2, b * rise
+            fallen = odds * (rise**2 / 2 - b * rise**2).exp() * normal_tail(start - middle + rise)
+            steep += log_size.exp() * away * (normal_tail(start - middle) + fallen)
+            below += log_size.exp() * normal_tail(middle - start)
+        return below, steep
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """γTV at 0; elsewhere between 0 and the largest of one run, that of the mixture."""
+        gamma = ball(self.gamma)
+        if y == 0:
+            return gamma * (ball(self.delta) / arb(8).sqrt()).erf()
+        largest = SampledGaussian(1 / self.delta**2, self.gamma).hockey_stick(abs(y), False)
+        below = (-y.expm1()).max(arb(0))
+        return below.union(below + y.exp().max(arb(1)) * largest)
+
+    def largest(self, reverse: bool) -> arb:
+        return arb("inf")
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)
+
+
+def _refuse_many(nodes: float, most: int) -> None:
+    if not nodes <= most:
+        raise LimitError(
+            f"a lower bound by three means: found about {nodes:.0e} nodes of its moments, the "
+            f"limit is {most:.0e}; needed more noise, or more runs"
+        )
+
+
+@lru_cache(16)
+def _sample(part: Equilateral, a: float, far: float, need: float, bits: int) -> Sample:
+    """By the trapezoidal rule, or far away and for few digits by the midpoints of wide cells."""
+    rule, bound = part.rule(a, far, need)
+    cells = part.cells(a, far, need)
+    if math.prod(cells.steps) > math.prod(rule.steps):
+        return _summed(part, a, cells, bound, lambda _: _off_midpoints(part, a, far, cells))
+    return _summed(part, a, rule, bound, lambda total: _aliases(part, a, far, bound, rule, total))
+
+
+def _summed(
+    part: Equilateral, a: float, rule: PlaneRule, bound: BellMajorant, error: Callable[[arb], arb]
+) -> Sample:
+    """Nodes of the plane; `error` is that of the sum over all, what is left out is added."""
+    rows = list(rows_of(rule, bound))
+    losses, weights = [], []
+    for loss, weight in _nodes(part, arb(a), rule, rows):
+        losses.append(loss)
+        weights.append(weight)
+    with ctx.workprec(_BOUND_BITS):
+        left_out = bound.left_out(rule, rows)
+        return Sample(losses, weights, left_out + error(sum(weights, arb(0)) + left_out))
+
+
+def _aliases(
+    part: Equilateral, a: float, far: float, bound: BellMajorant, rule: PlaneRule, total: arb
+) -> arb:
+    """What the trapezoidal rule is off by: the integrals of |f| over shifted planes."""
+    delta, rise = ball(part.delta), arb(3).sqrt() / 2 * ball(part.delta)
+    theta = delta / 2 * arb(rule.heights[0]) + rise * arb(rule.heights[1])
+    share = shifted_planes((delta / 2, -delta / 2, rise), arb(a), rule)
+    if not (share < 1 and theta < arb.pi() / 2):
+        return arb.pos_inf()
+    return share * _turned(part, bound, 4 * arb(far) * (theta / 2).tan(), total / (1 - share))
+
+
+def _off_midpoints(part: Equilateral, a: float, far: float, cells: PlaneRule) -> arb:
+    """(h²/8)∫|f″| in each coordinate; any row of a bell's sum is at most 1 + h of it."""
+    h, across = (arb(step) for step in cells.steps)
+    first, second = part.bent(a, far)
+    return (h * h * (1 + across) * first + across * across * second) / 8
+
+
+def _turned(part: Equilateral, bound: BellMajorant, turn: arb, moment: arb) -> arb:
+    """A bound of ∫φm^a n^{1−a}e^{t(|arg m|+|arg n|)} on the shifted planes.
+
+    |arg m| <= 2p tan(θ/2), p = γX/m. Where X, Y <= x both p are at most γx/(1−γ+γx), so level by
+    level; X > x and Y > x are half-planes, and the bells bound the integrand.
+    """
+    delta, gamma = ball(part.delta), ball(part.gamma)
+    levels = [arb(float(log_x)) for log_x in part.levels(float(turn.upper()))]
+    shares = [1 / (1 + (1 - gamma) / gamma * (-log_x).exp()) for log_x in levels]
+    total = (turn * shares[0]).exp() * moment
+    for log_x, share in zip(levels, [*shares[1:], arb(1)], strict=True):
+        beyond = arb(0)
+        for bell in bound.bells:
+            across, up = bell.centre[0] * delta / 2, bell.centre[1] * arb(3).sqrt() / 2 * delta
+            for start in (up + across, up - across):
+                away = (log_x + delta**2 / 2 - start) / delta
+                beyond += bell.log_factor.exp() * normal_tail(away)
+        total += (turn * share).exp() * beyond
+    return total
+
+
+def _nodes(
+    part: Equilateral, a: arb, rule: PlaneRule, rows: list[tuple[int, int, int]]
+) -> Iterator[tuple[arb, arb]]:
+    """(log(m/n), h₁h₂φm^a n^{1−a}) at every node."""
+    delta, gamma = ball(part.delta), ball(part.gamma)
+    rest, rise = 1 - gamma, arb(3).sqrt() / 2 * delta
+    step, across = arb(rule.steps[0]), arb(rule.steps[1])
+    scale = step * across / (2 * arb.pi())
+    for i, first, last in rows:
+        z = step * i
+        apart = (delta / 2 * z).exp()
+        for j in range(first, last):
+            y = across * j
+            common = gamma * (rise * y - delta**2 / 2).exp()
+            log_n = (rest + common / apart).log()
+            loss = (rest + common * apart).log() - log_n
+            yield loss, scale * (a * loss + log_n - (z * z + y * y) / 2).exp()
+
+
+def below(ratio: Exact) -> Fraction:
+    """A fraction at most √ratio, near it: a triangle that is smaller has a smaller profile."""
+    if isinstance(ratio, Fraction):
+        roots = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
+        if (roots[0] ** 2, roots[1] ** 2) == (ratio.numerator, ratio.denominator):
+            return Fraction(*roots)
+    with ctx.workprec(_BOUND_BITS):
+        return Fraction(float(BALL.number(ratio).sqrt().lower()) * (1 - 2.0**-50))

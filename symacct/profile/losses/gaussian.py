@@ -1,0 +1,76 @@
+"""The Gaussian's pair N(1, σ²) against N(0, σ²): L ~ N(s²/2, s²) under P, s = Δ/σ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.arithmetic import BALL
+from symacct.core.exact import Exact
+from symacct.numerics.sums.refine import normal_tail
+from symacct.profile.losses.fixed_size.gaussian import GluedGaussian
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import Floats, OrderLine
+
+
+@dataclass(frozen=True)
+class GaussianLoss:
+    """`ratio` = Δ²/σ², summed over all the Gaussian runs: F(z) = e^{(z²−z)s²/2}."""
+
+    ratio: Exact
+
+    symmetric = True  # z ↦ 1 − z exchanges the two laws
+    hardly_falls = False
+
+    def sampled(self, gamma: Exact) -> SampledGaussian:
+        """(1−γ)Q + γP against Q."""
+        return SampledGaussian(1 / self.ratio, gamma)
+
+    def glued(self, gamma: Exact) -> GluedGaussian:
+        """What dominates a sample of fixed size both ways, a record replaced."""
+        return GluedGaussian(1 / self.ratio, gamma)
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        ratio = float(self.ratio)
+        return (orders * orders - orders) * ratio / 2, np.full_like(orders, ratio)
+
+    def log_decay(self, a: float, t: float) -> float:
+        return (a * a - a - t * t) * float(self.ratio) / 2
+
+    def log_values(self, line: OrderLine) -> Floats:
+        z = line.a + 1j * line.h * np.arange(line.last + 1)
+        return np.asarray((z * z - z) * float(self.ratio) / 2)
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return 1
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        half = BALL.number(self.ratio) / 2
+        orders = (acb(arb(line.a), arb(line.h) * n) for n in line.nodes)
+        return [((z * z - z) * half).exp() for z in orders]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        return (arb(a) ** 2 - arb(a) - arb(t) ** 2) * BALL.number(self.ratio) / 2
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """Φ̄(y/s − s/2) − e^y Φ̄(y/s + s/2) (Balle and Wang 2018)."""
+        s = BALL.number(self.ratio).sqrt()
+        return normal_tail(y / s - s / 2) - y.exp() * normal_tail(y / s + s / 2)
+
+    def largest(self, reverse: bool) -> arb:
+        return arb("inf")
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)

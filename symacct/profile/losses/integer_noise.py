@@ -1,0 +1,117 @@
+"""Noise on whole numbers: P = (1−γ)Q + γP₀ against Q, the loss an atom at every outcome."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.core.exact import Exact
+from symacct.mechanisms.integers.integer_noise import IntegerSums
+from symacct.profile.losses.summed import Sample, Summed
+from symacct.profile.part import Floats, OrderLine, Part
+
+_STEERING_NATS = 40.0
+_SPARE = 10.0  # nats
+
+
+class OutcomeMasses(NamedTuple):
+    """The masses of an outcome, and log(p/q)."""
+
+    p: arb
+    q: arb
+    loss: arb
+
+
+@dataclass(frozen=True)
+class IntegerLoss(Summed):
+    """The noise, and the sampling rate `gamma` in (0, 1].
+
+    F does not decay, as that of finitely many outcomes: of several runs another part must, or
+    they are few, or on a grid.
+    """
+
+    noise: IntegerSums
+    gamma: Exact = Fraction(1)
+
+    hardly_falls = True
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Does k ↦ Δ − k exchange the two laws?"""
+        return self.gamma == 1
+
+    def sampled(self, gamma: Exact) -> Part:
+        """The same with P mixed once more."""
+        return IntegerLoss(self.noise, self.gamma * gamma)
+
+    def loss(self, log_ratio: arb) -> arb:
+        """log(1−γ+γe^x) for x = log(P₀/Q)."""
+        if self.gamma == 1:
+            return log_ratio
+        return (BALL.number(self.gamma) * log_ratio.expm1()).log1p()
+
+    def floats(self, least: float, most: float) -> tuple[Floats, Floats]:
+        kept = self.noise.outcomes(least, most, _STEERING_NATS)
+        log_weights, log_ratios = self.noise.in_floats(kept)
+        if self.gamma == 1:
+            return log_weights, log_ratios
+        rate = float(self.gamma)
+        return log_weights, np.logaddexp(math.log1p(-rate), math.log(rate) + log_ratios)
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        """The outcomes that count; of the others (P/Q)^a <= 1 + (P₀/Q)^a, as P/Q is between."""
+        kept = self.noise.outcomes(a, a, need + self._over(a))
+        known = [(q, self.loss(x)) for q, x in self.noise.weighed(kept)]
+        weights = [q * (arb(a) * x).exp() for q, x in known]
+        return Sample([x for _, x in known], weights, self.noise.left_out(a, kept))
+
+    def _over(self, a: float) -> float:
+        """About log E_Q[(P₀/Q)^a]/F(a), in which the rest of the outcomes is bounded."""
+        every, order = IntegerLoss(self.noise), np.array([a])
+        with np.errstate(invalid="ignore"):
+            over = float(every.steer(order)[0][0] - self.steer(order)[0][0])
+        return max(over, 0.0) if self.gamma < 1 and over < math.inf else 0.0
+
+    def log_decay(self, a: float, t: float) -> float:
+        return float(self.steer(np.array([a]))[0][0])
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log F(a): a sum over atoms comes as near to it as one likes again and again."""
+        need = _SPARE - math.log(slack)
+        return self.transform(OrderLine(a, 1.0, 0), need)[0].real.upper().log()
+
+    def known(self, reverse: bool, need: float) -> tuple[list[OutcomeMasses], arb]:
+        """The outcomes but for about e^{−need} of both laws, exchanged if `reverse`; the rest."""
+        kept, found = self.noise.outcomes(0.0, 1.0, need), []
+        for q, log_ratio in self.noise.weighed(kept):
+            loss = self.loss(log_ratio)
+            p = q * loss.exp()
+            found.append(OutcomeMasses(q, p, -loss) if reverse else OutcomeMasses(p, q, loss))
+        return found, self.noise.left_out(1.0, kept).upper()
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        """E_Q[(m − e^y)₊], or E_Q[(1 − e^y m)₊] if `reverse`, m = 1−γ+γP₀/Q"""
+        grown, rate, zero = y.exp(), BALL.number(self.gamma), arb(0)
+
+        def surplus(log_ratio: arb) -> arb:
+            m = 1 + rate * log_ratio.expm1()
+            found: arb = (1 - grown * m if reverse else m - grown).max(zero)
+            return found
+
+        total: arb = self.noise.in_balls(surplus, 1, False)
+        return total
+
+    def largest(self, reverse: bool) -> arb:
+        """∞, but −log(1−γ) for what the sample leaves out."""
+        if self.gamma == 1 or not reverse:
+            return arb("inf")
+        return -(-BALL.number(self.gamma)).log1p()
+
+    def lost(self, reverse: bool) -> Exact:
+        return Fraction(0)

@@ -1,0 +1,107 @@
+"""One of two pairs by a coin that is told: what is linear in the laws of the loss is averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.arithmetic import BALL
+from symacct.core.errors import AssumptionError
+from symacct.core.exact import Exact
+from symacct.profile.part import Floats, OrderLine, Part
+
+_NEAR = 1e-3  # of an order, by which its neighbour tells the mean of the loss
+
+
+@dataclass(frozen=True)
+class MixedLoss:
+    """The pair `first` with probability `share`, else `second`; F(z) is the mean of theirs."""
+
+    first: Part
+    second: Part
+    share: Exact
+
+    hardly_falls = False
+
+    @property
+    def symmetric(self) -> bool:
+        """Are both exchanged by an involution?"""
+        return self.first.symmetric and self.second.symmetric
+
+    def sampled(self, gamma: Exact) -> Part:
+        """No pair is known that says less than the coin."""
+        raise AssumptionError(
+            "conversion='exact': found one of two mechanisms on one sample, needed the sample "
+            "inside of Either; use conversion='improved'"
+        )
+
+    def _weighed(self) -> tuple[tuple[arb, Part], tuple[arb, Part]]:
+        share = BALL.number(self.share)
+        return (share, self.first), (1 - share, self.second)
+
+    # --- float64: where to look
+
+    def _logs(self) -> tuple[tuple[float, Part], tuple[float, Part]]:
+        (one, first), (other, second) = self._weighed()
+        return (float(one.log().mid()), first), (float(other.log().mid()), second)
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """The variance of a mixture: the mean of the variances, and that between the means."""
+        found = [
+            (log, part.steer(orders), part.steer(orders + _NEAR)) for log, part in self._logs()
+        ]
+        logs = np.array([log + here[0] for log, here, _ in found])
+        means = np.array([(near[0] - here[0]) / _NEAR for _, here, near in found])
+        total = np.logaddexp(logs[0], logs[1])
+        shares = np.exp(logs - total)
+        variances = np.array([here[1] for _, here, _ in found])
+        mean = (shares * means).sum(axis=0)
+        return total, (shares * (variances + (means - mean) ** 2)).sum(axis=0)
+
+    def log_decay(self, a: float, t: float) -> float:
+        one, other = (log + part.log_decay(a, t) for log, part in self._logs())
+        return float(np.logaddexp(one, other))
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return self.first.terms(line, need) + self.second.terms(line, need)
+
+    def log_values(self, line: OrderLine) -> Floats:
+        one, other = (log + part.log_values(line) for log, part in self._logs())
+        top = np.maximum(one.real, other.real)
+        return np.asarray(np.log(np.exp(one - top) + np.exp(other - top)) + top)
+
+    # --- balls: what is proved
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        (one, first), (other, second) = self._weighed()
+        values = zip(first.transform(line, need), second.transform(line, need), strict=True)
+        return [one * x + other * y for x, y in values]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        bounds = (weight * part.decay(a, t, slack).exp() for weight, part in self._weighed())
+        return sum(bounds, arb(0)).log()
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        values = (weight * part.hockey_stick(y, reverse) for weight, part in self._weighed())
+        return sum(values, arb(0))
+
+    def largest(self, reverse: bool) -> arb:
+        return self.first.largest(reverse).max(self.second.largest(reverse))
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+    def lost(self, reverse: bool) -> Exact:
+        one, other = self.first.lost(reverse), self.second.lost(reverse)
+        if one == other == 0:
+            return Fraction(0)
+        return self.share * one + (1 - self.share) * other

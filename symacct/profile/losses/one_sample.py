@@ -1,0 +1,148 @@
+"""Several mechanisms run on one sample: (1−γ)Q + γP against Q, (P, Q) the product of their pairs.
+
+For a > 1−γ it has H_a = γH_b(P‖Q), b = (a−1+γ)/γ, and exchanged, for a(1−γ) < 1,
+H_a = (1−a(1−γ))H_c(Q‖P), c = γa/(1−a(1−γ)); else what is known of any pair, 1−a and 0. So one run
+has the digits that the product has, several are laid on a grid (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NoReturn
+
+import numpy as np
+from flint import arb, arb_poly, ctx
+
+from symacct.arithmetic import BALL
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import Exact
+from symacct.profile.part import Floats, OrderLine, Part
+from symacct.profile.solve import CompositionProfile
+
+_BITS = 128  # for what steers
+_STEERING, _FARTHEST = 128, 64.0  # places on either side, and losses
+_LOST_BITS, _FEW_DIGITS = 24, 3.0  # of a value, by a place that is known to as many bits as it
+
+Runs = tuple[tuple[Part, int], ...]
+
+
+@dataclass(frozen=True)
+class OneSample:
+    """The runs, and the sampling rate `gamma` in (0, 1)."""
+
+    runs: Runs
+    gamma: Exact
+
+    symmetric = False
+    hardly_falls = True
+
+    def sampled(self, gamma: Exact) -> Part:
+        """The same with P mixed once more."""
+        return OneSample(self.runs, self.gamma * gamma)
+
+    # --- float64: where to look
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """On chords of the product's profile, whose tilted mean and variance are near its own."""
+        log_weights, losses = _steering(self)
+        exponent = orders[:, None] * losses + log_weights
+        top = exponent.max(axis=1)
+        share = np.exp(exponent - top[:, None])
+        total = share.sum(axis=1)
+        mean, square = share @ losses / total, share @ losses**2 / total
+        return np.log(total) + top, np.maximum(square - mean**2, np.finfo(float).tiny)
+
+    def log_decay(self, a: float, t: float) -> float:
+        """No moment at a complex order is known."""
+        self._refuse()
+
+    def log_values(self, line: OrderLine) -> Floats:
+        """No moment at a complex order is known."""
+        self._refuse()
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        """No moment is known."""
+        self._refuse()
+
+    def transform(self, line: OrderLine, need: float) -> NoReturn:
+        """No moment is known."""
+        self._refuse()
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """No moment is known."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise PrecisionError(
+            "conversion='exact': found several runs of mechanisms that share a sample, whose "
+            "moments are not summed, needed fewer digits or conversion='improved'"
+        )
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def hockey_stick(self, y: arb, reverse: bool) -> arb:
+        rate, a = BALL.number(self.gamma), y.exp()
+        if reverse:
+            left = 1 - a * (1 - rate)
+            if not left > 0:
+                return arb(0).union(left.upper().max(arb(0)))
+            return left * self._stick(rate * a / left, True)
+        b = 1 + y.expm1() / rate
+        if not b > 0:  # from 1 − a to what is more at the largest b
+            return (1 - a).union(1 - a + rate * b.upper().max(arb(0)))
+        return rate * self._stick(b, False)
+
+    def _stick(self, b: arb, reverse: bool) -> arb:
+        """H_b of the product; below 1 by the pair exchanged, 1 − b + bH_{1/b}(Q‖P)"""
+        is_below = bool(b < 1)
+        direction, y = _direction(self.runs, reverse != is_below), abs(b.log())
+        value = direction.easily(y)
+        if not value.is_finite():
+            digits = max(_FEW_DIGITS, (ctx.prec - _LOST_BITS) / 3.33)
+            value = direction.delta(lambda: y, digits)
+        return 1 - b + b * value if is_below else value
+
+    def largest(self, reverse: bool) -> arb:
+        rate, most = BALL.number(self.gamma), _direction(self.runs, reverse).largest
+        if reverse:
+            return -(rate * (-most).expm1()).log1p()
+        return (rate * most.expm1()).log1p()
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+    def lost(self, reverse: bool) -> Exact:
+        if reverse:
+            return Fraction(0)
+        kept: Exact = Fraction(1)
+        for part, count in self.runs:
+            kept *= (1 - part.lost(False)) ** count
+        return self.gamma * (1 - kept)
+
+
+@lru_cache(16)
+def _direction(runs: Runs, reverse: bool) -> CompositionProfile:
+    """The product, with the contours that it has summed."""
+    return CompositionProfile(runs, reverse)
+
+
+@lru_cache(16)
+def _steering(part: OneSample) -> tuple[Floats, Floats]:
+    """log of Q's masses, and the losses, of chords of the product's profile; float64."""
+    with ctx.workprec(_BITS):
+        most = min(_FARTHEST, float(_direction(part.runs, False).largest))
+        ratios = np.exp(np.linspace(-most, most, 2 * _STEERING + 1))
+        values = [float(part._stick(arb(float(a)), False)) for a in ratios]
+    places, heights = np.concatenate([[0.0], ratios]), np.array([1.0, *values])
+    slopes = np.concatenate([[-1.0], np.diff(heights) / np.diff(places), [0.0]])
+    weights = np.maximum(np.diff(slopes)[1:], np.finfo(float).tiny)
+    rate = float(part.gamma)
+    return np.log(weights), np.log1p(rate * np.expm1(np.log(ratios)))

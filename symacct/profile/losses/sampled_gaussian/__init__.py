@@ -1,0 +1,1 @@
+"""The loss of the sampled Gaussian mechanism, and its moments."""

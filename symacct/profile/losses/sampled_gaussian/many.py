@@ -1,0 +1,411 @@
+"""Many sampled Gaussians of one rate: their moments interpolated in s = 1/σ.
+
+F(z; s) = E[R^z], R = 1−γ+γe^w, w = sZ − s²/2, Z standard normal. The trapezoidal sum over one grid
+of Z is analytic in s: few Chebyshev points give it at every s between (docs/proofs.md, section 16).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat, ctx, fmpq
+
+from symacct.arithmetic import BALL
+from symacct.core.exact import Exact
+from symacct.core.forking import cached_property
+from symacct.numerics.sums.refine import normal_tail
+from symacct.profile.losses.sampled_gaussian import real_line
+from symacct.profile.losses.sampled_gaussian.frame import SampledFrame
+from symacct.profile.losses.sampled_gaussian.loss import SampledGaussian
+from symacct.profile.part import Factor, Floats, OrderLine, Part, short
+from symacct.profile.sums import chebyshev
+from symacct.profile.sums.power_sums import power, powers
+
+_LEAST = 33  # of them, for which it may be worth while
+_MARGIN = 2.0**-6  # of s, on either side of the interval
+_CELL = 1 + 2.0**-6  # of s, over which one bound of the decay serves
+_WIDE = 2.0  # of s, that are interpolated together
+_BITS = 64
+_ROWS = 256  # nodes at once
+_SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+_WIDEST = 0.99 * math.pi  # s times the height of a strip
+_FURTHER = np.arange(0.0, 6.0)  # than where nodes are small the end of a strip
+_RATIOS = 1.2 ** np.arange(1, 22)  # of ellipses
+_ARCS = 16  # of half an ellipse, an even number
+_FAR, _FINE = 16.0, 0.25  # how far below 0 cells of Z begin, how long they are
+_MOST_POINTS = 1e6
+_CHEAPER = 8  # a term of the interpolation than one of a sum
+
+Run = tuple[SampledGaussian, int]
+
+
+@dataclass(frozen=True)
+class RealLineGrid:
+    """Nodes Z = jκ, first <= j <= last; the strip |Im Z| <= `height` bounds their error.
+
+    `points` Chebyshev points in s; an ellipse with the half axes' sum ρ bounds theirs.
+    """
+
+    step: float
+    first: int
+    last: int
+    height: float
+    points: int
+    ratio: float
+
+    @property
+    def nodes(self) -> Floats:
+        """The Z."""
+        return self.step * np.arange(self.first, self.last + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ManyGaussians:
+    """Runs of one rate γ < 1, by growing s."""
+
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def low(self) -> float:
+        """Below every s."""
+        return short(float(self.runs[0][0].variance) ** -0.5 * (1 - _MARGIN))
+
+    @cached_property
+    def high(self) -> float:
+        """Above every s."""
+        return short(float(self.runs[-1][0].variance) ** -0.5 * (1 + _MARGIN))
+
+    @cached_property
+    def _steepest(self) -> SampledGaussian:
+        return SampledGaussian(1 / Fraction(self.high) ** 2, self.runs[-1][0].gamma)
+
+    def largest(self, reverse: bool) -> arb:
+        """The largest finite loss."""
+        return sum((k * part.largest(reverse) for part, k in self.runs), arb(0))
+
+    # --- float64: where to look
+
+    def grid(self, line: OrderLine, need: float) -> RealLineGrid | None:
+        """For errors of about e^{−need} F(a; s); None where none was found."""
+        if (line, need) not in self._grids:
+            self._grids[line, need] = self._grid(line.a, line.h * line.last, max(need, 1.0) + 2)
+        return self._grids[line, need]
+
+    @cached_property
+    def _grids(self) -> dict[tuple[OrderLine, float], RealLineGrid | None]:
+        return {}
+
+    def _grid(self, a: float, t: float, want: float) -> RealLineGrid | None:
+        drop = want - self.runs[0][0].log_moment(a)
+        left, right = (_FINE * j for j in self._steepest.ends(a, drop, _FINE / self.high))
+        least = max(right, self.high, -left if a < 0 else 0.0)
+        strips = [
+            ((end - left) / step, end, height, step)
+            for end in least + _FURTHER
+            for height, step in self._strips(a, t, end, drop)
+        ]
+        if not strips:
+            return None
+        _, end, height, step = min(strips)
+        step = short(step)
+        first, last = math.floor(left / step), math.ceil(end / step)
+        sizes = self._sizes(a, t, step * np.arange(first, last + 1)) + math.log(step) + drop
+        counts = chebyshev.enough(sizes, _RATIOS)
+        j = int(np.nanargmin(counts))
+        points = max(2, math.ceil(min(counts[j], _MOST_POINTS)))
+        return RealLineGrid(step, first, last, float(height), points, float(_RATIOS[j]))
+
+    def _strips(self, a: float, t: float, end: float, drop: float) -> Iterator[tuple[float, float]]:
+        """Heights of strips up to a last node that leaves out little, and the steps they allow."""
+        heights = _WIDEST / self.high * _SHARES
+        places = np.array(list(_places(end)))
+        u = np.exp(np.minimum(self._log_odds + self._steepest_log(places), 700.0))
+        most = _about_most(a, t, u, self.high * heights[:, None]) + a * self._log_rest
+        inner = np.minimum(np.abs(places[1:]), np.abs(places[:-1]))
+        edges = np.logaddexp.reduce(most[:, 1:] - inner**2 / 2, axis=1) + heights**2 / 2
+        steps = 2 * math.pi * heights / (np.maximum(edges + drop, 1.0) + math.log(2))
+        is_small = np.log(heights) + most[:, -1] - end**2 / 2 < -drop
+        yield from zip(heights[is_small], steps[is_small], strict=True)
+
+    def _steepest_log(self, z: Floats) -> Floats:
+        s = np.clip(z, self.low, self.high)
+        return np.asarray(s * z - s * s / 2)
+
+    def _sizes(self, a: float, t: float, z: Floats) -> Floats:
+        """About log of the most that Σ|QR^z| is on ellipses."""
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        angle = np.linspace(0, math.pi, _ARCS + 1)
+        wide, tall = half * (_RATIOS + 1 / _RATIOS) / 2, half * (_RATIOS - 1 / _RATIOS) / 2
+        real = middle + wide[:, None] * np.cos(angle)
+        imag = tall[:, None] * np.maximum(np.sin(angle)[1:], np.sin(angle)[:-1])
+        left, right = real[:, 1:, None], real[:, :-1, None]
+        s = np.clip(z, left, right)
+        u = np.exp(np.minimum(self._log_odds + s * z - s * s / 2 + imag[..., None] ** 2 / 2, 700))
+        theta = imag[..., None] * np.maximum(np.abs(z - left), np.abs(z - right))
+        logs = np.logaddexp.reduce(_about_most(a, t, u, theta) - z * z / 2, axis=2)
+        return np.asarray(logs.max(axis=1) + a * self._log_rest)
+
+    @property
+    def _log_rest(self) -> float:
+        return self._steepest.log_rest
+
+    @property
+    def _log_odds(self) -> float:
+        return self._steepest.log_gamma - self._steepest.log_rest
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        grid = self._worth_while(line, need)
+        if grid is None:
+            return sum(one.terms(line, need) for one, _ in self._apart)
+        return self._cost(grid)
+
+    def _worth_while(self, line: OrderLine, need: float) -> RealLineGrid | None:
+        """A grid that costs less than each part by itself."""
+        grid = self.grid(line, need)
+        alone = self.runs[len(self.runs) // 2][0].terms(line, need)
+        return grid if grid and self._cost(grid) < len(self.runs) * alone else None
+
+    def _cost(self, grid: RealLineGrid) -> int:
+        return grid.points * (len(grid.nodes) + len(self.runs) // _CHEAPER)
+
+    @cached_property
+    def _apart(self) -> Sequence[tuple[Factor, int]]:
+        """Its halves, or where they are few all its runs."""
+        half = len(self.runs) // 2
+        if half < _LEAST:
+            return self.runs
+        return [(ManyGaussians(self.runs[:half]), 1), (ManyGaussians(self.runs[half:]), 1)]
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        """Π F_i^{k_i} on a line, each F_i to an absolute error of about e^{−need} F_i(a)."""
+        grid = self._worth_while(line, need)
+        if grid is None:
+            columns, counts = zip(
+                *((x.transform(line, need), k) for x, k in self._apart), strict=True
+            )
+            return [_product(row, counts) for row in zip(*columns, strict=True)]
+        return self.interpolated(grid, line)
+
+    def interpolated(self, grid: RealLineGrid, line: OrderLine) -> list[acb]:
+        """The same by the values at a grid's points."""
+        error = self._error(grid, line).upper()
+        disc = acb(arb(0, error), arb(0, error))
+        columns = [self._sums(grid, line, s, error) for s in self._points(grid)]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        places = acb_mat(chebyshev.shares(grid.points) * self._at_places(grid))
+        found: list[acb] = []
+        for first in range(0, len(rows), _ROWS):
+            values = (acb_mat(rows[first : first + _ROWS]) * places).tolist()
+            found.extend(_product((x + disc for x in row), self._counts) for row in values)
+        return found
+
+    @property
+    def _counts(self) -> list[int]:
+        return [k for _, k in self.runs]
+
+    def _points(self, grid: RealLineGrid) -> list[arb]:
+        middle, half = self._interval()
+        return [middle + half * x for x in chebyshev.points(grid.points)]
+
+    def _interval(self) -> tuple[arb, arb]:
+        low, high = arb(self.low), arb(self.high)
+        return (low + high) / 2, (high - low) / 2
+
+    def _at_places(self, grid: RealLineGrid) -> arb_mat:
+        """T_k at each s."""
+        middle, half = self._interval()
+        places = [(self._s(part) - middle) / half for part, _ in self.runs]
+        columns = [_polynomials(x, grid.points) for x in places]
+        return arb_mat(columns).transpose()
+
+    @staticmethod
+    def _s(part: SampledGaussian) -> arb:
+        return BALL.number(part.variance).rsqrt()
+
+    def _sums(self, grid: RealLineGrid, line: OrderLine, s: arb, goal: arb) -> list[acb]:
+        """Σ κφR^z over the grid, for one s."""
+        frame = self.frame(s, line.a)
+        step = arb(grid.step) * frame.sigma
+        return chebyshev.sums(*real_line.nodes(frame, step, grid.first, grid.last), goal, line)
+
+    def frame(self, s: arb, a: float) -> SampledFrame:
+        return SampledFrame(1 / (s * s), self._steepest.gamma, a)
+
+    def _error(self, grid: RealLineGrid, line: OrderLine) -> arb:
+        """A bound, for every s between low and high, of what an interpolated value is off by."""
+        with ctx.workprec(_BITS):
+            frame, t = self.frame(arb(self.high), line.a), line.h * line.last
+            return self._off_the_integral(grid, frame, t) + self._off_the_sum(grid, frame, t)
+
+    def _off_the_integral(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """Nodes left out, fewest where s is largest, and the error of the others."""
+        step, right = arb(grid.step), arb(grid.step) * grid.last
+        if not right >= self.high:
+            return arb.pos_inf()
+        left, apart = step * grid.first, frame.sigma * step
+        left_out = frame.beyond(frame.sigma * left, frame.sigma * right, apart)
+        return left_out + self.strip_error(grid, frame, t)
+
+    def strip_error(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """What the sum up to the last node is off by from the integral to half a step beyond it:
+
+        by both edges of the strip, and by its end there.
+        """
+        step, height = arb(grid.step), arb(grid.height)
+        end = step * (grid.last + 0.5)
+        if not height * step <= 4 * arb.pi():
+            return arb.pos_inf()
+        decay = (2 * arb.pi() * height / step).expm1()
+        density = (-end * end / 2).exp() / (2 * arb.pi()).sqrt()
+        side = height * density * self._most(frame, end, arb(self.high) * height, t)
+        return 2 * self.edge(frame, float(end.upper()), height, t) / decay + 2 * side
+
+    def edge(self, frame: SampledFrame, end: float, height: arb, t: float) -> arb:
+        """A bound of ∫|QR^z| on |Im Z| = height, Re Z <= end, for |Im z| <= t and every s between
+
+        low and high: cell by cell of Re Z, with which the bound of |R^z| grows.
+        """
+        theta, places = arb(self.high) * height, [arb(z) for z in _places(end)]
+        most = [self._most(frame, z, theta, t) for z in places]
+        total = normal_tail(-places[0]) * most[0]
+        for (left, right), bound in zip(itertools.pairwise(places), most[1:], strict=True):
+            total += normal_tail(left if left >= 0 else -right) * bound
+        return total * (height**2 / 2).exp()
+
+    def _most(self, frame: SampledFrame, z: arb, theta: arb, t: float) -> arb:
+        """A bound of |R^z| at Re Z = z, |Im w| <= θ, |Im z| <= t, for every s between."""
+        s = z.max(arb(self.low)).min(arb(self.high))
+        return _power_most(frame, s * z - s * s / 2, theta, t)
+
+    def _off_the_sum(self, grid: RealLineGrid, frame: SampledFrame, t: float) -> arb:
+        """4Mρ^{1−m}/(ρ−1), the sum analytic and at most M on the ellipse, which boxes cover."""
+        ratio = arb(grid.ratio)
+        most = functools.reduce(
+            arb.max, (self.size(grid, frame, t, *box) for box in self._boxes(ratio))
+        )
+        return chebyshev.off(most, ratio, grid.points)
+
+    def _boxes(self, ratio: arb) -> Iterator[tuple[arb, arb, arb]]:
+        """Re s from, Re s to, the largest |Im s|, by arcs of half the ellipse."""
+        middle, half = self._interval()
+        wide, tall = half * (ratio + 1 / ratio) / 2, half * (ratio - 1 / ratio) / 2
+        ends = [arb.sin_cos_pi_fmpq(fmpq(i, _ARCS)) for i in range(_ARCS + 1)]
+        for (y, x), (next_y, next_x) in itertools.pairwise(ends):
+            yield (
+                (middle + wide * next_x).lower(),
+                (middle + wide * x).upper(),
+                tall * y.max(next_y),
+            )
+
+    def size(
+        self, grid: RealLineGrid, frame: SampledFrame, t: float, left: arb, right: arb, imag: arb
+    ) -> arb:
+        """A bound of Σ κφ|R^z| for left <= Re s <= right, |Im s| <= imag."""
+        total = arb(0)
+        for j in range(grid.first, grid.last + 1):
+            z = arb(grid.step) * j
+            s = z.max(left).min(right)
+            log_growth = s * z - s * s / 2 + imag * imag / 2
+            theta = imag * abs(z - left).max(abs(z - right))
+            total += (-z * z / 2).exp() * _power_most(frame, log_growth, theta, t)
+        return total * arb(grid.step) / (2 * arb.pi()).sqrt()
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """An upper bound of log Π |F_i(a+is)|^{k_i} for all |s| >= t; one for those of near s."""
+        each = slack / sum(self._counts)
+        return sum(
+            (self._cell_decay(cell, a, t, each) for cell in _within(_CELL, self.runs)), arb(0)
+        )
+
+    @staticmethod
+    def _cell_decay(cell: Sequence[Run], a: float, t: float, slack: float) -> arb:
+        middle = cell[len(cell) // 2][0]
+        angle, _, fallen = middle.best_angle(a, t)
+        ends = (BALL.number(cell[i][0].variance) for i in (0, -1))
+        frame = SampledFrame(next(ends).union(next(ends)), middle.gamma, a)
+        count = sum(k for _, k in cell)
+        return count * frame.decay(angle, t, 2 - math.log(slack) + max(fallen, 0.0))
+
+
+def gathered(runs: Sequence[tuple[Part, int]]) -> tuple[tuple[Factor, int], ...]:
+    """Runs of many sampled Gaussians of one rate and about one noise in one, the others alone."""
+    found: list[tuple[Factor, int]] = []
+    rates: dict[Exact, list[Run]] = defaultdict(list)
+    for part, k in runs:
+        if isinstance(part, SampledGaussian):
+            rates[part.gamma].append((part, k))
+        else:
+            found.append((part, k))
+    for alike in rates.values():
+        for some in _within(_WIDE, sorted(alike, key=lambda run: -run[0].variance)):
+            found.extend(some if len(some) < _LEAST else [(ManyGaussians(tuple(some)), 1)])
+    return tuple(found)
+
+
+def _within(ratio: float, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+    """Runs by falling variance, cut wherever s has grown by more than a ratio."""
+    first = 0
+    for i, (part, _) in enumerate(runs):
+        if float(runs[first][0].variance) > ratio**2 * float(part.variance):
+            yield runs[first:i]
+            first = i
+    yield runs[first:]
+
+
+def log_most(a: arb, t: float, u: arb, theta: arb) -> arb:
+    """A bound of log|(1+ve^{iφ})^z|, 0 <= v <= u, |φ| <= θ, Re z = a, |Im z| <= t.
+
+    |arg| grows with v, and with φ up to π/2 or for v >= 1; for v < 1 it is at most arcsin v. The
+    modulus is at most 1 + u, and at least 1 up to π/2, 1 − u for u < 1, sin θ.
+    """
+    u, theta = u.upper(), theta.upper()
+    turned = acb(1 + u * theta.cos(), u * theta.sin())
+    if theta <= arb.pi() / 2:
+        arg, least = turned.arg(), arb(1)
+    elif u < 1:
+        arg, least = u.asin(), 1 - u
+    elif theta < arb.pi():
+        arg, least = turned.arg(), theta.sin()
+    else:
+        return arb.pos_inf()
+    return t * arg + a * (least.log() if a < 0 else u.log1p())
+
+
+def _power_most(frame: SampledFrame, log_growth: arb, theta: arb, t: float) -> arb:
+    """A bound of |R^z|, Re w <= log_growth, |Im w| <= θ, |Im z| <= t."""
+    u = frame.gamma / frame.rest * log_growth.exp()
+    return (log_most(frame.a, t, u, theta) + frame.a * frame.rest.log()).exp()
+
+
+def _about_most(a: float, t: float, u: Floats, theta: Floats) -> Floats:
+    """The same in float64."""
+    u, theta = np.broadcast_arrays(u, theta)
+    is_small, is_below = theta <= math.pi / 2, u < 1
+    arg = np.where(is_small | ~is_below, np.angle(1 + u * np.exp(1j * theta)), np.arcsin(u % 1))
+    least = np.where(is_small, 1, np.where(is_below, 1 - u, np.sin(theta)))
+    size = np.log(np.abs(least)) if a < 0 else np.log1p(u)
+    return np.where(is_small | is_below | (theta < math.pi), t * arg + a * size, np.inf)
+
+
+def _places(end: float) -> Iterator[float]:
+    """Ends of cells of Z."""
+    count = math.ceil((end + _FAR) / _FINE)
+    yield from (min(-_FAR + _FINE * i, end) for i in range(count + 1))
+
+
+def _polynomials(x: arb, count: int) -> list[arb]:
+    """T_0(x) … T_{count−1}(x), |x| < 1: the real parts of e^{ik arccos x}."""
+    return [turn.real for turn in powers(acb(x, (1 - x * x).sqrt()), count)]
+
+
+def _product(values: Iterable[acb], counts: Iterable[int]) -> acb:
+    return math.prod(map(power, values, counts), start=acb(1))

@@ -1,0 +1,219 @@
+"""Summed: a pair whose moments are sums over nodes, Σ w_j e^{itℓ_j} on a whole line at once."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from flint import acb, arb, arb_poly
+
+from symacct.core.errors import AssumptionError, LimitError
+from symacct.core.exact import Exact
+from symacct.profile.part import Floats, OrderLine, Part, log_turning
+from symacct.profile.sums.power_sums import real_power_sums
+from symacct.profile.sums.tail_maximum import SHARE, End, TransformOnLine, bent_by_moments
+
+_NEARLY = 1.1  # times the variance that three moments may tell
+_HALVINGS = 20
+_SPAN, _TIMES, _LEAST = (0.02, 2e4), 120, 1e-12  # in deviations; of where falling is looked at
+_ROUNDED = 2.0**-50  # of a square, that is left where all of its variance cancels
+_NEAREST = 2.0**-6  # beyond 0 and 1, that moments may end
+_SPARE, _ROUGH = 5.0, 1.0  # e^{−this} of what it has fallen is what a value may be off by
+
+
+Grid = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Σ w e^{itℓ} is F(a+it) up to `error`, for |t| up to what it was made for."""
+
+    losses: list[arb]
+    weights: list[arb]
+    error: arb
+
+
+class Summed:
+    """What pairs share that are swapped by an involution and summed over nodes.
+
+    A subclass says `floats`, `sample` and `far`, and how little it may be asked at: `least_order`.
+    """
+
+    symmetric = True
+    hardly_falls = False
+    least_order = -math.inf
+
+    def floats(self, least: float, most: float) -> Grid:
+        """log of Q's masses, and the losses, for orders from `least` to `most`; float64.
+
+        LimitError where they would be too many, or a moment is infinite.
+        """
+        raise NotImplementedError
+
+    def sample(self, a: float, far: float, need: float) -> Sample:
+        """Nodes for |t| <= far, with an error of about e^{−need} F(a)."""
+        raise NotImplementedError
+
+    def far(self, a: float, moment: arb) -> list[End]:
+        """Some (A, C), each with |F(a+it)| <= A + C/t; F(a) is given."""
+        raise NotImplementedError
+
+    def sampled(self, gamma: Exact) -> Part:
+        """No pair is known."""
+        return self.glued(gamma)
+
+    def glued(self, gamma: Exact) -> Part:
+        """No pair is known."""
+        raise AssumptionError(
+            "conversion='exact': found a sample of fixed size sampled again, needed a sample of "
+            "the mechanism itself; use conversion='improved'"
+        )
+
+    # --- float64: where to look
+
+    def _grid(self, order: float) -> Grid | None:
+        """Nodes for orders about as far out, or, where moments end before that, for nearer ones."""
+        shift = max(order - 1, -order)
+        width = 2.0 ** math.ceil(math.log2(max(shift, 1.0)))
+        while width >= max(shift, _NEAREST):
+            if (found := _grid(self, order > 0.5, width)) is not None:
+                return found
+            width /= 2
+        return None
+
+    def steer(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Orders of about one size share a grid; where it would be too long, none is taken."""
+        log_moments, variances = np.full(len(orders), np.inf), np.ones(len(orders))
+        grids = [self._grid(float(order)) for order in orders]
+        for grid in {id(grid): grid for grid in grids if grid is not None}.values():
+            own = np.array([one is grid for one in grids])
+            log_moments[own], variances[own] = _steered(orders[own], *grid)
+        return log_moments, variances
+
+    def log_decay(self, a: float, t: float) -> float:
+        log_moment, times, falls = _falling(self, a)
+        if t < times[0]:  # all runs together have fallen far before one has: as a square there
+            return log_moment + float(falls[0] * (t / times[0]) ** 2)
+        return log_moment + float(np.interp(math.log(t), np.log(times), falls))
+
+    def log_values(self, line: OrderLine) -> Floats:
+        log_weights, losses = _known(self, line.a)
+        return log_turning(log_weights + line.a * losses, losses, line)
+
+    # --- balls: what is proved
+
+    def terms(self, line: OrderLine, need: float) -> int:
+        return len(self.sample(line.a, line.h * line.last, need).losses)
+
+    def transform(self, line: OrderLine, need: float) -> list[acb]:
+        found = self.sample(line.a, line.h * line.last, need)
+        angles = [arb(line.h) * loss for loss in found.losses]
+        radius = arb(0, found.error.upper())
+        sums = real_power_sums(found.weights, angles, line.first, line.last)
+        return [value + acb(radius, radius) for value in sums]
+
+    def decay(self, a: float, t: float, slack: float) -> arb:
+        """log of an upper bound of |F(a+is)| for s >= t, by `TransformOnLine`."""
+
+        def at(s: float) -> arb:
+            far = 2.0 ** (math.ceil(2 * math.log2(s)) / 2)  # for all up to there
+            fallen = 1 - _height(self, a, s)
+            spare = _SPARE if s == t else _ROUGH
+            need = spare + math.ceil(-2 * math.log(max(fallen, slack))) / 2
+            found = self.sample(a, far, need)
+            turn = acb(0, arb(s))
+            total = sum(
+                (w * (turn * x).exp() for w, x in zip(found.weights, found.losses, strict=True)),
+                acb(0),
+            )
+            return arb((total.abs_upper() + found.error).upper())
+
+        bend, moment = self._bend(a, _SPARE - math.log(slack))
+        return TransformOnLine(at, moment, bend, self.far(a, moment)).largest_beyond(t).log()
+
+    def _bend(self, a: float, need: float) -> tuple[arb, arb]:
+        """A bound of E_Q[(L−μ)²e^{aL}] by three real moments, and F(a)."""
+        apart, mean, share = self._apart(a)
+        moments = [
+            self.transform(OrderLine(order, 1.0, 0), 8 + max(need, -math.log(share)))[0].real
+            for order in (a - apart, a, a + apart)
+        ]
+        return bent_by_moments(moments, mean, apart), moments[1]
+
+    def _apart(self, a: float) -> tuple[float, float, float]:
+        """The widest h at which three moments tell the variance V, μ, h²V."""
+        variance = float(self.steer(np.array([a]))[1][0])
+        apart = min(0.5 / math.sqrt(variance), (a - self.least_order) / 2)
+        for _ in range(_HALVINGS):
+            below, middle, above = self.steer(a + apart * np.array([-1.0, 0.0, 1.0]))[0]
+            if below + above - 2 * middle < _NEARLY * apart**2 * variance:
+                break
+            apart /= 2
+        return apart, (above - below) / (2 * apart), apart**2 * variance
+
+    def turns(self) -> list[arb]:
+        return []
+
+    def slow(self, a: float, t: float, length: int) -> list[arb_poly]:
+        return []
+
+    def exact_largest(self, reverse: bool) -> Exact | None:
+        return None
+
+
+def _steered(orders: Floats, log_weights: Floats, losses: Floats) -> tuple[Floats, Floats]:
+    exponent = orders[:, None] * losses + log_weights
+    top = exponent.max(axis=1)
+    share = np.exp(exponent - top[:, None])
+    total = share.sum(axis=1)
+    mean, square = (np.einsum("ij,j", share, x) / total for x in (losses, losses**2))  # no threads
+    return np.log(total) + top, np.maximum(square - mean**2, _ROUNDED * square)
+
+
+@lru_cache(32)
+def _grid(part: Summed, is_above: bool, width: float) -> Grid | None:
+    """Nodes for orders from 0 or 1 to so far beyond the other."""
+    with contextlib.suppress(LimitError):
+        return part.floats(0.0, 1 + width) if is_above else part.floats(-width, 1.0)
+    return None
+
+
+def _known(part: Summed, order: float) -> Grid:
+    """The nodes at an order that `steer` has found a moment at."""
+    found = part._grid(order)
+    assert found is not None  # noqa: S101  # no other order is chosen
+    return found
+
+
+@lru_cache(64)
+def _weighed(part: Summed, a: float) -> tuple[Floats, Floats, float]:
+    """Q e^{aL} over F(a) and the losses, on a grid, and log F(a); float64."""
+    log_weights, losses = _known(part, a)
+    log_moment = float(part.steer(np.array([a]))[0][0])
+    return np.exp(log_weights + a * losses - log_moment), losses, log_moment
+
+
+def _height(part: Summed, a: float, t: float) -> float:
+    """About |F(a+it)|/F(a); float64."""
+    weights, losses, _ = _weighed(part, a)
+    return abs(complex(np.exp(1j * t * losses) @ weights))
+
+
+@lru_cache(64)
+def _falling(part: Summed, a: float) -> tuple[float, Floats, Floats]:
+    """log F(a), times t, log of about the largest |F(a+is)|/F(a) proved for s >= t; float64."""
+    variance = float(part.steer(np.array([a]))[1][0])
+    times = np.geomspace(*_SPAN, _TIMES) / math.sqrt(variance)
+    heights = np.array([_height(part, a, t) for t in times])
+    heights = np.clip(np.maximum.accumulate(heights[::-1])[::-1], _LEAST, 1.0)
+    return _weighed(part, a)[2], times, np.log(heights) * (1 - 1 / SHARE)
+
+
+def glued_hockey_stick(mixture: Part, y: arb) -> arb:
+    """For y >= 0 that of the mixture against Q; below 0 by reversal, D(y) = 1−e^y+e^yD(−y)."""
+    if y >= 0:
+        return mixture.hockey_stick(y, False)
+    return y.exp() * mixture.hockey_stick(-y, False) - y.expm1()

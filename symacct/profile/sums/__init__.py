@@ -1,0 +1,1 @@
+"""Sums that profiles share: powers on equispaced nodes, interpolation, bounds of tails."""

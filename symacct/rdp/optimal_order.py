@@ -1,0 +1,452 @@
+"""The order that answers an (ε, δ) question best, and the Guarantee there."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from flint import arb
+
+from symacct.arithmetic import BALL
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import (
+    DomainError,
+    InfiniteError,
+    LimitError,
+    OrderError,
+    OrderGridWarning,
+    PrecisionError,
+    SoundnessError,
+    SymacctError,
+    echo,
+)
+from symacct.core.exact import INFINITY, Numeric, Order, order
+from symacct.core.forking import cached_property
+from symacct.core.lru_table import Key
+from symacct.numerics import order_search
+from symacct.operations.subsample import Sampling
+from symacct.rdp.curve import NodeCurve
+from symacct.rdp.evaluation import Evaluation, exact_pure
+from symacct.rdp.first_order import lowest_whole_valley
+from symacct.rdp.question import EpsilonDelta, smaller
+from symacct.rdp.steering import Steering, below_near, is_steered, last_order, standing_for_all
+from symacct.results.enclosure import Guarantee, from_ball, relative_digits
+from symacct.results.precision import GUARD_BITS, first_bits, to_digits, undecided
+from symacct.theory.conversion import proved
+
+_SEARCH_BITS = 80
+_MOST_BITS = 4096  # at which an order is looked at that fewer bits do not tell
+_FEW_BITS = 256  # up to which a sum costs little more than at the search precision
+_PATIENCE = 8  # so many orders that cannot be computed, and none that can, end a search
+_STEERED = 24  # bits of an order that is found by what steers
+_NEAR = 20  # bits of an order that what steers is trusted with, for the curve to go on from
+
+
+class BestOrder:
+    """The order that answers a question best."""
+
+    def __init__(
+        self, question: EpsilonDelta, digits: int, evaluation: Callable[[], Evaluation]
+    ) -> None:
+        self.question = question
+        #: In balls at the precision now current.
+        self.evaluation = evaluation
+        self.digits = digits
+        self._curves: dict[int, NodeCurve] = {}
+        self._objectives: dict[tuple[int, Key], order_search.Objective] = {}
+        #: Why the first order that could not be computed was left out.
+        self._skipped: SymacctError | None = None
+        self._patience = _PATIENCE
+        #: The best order by the conversion that this one improves on, where it is known.
+        self._start: Order = INFINITY
+        final = first_bits(digits + 1)
+        self.search_bits = final if final <= _FEW_BITS else _SEARCH_BITS
+
+    def answer(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        """The Guarantee over the orders given; no larger than by what the conversion improves."""
+        other = self.question.per_order.improves_on
+        if other is None or not (orders is None or isinstance(orders, str)):
+            return self._over(orders)
+        question = replace(self.question, conversion=proved(other))
+        near = BestOrder(question, self.digits, self.evaluation).answer(orders).alpha
+        self._start = near if near == INFINITY else round(near)
+        found = self._over(orders)
+        return smaller(lambda: found, lambda: self.at(near, False, bits=self._valley_bits))
+
+    def _over(self, orders: str | Iterable[Numeric] | None) -> Guarantee:
+        if orders is None:
+            return self._over_all_orders()
+        if isinstance(orders, str):
+            if orders != "integer":
+                raise DomainError(f"orders: found {echo(orders)}, needed 'integer' or an iterable")
+            return self._over_whole_orders()
+        return self._over_grid(orders)
+
+    # --- the curve and the objective, at the current precision
+
+    def curve(self) -> NodeCurve:
+        curve = self._curves.get(BALL.bits)
+        if curve is None:
+            curve = self._curves[BALL.bits] = self.evaluation().curve(self.question.m)
+        return curve
+
+    def objective(self) -> order_search.Objective:
+        """f(α) at the current precision, for finite α > 1; each order is asked once."""
+        return self._objective_of(self.curve())
+
+    def steering(self) -> order_search.Objective:
+        """What the search compares orders by: f, or what the theorems offer in its place."""
+        return self._objective_of(self._steering_curve())
+
+    def _steering_curve(self) -> NodeCurve:
+        m = self.question.m
+        return Steering(self.evaluation()).curve(m) if self._is_steered else self.curve()
+
+    @cached_property
+    def _is_steered(self) -> bool:
+        """Are orders compared by something else than the curve?"""
+        return is_steered(self.question.m, self.question.by)
+
+    @property
+    def _is_one_valley(self) -> bool:
+        """Has f one valley where the CGF is convex?"""
+        return self.question.per_order.one_valley
+
+    @cached_property
+    def _valley_bits(self) -> int:
+        """For the bottom of a valley, or the answer where its digits cost more than the search."""
+        double = 2 * math.ceil(1.7 * (self.digits + 6)) + GUARD_BITS // 2
+        return first_bits(self.digits + 1) if self._is_steered else double
+
+    def _objective_of(self, curve: NodeCurve) -> order_search.Objective:
+        key = BALL.bits, curve.evaluation.told_apart
+        if key not in self._objectives:
+            known: dict[Order, arb] = {}
+            converted = self.question.objective()
+
+            def objective(alpha: Order) -> arb:
+                value = known.get(alpha)
+                if value is None:
+                    value = known[alpha] = self._converted(curve, converted, alpha)
+                return value
+
+            self._objectives[key] = objective
+        return self._objectives[key]
+
+    def _converted(self, curve: NodeCurve, converted: Callable[..., arb], alpha: Order) -> arb:
+        """f(α); ∞ where the curve cannot be computed, if there are orders at which it can."""
+        try:
+            value = converted(curve.among(alpha), alpha)
+        except OrderError:
+            if self.question.by is None:
+                raise
+            return arb("inf")  # a pinned theorem says nothing there: another order may do
+        except (PrecisionError, LimitError) as error:
+            self._patience -= 1
+            self._skipped = self._skipped or error
+            if self._patience == 0:
+                raise self._skipped from None
+            return arb("inf")  # any other order is as sound, if not proved the best
+        steady = order_search.is_steady(value) or BALL.bits >= _MOST_BITS
+        if not steady and curve is self._curves.get(BALL.bits):
+            with precision(2 * BALL.bits):  # what is left may have cancelled
+                return self.objective()(alpha)
+        if not (value.is_finite() or value > 0 or value < 0):
+            self._skipped = self._skipped or undecided(echo(self.question.m), self.digits)
+        self._patience = -1  # it has an answer, and gives up no more
+        return value
+
+    def at_infinity(self) -> arb | None:
+        """ε(∞) where it is finite."""
+        try:
+            value = self.curve()(INFINITY)
+        except OrderError:
+            return None
+        except (PrecisionError, LimitError) as error:
+            self._skipped = self._skipped or error
+            return None
+        return value if value.is_finite() else None
+
+    # --- three sets of orders
+
+    def _over_all_orders(self) -> Guarantee:
+        if self._valley_bits <= _FEW_BITS:  # what the search has been at is not computed twice
+            self.search_bits = self._valley_bits
+        with precision(self.search_bits):
+            pure = self.at_infinity()
+            if pure is not None and self._pure_suffices(pure):
+                return self.at(INFINITY, optimal=True)
+            whole = self._whole_minimum(pure)
+        if whole is None:
+            return self.at(INFINITY, optimal=bool(pure == 0))
+        return self._around(whole, pure)
+
+    def _over_whole_orders(self) -> Guarantee:
+        self._refuse_delta_zero()
+        with precision(self.search_bits):
+            whole = self._whole_minimum(None)
+            assert whole is not None  # noqa: S101  # without ε(∞) the search ends at a whole order
+            if not self.objective()(whole).is_finite():
+                raise self._infinite("whole order")
+            # The search has been at the neighbours: its balls usually decide.
+            optimal = self._is_whole_optimum(whole)
+        if not optimal:
+            with precision(first_bits(self.digits + 1)):
+                optimal = self._is_whole_optimum(whole)
+        return self.at(whole, optimal)
+
+    def _over_grid(self, orders: Iterable[Numeric]) -> Guarantee:
+        given = arguments.listed(orders, "orders", "[2, 4, 8], or 'integer'")
+        grid = sorted({order(alpha) for alpha in given})
+        finite = [alpha for alpha in grid if alpha not in (1, INFINITY)]
+        if not finite and INFINITY not in grid:
+            raise OrderError("orders: found none above 1, needed at least one order > 1")
+        if finite and self.question.value == 0 and self.question.asks_epsilon:
+            self._refuse_delta_zero()
+        best = self._best_of([alpha for alpha in grid if alpha != 1])
+        if finite and best.alpha in (finite[0], finite[-1]) and best.asked.upper != 0:
+            edges = f"[{echo(finite[0])}, {echo(finite[-1])}]"
+            warnings.warn(
+                f"the best order, {echo(best.alpha)}, is at the edge of the grid given {edges}; "
+                "orders beyond it, or orders=None, may do better",
+                OrderGridWarning,
+                stacklevel=5,
+            )
+        return best
+
+    def _best_of(self, orders: list[Order]) -> Guarantee:
+        """The best answer at the orders given, less those that cannot be computed."""
+        answers = []
+        for alpha in orders:
+            try:
+                answers.append(self.at(alpha, optimal=True))
+            except (PrecisionError, LimitError) as error:
+                self._skipped = self._skipped or error
+        if not answers:
+            assert self._skipped is not None  # noqa: S101  # one of the two for each order
+            raise self._skipped
+        best = min(answers, key=lambda g: g.asked.upper)
+        if best.asked.upper == INFINITY:
+            raise self._infinite("order")
+        return replace(best, optimal=best.optimal and self._skipped is None)
+
+    def _pure_suffices(self, pure: arb) -> bool:
+        """Is ε(∞) already all that was asked: δ = 0 given, or ε >= ε(∞) given?"""
+        if self.question.asks_epsilon:
+            return self.question.value == 0
+        given = BALL.number(self.question.value)
+        if pure <= given or pure > given:
+            return bool(pure <= given)
+        # Balls never decide an equality such as ε = ε₀ for PureDP(ε₀); exact numbers do.
+        exact = exact_pure(self.question.m, self.question.by)
+        return exact is not None and exact <= self.question.value
+
+    def _infinite(self, what: str) -> SymacctError:
+        return self._skipped or InfiniteError(
+            f"{echo(self.question.m)}: its curve is infinite at every {what} tried, "
+            "so none gives a finite guarantee"
+        )
+
+    def _refuse_delta_zero(self) -> None:
+        if self.question.asks_epsilon and not self.question.value:
+            raise InfiniteError("delta: found 0, needed delta > 0 (only a finite ε(∞) answers 0)")
+
+    def _whole_minimum(self, pure: arb | None) -> int | None:
+        """The best whole order; None if none beats a finite ε(∞)."""
+        self._refuse_delta_zero()
+        first, last = 2, last_order(self.question.m)
+        f, converted = self.steering(), self.question.objective()
+        if pure is not None and self.question.asks_epsilon:
+            # Below some order the conversion alone, of a curve that is 0, costs more than ε(∞).
+            if pure == 0 or not order_search.below(converted(arb(0), last), pure):
+                return None
+            while not order_search.below(converted(arb(0), first), pure):
+                first = 2 * first - 1
+            first = max(2, (first + 1) // 2)
+        best = self._whole_valley(f, first, last)
+        if pure is not None and self.question.asks_epsilon and pure <= f(best):
+            return None
+        self._warn_of_the_end(best, last)
+        return best
+
+    def _whole_valley(self, f: order_search.Objective, first: int, last: int) -> int:
+        """The bottom over whole orders; of many parts next to that of some, which stand for all."""
+        if self._start != INFINITY:
+            return order_search.whole_valley_near(
+                f, first, last, min(max(first, int(self._start)), last)
+            )
+        few = standing_for_all(self.question.m)
+        if few is None:
+            return lowest_whole_valley(self.question, self._steering_curve(), f, first, last)
+        some = BestOrder(replace(self.question, m=few), self.digits, self.evaluation)
+        near = some._whole_valley(some.steering(), first, last)
+        return order_search.whole_valley_near(f, first, last, near)
+
+    def _warn_of_the_end(self, best: int, last: int) -> None:
+        """OrderGridWarning where orders beyond those that could be tried may do better."""
+        beyond = best + order_search.whole_step(best)
+        limited = isinstance(self._skipped, LimitError) and not self.objective()(beyond).is_finite()
+        if beyond > last or limited:
+            warnings.warn(
+                f"the best order, {best}, is next to the largest that was tried; "
+                "symacct.limits(search_order=..., search_sum=...) allows larger ones",
+                OrderGridWarning,
+                stacklevel=6,
+            )
+
+    def _is_whole_optimum(self, whole: int) -> bool:
+        """Do the neighbours prove that no whole order does better? Needs a convex CGF."""
+        if self.curve().shape is None or not self._is_one_valley:
+            return False
+        f, least = self.objective(), max(2, whole - 1)
+        return all(f(alpha) >= f(whole) for alpha in {least, whole + 1} - {whole})
+
+    def _convex_at(self, alpha: Order, curve: NodeCurve) -> bool:
+        """Is the CGF around α known to be convex, and nowhere above the true one?"""
+        try:
+            if curve.evaluation.supports(curve, alpha):
+                return True
+        except (OrderError, SoundnessError):  # a pinned theorem says nothing between whole orders
+            return False
+        return self.question.m.convex and not any(
+            isinstance(node, Sampling) for node in self.question.m.walk()
+        )
+
+    # --- the real orders around the best whole one
+
+    def _around(self, whole: int, pure: arb | None) -> Guarantee:
+        """The best real order next to a whole one; proved optimal where the CGF is convex."""
+        with precision(self.search_bits):
+            places = order_search.places(self.steering(), whole)
+            # What steers in the place of the curve has one valley where the curve has.
+            f, beyond = self.objective(), (places[1] + places[2]) / 2
+            convex = self._is_steered or self._convex_at(beyond, self.curve())
+            smooth = self._is_one_valley and not self._is_steered and convex
+            smooth = smooth and all(f(alpha).is_finite() for alpha in places)
+        bits, width, floor = self._valley_bits, (places[1] - 1) / 10 ** (self.digits // 2 + 3), None
+        with precision(bits):
+            f = self.objective()
+            if smooth:
+                valley = places, width, self.question.asks_epsilon, self.digits
+                floor_at = functools.partial(self._floor, self.curve())
+                best, floor = order_search.proved_valley(f, floor_at, *valley)
+            else:
+                # Many orders are asked about kinks; of a smooth valley some have been.
+                with precision(self.search_bits if convex else min(bits, _SEARCH_BITS)):
+                    best = self._near_the_best(places, width, convex)
+                if self._is_steered:
+                    best, floor = self._proved_near(best)
+                if not f(best).is_finite():  # beside a pole fewer bits may do than are needed
+                    best, floor = places[1], None
+                if not f(best).is_finite() and (pure is None or not self.question.asks_epsilon):
+                    raise self._infinite("order")
+            if pure is not None and self.question.asks_epsilon and not f(best) < pure:
+                return self.at(INFINITY, optimal=False)
+        return self.at(order(best), optimal=floor is not None, floor=floor, bits=bits)
+
+    def _proved_near(self, best: Fraction) -> tuple[Fraction, arb | None]:
+        """From the order that was steered to, the best one, and a floor of f over all orders.
+
+        By what is nowhere above the curve: a valley, or one that falls beyond where another rises.
+        """
+        width = (best - 1) / 10 ** (self.digits // 2 + 2)
+        step = max((best - 1) / 2**_NEAR, 2 * width)  # at which the floor is asked too
+        places, asks_epsilon = (best - step, best, best + step), self.question.asks_epsilon
+        curves = [self._below(near) for near in places[::2]]
+        left, right = map(self._objective_of, curves)
+        convex = all(self._convex_at(alpha, curve) for curve in curves for alpha in places)
+        if not (convex and self._is_one_valley):
+            return best, None
+        if left(places[0]).overlaps(right(places[0])):
+            found = order_search.real_valley(left, places, width, asks_epsilon)
+            return found, self._floor(curves[0], found, width)
+        saddle = order_search.saddle(
+            lambda near: self._objective_of(self._below(near)), best, width, asks_epsilon
+        )
+        if saddle is not None:
+            return saddle, self._floor(self._below(saddle), saddle, width)
+        found = order_search.crossing(left, right, places[0], places[2])
+        falls = left(places[2]) < left(found) and right(places[0]) < right(found)
+        return found, left(found).min(right(found)) if falls else None
+
+    def _below(self, near: Fraction) -> NodeCurve:
+        """What is nowhere above the curve, and mostly it about an order; or itself."""
+        return below_near(self.evaluation(), near, self.question.m) or self.curve()
+
+    def _near_the_best(
+        self, places: tuple[Fraction, Fraction, Fraction], width: Fraction, convex: bool
+    ) -> Fraction:
+        """The best order between three by what steers; a smooth valley if the CGF is convex."""
+        f = self.steering()
+        if convex and all(f(alpha).is_finite() for alpha in places):
+            bits = _STEERED if self._is_steered else order_search.UNPROVED
+            width = max(width, (places[1] - places[0]) / 2**bits)
+            return order_search.real_valley(f, places, width, self.question.asks_epsilon)
+        return order_search.edged_valley(f, places, convex and self._is_one_valley)
+
+    def _floor(self, curve: NodeCurve, best: Fraction, width: Fraction) -> arb | None:
+        """A proved lower bound of f over all orders, from three orders around the best."""
+        f = self._objective_of(curve)
+        for spread in order_search.spreads(width):
+            orders = (best - spread, best, best + spread)
+            if orders[0] <= 1:
+                return None
+            left, middle, right = (f(alpha) for alpha in orders)
+            convex = all(self._convex_at(alpha, curve) for alpha in orders)
+            if self._skipped is not None or not convex:
+                return None
+            if left >= middle and right >= middle:
+                first, second, third = (BALL.number(alpha - 1) for alpha in orders)
+                values, places = (left, middle, right), (first, second, third)
+                return order_search.chord_floor(values, places, self.question.asks_epsilon)
+        return None
+
+    # --- the answer
+
+    def at(self, alpha: Order, optimal: bool, floor: arb | None = None, bits: int = 0) -> Guarantee:
+        """The Guarantee at one order; down to `floor` where it is proved, from `bits` on."""
+        question = self.question
+
+        def value() -> tuple[arb, Claim]:
+            if alpha != INFINITY:
+                ball = question.answer(self.objective()(alpha))
+                if self._skipped is not None and ball == arb("inf"):  # NaN may be for want of bits
+                    raise self._skipped
+            elif question.asks_epsilon:
+                ball = self.curve()(alpha)
+            else:
+                ball = arb(0 if self._pure_suffices(self.curve()(alpha)) else 1)
+            return ball, self.curve().claim(alpha)
+
+        def what() -> str:
+            return f"{echo(question.m)} with {question.given} = {echo(question.value)}"
+
+        if self._skipped is not None:
+            optimal, floor = False, None
+        ball, claim, bits = to_digits(value, self.digits + 1, what, bits)
+        if claim.kind is Kind.LOWER:
+            raise SoundnessError(f"{what()}: found a lower bound, needed an upper one")
+        enclosure = from_ball(ball, claim, self.digits, claim.certified)
+        if floor is not None:
+            with precision(bits):
+                both = question.answer(floor).union(ball)
+                joined = from_ball(both, claim, self.digits, True)
+            if relative_digits(both) > self.digits or joined.digits >= self.digits:
+                enclosure = replace(joined, certified=claim.certified)
+            else:
+                optimal = False
+        return Guarantee(
+            epsilon=enclosure if question.asks_epsilon else question.value,
+            delta=question.value if question.asks_epsilon else enclosure,
+            alpha=alpha,
+            conversion=question.conversion.name,
+            kind=Kind.UPPER,  # of ε(δ) and δ(ε), however exact the curve
+            claim=claim,
+            optimal=optimal,
+        )

@@ -1,0 +1,1 @@
+"""Answers and how they are shown: enclosures, guarantees, rounding, progress, terminal."""

@@ -1,0 +1,361 @@
+"""Answers: Enclosure, a number between two proven ends, and Guarantee, an (ε, δ) statement."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+from flint import arb, fmpq
+from mpmath.libmp import MPZ
+
+from symacct.arithmetic.ball import precision
+from symacct.core import arguments, limits, upward
+from symacct.core.claims import Claim, Kind
+from symacct.core.errors import PrecisionError, SoundnessError
+from symacct.core.exact import INFINITY, Numeric, Order, exact, is_infinite, text
+from symacct.results import rounding
+
+if TYPE_CHECKING:
+    from symacct.expressions.node import Node
+
+_SHOWN_DIGITS = 10  # of a guarantee in one line
+_LONGEST = 200  # characters of an expression in a line
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """lower <= the number <= upper, both mpf, rounded outwards; `claim` says what it is.
+
+    `certified` is False where the ends were not proved (another engine, a trusted callable).
+    `float(x)`, `f"{x:.6g}"`, `round(x, 3)` and JSON's value are on the safe side of what is proved:
+    not below `upper`, or not above `lower` for a lower bound; `str(x)` prints only digits that
+    both ends share. Comparing with <, <=, >, >= raises PrecisionError where undecided.
+    """
+
+    lower: mpmath.mpf
+    upper: mpmath.mpf
+    claim: Claim
+    certified: bool = True
+    digits_asked: int = field(default=30, compare=False)
+
+    @property
+    def digits(self) -> float:
+        """How many significant decimal digits are proven; ∞ for an exact value."""
+        return _shared_digits(self.lower, self.upper)
+
+    @property
+    def _errs(self) -> Kind:
+        """The kind of bound that a rounded value stays."""
+        return self.claim.kind
+
+    def __float__(self) -> float:
+        return rounding.safe_float(self.lower, self.upper, self._errs)
+
+    def __str__(self) -> str:
+        return rounding.format_shared(self.lower, self.upper, self.digits_asked)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return rounding.safe_format(self.lower, self.upper, self._errs, spec)
+
+    def __round__(self, places: int | None = None) -> Decimal | int:
+        rounded = rounding.safe_decimal(self.lower, self.upper, self._errs, places or 0)
+        return int(rounded) if places is None else rounded
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self}, {self.claim})"
+
+    def __lt__(self, other: Enclosure | Numeric) -> bool:
+        low, high = _ends(other, rounding.bits(self.lower, self.upper))
+        return _decided(self.upper < low, self.lower >= high, self, other)
+
+    def __le__(self, other: Enclosure | Numeric) -> bool:
+        low, high = _ends(other, rounding.bits(self.lower, self.upper))
+        return _decided(self.upper <= low, self.lower > high, self, other)
+
+    def __gt__(self, other: Enclosure | Numeric) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: Enclosure | Numeric) -> bool:
+        return not self < other
+
+    def rounded(self, digits: int | None = None) -> str:
+        """To `digits` significant digits: upwards, but a lower bound downwards."""
+        return rounding.safe(self.lower, self.upper, self._errs, digits or self.digits_asked)
+
+    def rounded_up(self, digits: int | None = None) -> str:
+        """The upper end, rounded upwards to `digits` significant digits."""
+        return rounding.format_up(self.upper, self._shown(digits))
+
+    def rounded_down(self, digits: int | None = None) -> str:
+        """The lower end, rounded downwards to `digits` significant digits."""
+        return rounding.format_down(self.lower, self._shown(digits))
+
+    def _shown(self, digits: int | None) -> int:
+        return self.digits_asked if digits is None else arguments.digits(digits)
+
+    def _repr_html_(self) -> str:
+
+        return upward.cards.enclosure_card(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The enclosure for JSON: the value `rounded`, the ends outwards, and the claim."""
+        width = self.digits_asked + 5
+        return {
+            "value": self.rounded(),
+            "lower": self.rounded_down(width),
+            "upper": self.rounded_up(width),
+            "digits": None if self.digits == INFINITY else self.digits,
+            "certified": self.certified,
+            "claim": claim_as_dict(self.claim),
+        }
+
+
+class Bound(Enclosure):
+    """An ε or δ to be relied on: `str(x)` too is on the safe side of what is proved."""
+
+    def __str__(self) -> str:
+        return self.rounded()
+
+
+class ErrorBound(Bound):
+    """An error of an attacker's test to be relied on: less of it is said than is proved."""
+
+    @property
+    def _errs(self) -> Kind:
+        return Kind.LOWER
+
+
+def bound(x: Enclosure, kind: Kind) -> Bound:
+    """The same number as a Bound of this kind."""
+    if isinstance(x, Bound) and x.claim.kind is kind:
+        return x
+    claim = x.claim if x.claim.kind is kind else replace(x.claim, kind=kind)
+    return Bound(x.lower, x.upper, claim, x.certified, x.digits_asked)
+
+
+def error_bound(x: Enclosure) -> ErrorBound:
+    """The same number as an ErrorBound."""
+    return ErrorBound(x.lower, x.upper, x.claim, x.certified, x.digits_asked)
+
+
+def claim_as_dict(claim: Claim) -> dict[str, Any]:
+    """A claim for JSON."""
+    return {
+        "kind": str(claim.kind),
+        "adjacency": str(claim.adjacency),
+        "orders": str(claim.orders),
+        "theorems": list(claim.theorems),
+        "sources": [str(source) for source in claim.sources],
+        "certified": claim.certified,
+    }
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ)-DP at the order α: the number asked is an Enclosure, the given one is exact.
+
+    `kind` is that of the number asked: `upper` through a Rényi conversion, even of an exact curve,
+    `exact` where it is the truth; `claim` is the curve's. `optimal` says that the enclosure is of
+    the smallest value over all orders allowed; otherwise it is the value at `alpha`, which is a
+    sound guarantee all the same. Where δ is near the total variation `alpha` is 1 and `conversion`
+    is "total-variation", whichever of the improved and the optimal one was asked.
+    Raises SoundnessError for a lower bound.
+    """
+
+    epsilon: Bound | Any  # the number asked; what was given is a Fraction
+    delta: Bound | Any
+    alpha: Order
+    conversion: str
+    kind: Kind
+    claim: Claim
+    optimal: bool
+    #: What was asked for and not had, in words: digits, or the exact profile.
+    note: str = ""
+    #: Is it the profile itself, which is no conversion of one order?
+    needs_no_order: bool = field(default=False, repr=False, compare=False)
+    #: The expression that was asked, for `statement()`.
+    mechanism: Node | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if Kind.LOWER in (self.kind, self.claim.kind):
+            raise SoundnessError("Guarantee: found a lower bound, which guarantees nothing")
+        name = "epsilon" if isinstance(self.epsilon, Enclosure) else "delta"
+        asked = bound(getattr(self, name), self.kind)
+        if name == "delta" and asked.upper > 1:  # what was worked out may exceed it, δ does not
+            most = mpmath.mpf(1)
+            asked = replace(asked, lower=min(asked.lower, most), upper=most)
+        object.__setattr__(self, name, asked)
+
+    def of(self, mechanism: Node) -> Guarantee:
+        """The same, of the expression that was asked."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, mechanism=mechanism)
+        return made
+
+    # What follows asks the rooms above this one.
+
+    def cite(self) -> str:
+        """BibTeX of the works behind this guarantee: theorems, curves and conversion."""
+        return upward.citation.bibtex(upward.citation.sources_of(self))
+
+    def _repr_html_(self) -> str:
+
+        return upward.cards.guarantee_card(self)
+
+    def statement(self, form: str = "text", digits: int = 6) -> str:
+        """A paragraph for a privacy section, as "text", "markdown" or "latex"."""
+        return upward.statement.statement(self, form, digits)
+
+    def _best(self) -> str:
+        best = "no order does better" if self.optimal else "another order may do better"
+        return str(self.kind) if self.needs_no_order else f"{self.kind}; {best}"
+
+    @property
+    def asked(self) -> Bound:
+        """The number that was asked for."""
+        return self.epsilon if isinstance(self.epsilon, Bound) else self.delta
+
+    @property
+    def given(self) -> Fraction:
+        """The number that was given."""
+        number: Fraction
+        (number,) = (x for x in (self.epsilon, self.delta) if not isinstance(x, Bound))
+        return number
+
+    def __str__(self) -> str:
+        return self._pair(shown(self.asked))
+
+    def _pair(self, asked: str) -> str:
+        """What is guaranteed, the number asked printed so, and how."""
+        given = shown(self.given)
+        pair = f"{asked}, {given}" if self.epsilon is self.asked else f"{given}, {asked}"
+        relation = str(self.claim.adjacency).replace("either", "either relation")
+        order = "" if self.needs_no_order else f" at order {rounding.order_text(self.alpha)}"
+        note = f"; {self.note}" if self.note else ""
+        return f"({pair})-DP under {relation}{order} by the {self.conversion} conversion{note}"
+
+    def __format__(self, spec: str) -> str:
+        """As `str`, the number asked as the format says, on its safe side."""
+        return self._pair(format(self.asked, spec)) if spec else str(self)
+
+    def __repr__(self) -> str:
+        lines = [f"Guarantee: {self}", self._best(), f"of the curve: {self.claim}"]
+        if self.mechanism is not None:
+            what = (shortened(repr(self.mechanism)), upward.description.sensitivity(self.mechanism))
+            lines += [
+                f"of: {', '.join(filter(None, what))}",
+                upward.description.float_note(self.mechanism),
+            ]
+        return "\n  ".join(filter(None, lines))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The guarantee for JSON."""
+        return {
+            "epsilon": _as_json(self.epsilon),
+            "delta": _as_json(self.delta),
+            "alpha": "inf" if self.alpha == INFINITY else text(Fraction(self.alpha)),
+            "conversion": self.conversion,
+            "kind": str(self.kind),
+            "optimal": self.optimal,
+            **({"note": self.note} if self.note else {}),
+            "claim": claim_as_dict(self.claim),
+        }
+
+
+def from_ball(
+    x: arb, claim: Claim, digits_asked: int, certified: bool, signed: bool = False
+) -> Enclosure:
+    """The Enclosure of a ball; unless `signed` the value is known not to be below 0."""
+    bits = 64
+    if x.is_finite():
+        # A midpoint of few bits may have a radius far below them.
+        close = 0 if x.is_exact() else max(0, x.rel_accuracy_bits())
+        bits += x.bits() + min(close, limits.current().bits)
+    with precision(bits):
+        low, high = x.lower(), x.upper()
+    if low < 0 and not signed:
+        low = arb(0)
+    return Enclosure(_mpf(low), _mpf(high), claim, certified, digits_asked)
+
+
+def relative_digits(x: arb) -> float:
+    """How many significant digits both ends of a ball share; ∞ for an exact one, <= 0 for none."""
+    if x.is_exact():
+        return INFINITY
+    if not x.is_finite():
+        return -INFINITY
+    return (x.rel_accuracy_bits() - 1) * math.log10(2)  # the width is twice the radius
+
+
+def to_fraction(x: mpmath.mpf) -> Fraction:
+    """The exact value of a finite mpf."""
+    sign, mantissa, power, _ = x._mpf_
+    whole = -int(mantissa) if sign else int(mantissa)
+    return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+def _shared_digits(low: mpmath.mpf, high: mpmath.mpf) -> float:
+    if low == high:
+        return INFINITY
+    if high < 0:
+        low, high = rounding.minus(high), rounding.minus(low)
+    if mpmath.isinf(high) or low <= 0:
+        return 0
+    return max(0, rounding.log_closeness(low, high))
+
+
+def _mpf(x: arb) -> mpmath.mpf:
+    if not x.is_finite():
+        return mpmath.inf
+    mantissa, power = x.man_exp()
+    whole = MPZ(int(mantissa))  # odd, as mpmath has it, or 0
+    return mpmath.mp.make_mpf((int(whole < 0), abs(whole), int(power), whole.bit_length()))
+
+
+def _ends(other: Enclosure | Numeric, bits: int) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Both ends of what is compared with numbers of so many bits.
+
+    A number m/2^k that is not p/q differs from it by 1/(q 2^k) at least.
+    """
+    if isinstance(other, Enclosure):
+        return other.lower, other.upper
+    if is_infinite(other):
+        return mpmath.inf, mpmath.inf
+    value = exact(other)
+    if not isinstance(value, Fraction):
+        raise PrecisionError(f"found {other}, needed a rational number to compare with")
+    bits += value.numerator.bit_length() + value.denominator.bit_length() + 64
+    with precision(bits):
+        ball = arb(fmpq(value.numerator, value.denominator))
+        return _mpf(ball.lower()), _mpf(ball.upper())
+
+
+def _decided(yes: bool, no: bool, left: Enclosure, right: Enclosure | Numeric) -> bool:
+    if not yes and not no:
+        raise PrecisionError(
+            f"cannot decide how {left} compares with {right}: the enclosures overlap; "
+            "ask for more digits"
+        )
+    return yes
+
+
+def shown(x: Enclosure | Fraction, digits: int = _SHOWN_DIGITS) -> str:
+    """A number asked to a few digits on its safe side, or a number given."""
+    return x.rounded(digits) if isinstance(x, Enclosure) else rounding.given(x)
+
+
+def shortened(expression: str) -> str:
+    """The head of a long expression, with no number of it cut."""
+    if len(expression) <= _LONGEST:
+        return expression
+    return f"{expression[:_LONGEST].rpartition(' ')[0]} …"
+
+
+def _as_json(x: Bound | Fraction) -> dict[str, Any] | str:
+    return x.as_dict() if isinstance(x, Enclosure) else text(x)

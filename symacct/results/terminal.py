@@ -1,0 +1,166 @@
+"""Tables on a terminal of any width: words are wrapped, rows stacked, no number is ever cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import chain
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from symacct.results.ascii_text import writable
+
+_PIPED = 240  # columns of a table that is read by a program: its lines must survive a grep
+_WIDEST = 10_000  # columns, of which a tree fills each of its lines
+_TALLEST = 4  # lines of a cell, above which a row reads better as a list
+_INDENT = "  "
+
+Cell = str | Text
+
+
+def console(stderr: bool = False) -> Console:
+    """Standard output, or error; piped it is wide, unless COLUMNS says how wide."""
+    # Given both, rich does not read COLUMNS and LINES, which may say 0, or no number.
+    width, height = shutil.get_terminal_size()
+    screen = Console(
+        highlight=False, emoji=False, stderr=stderr, width=min(width, _WIDEST), height=height
+    )
+    if not _is_bounded(screen):
+        screen.width = _PIPED
+    return screen
+
+
+def _is_bounded(screen: Console) -> bool:
+    """Is there a width at which lines end?"""
+    with suppress(ValueError):
+        if int(os.environ.get("COLUMNS", "")) > 0:
+            return True
+    return screen.is_terminal
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Iterable[Cell]]) -> None:
+    """The rows below their headers, or each as a list where that is too wide to read."""
+    screen = console()
+    texts = [[_text(cell) for cell in row] for row in rows]
+    names = list(map(_text, headers))
+    widths = _widths(names, texts, screen.width)
+    if widths is None or _height(texts, widths) > _TALLEST:
+        for row in texts:
+            _print_list(screen, [name.plain for name in names], row)
+            screen.print()
+        return
+    table = Table()
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(name, width=width)
+    for row in texts:
+        table.add_row(*row)
+    screen.print(table)
+
+
+def print_pairs(pairs: Iterable[tuple[str, Cell]]) -> None:
+    """Names and what belongs to them, in a box where it fits."""
+    screen = console()
+    texts = [[_text(name), _text(value)] for name, value in pairs]
+    widths = _widths(texts[0], texts, screen.width)
+    if widths is None:
+        _print_list(screen, [name.plain for name, _ in texts], [value for _, value in texts])
+        return
+    table = Table(show_header=False)
+    whole = max(_longest_line(name) for name, _ in texts) - widths[0]
+    if whole <= widths[1] - max(_longest_word(value) for _, value in texts):
+        widths = [widths[0] + whole, widths[1] - whole]  # names first: they are few words
+    for width in widths:
+        table.add_column(width=width)
+    for row in texts:
+        table.add_row(*row)
+    screen.print(table)
+
+
+def print_prose(text: str, style: str = "") -> None:
+    """Sentences wrapped between words on a terminal; as they are for a program."""
+    screen, text = console(), writable(text)
+    lines = _lines(text, screen.width) if _is_bounded(screen) else [text]
+    screen.print(Text("\n".join(lines), style=style), soft_wrap=True)
+
+
+def print_whole(tree: Tree) -> None:
+    """The tree wrapped between words, wider than the screen where a word is."""
+    screen = console()
+    room = screen.options.update(width=_WIDEST)
+    screen.width = max(screen.width, screen.measure(tree, options=room).minimum)
+    screen.print(tree)
+
+
+def _print_list(screen: Console, names: Sequence[str], row: Sequence[Text]) -> None:
+    """Each value beside its name, or below it where it is too long; what is empty is left out."""
+    room = max(map(cell_len, names)) + len(_INDENT)
+    for name, value in zip(names, row, strict=True):
+        if not value:
+            continue
+        if _longest_word(value) <= screen.width - room:
+            label, inside = name.ljust(room), " " * room
+        else:
+            label, inside = f"{name}\n{_INDENT}", _INDENT
+        shown = f"\n{inside}".join(_lines(value.plain, screen.width - len(inside)))
+        screen.print(Text.assemble(label, (shown, value.style)), soft_wrap=True)
+
+
+def _widths(headers: Sequence[Text], rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
+    """The columns' widths within the room, no word broken; None where there are none."""
+    columns = list(zip(headers, *rows, strict=True))
+    widths = [max(map(_longest_word, column)) for column in columns]
+    free = room - 3 * len(columns) - 1 - sum(widths)
+    if free < 0:
+        return None
+    # What the cells want comes first, then what their headers want.
+    for part in ([column[1:] for column in columns], columns):
+        wanted = [max(map(_longest_line, cells), default=0) for cells in part]
+        while free and any(want > width for want, width in zip(wanted, widths, strict=True)):
+            tightest = max(range(len(widths)), key=lambda i: wanted[i] / max(1, widths[i]))
+            widths[tightest] += 1
+            free -= 1
+    return widths
+
+
+def _height(rows: Sequence[Sequence[Text]], widths: Sequence[int]) -> int:
+    """The lines of the tallest cell."""
+    cells = chain.from_iterable(zip(row, widths, strict=True) for row in rows)
+    return max((len(_lines(cell.plain, width)) for cell, width in cells), default=0)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return [line for part in text.split("\n") for line in _wrapped(part, width) or [""]]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Between words alone: a number that is longer than the line is left to the terminal."""
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line,
+        max(1, width),
+        subsequent_indent=margin and margin + _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _text(cell: Cell) -> Text:
+    """As standard output can write it, which tells how wide it is; brackets are no markup."""
+    if isinstance(cell, Text):
+        return Text(writable(cell.plain), style=cell.style)
+    return Text(writable(cell))
+
+
+def _longest_line(text: Text) -> int:
+    return max(map(cell_len, text.plain.split("\n")))
+
+
+def _longest_word(text: Text) -> int:
+    return max(map(cell_len, text.plain.split()), default=0)

@@ -1,0 +1,105 @@
+"""Work that is given up when its time is over, wherever it is then."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from symacct.core import limits
+from symacct.core.forking import new_lock
+
+_PACE = 0.05  # seconds between two looks
+_AGAIN = 0.5  # until it is raised again: what a weak reference calls would have kept it
+_T = TypeVar("_T")
+Clock: TypeAlias = Callable[[], float]
+
+
+class OutOfTimeError(BaseException):
+    """The time is over: no answer, and nothing on its way takes it for one, as an interrupt."""
+
+
+class _Watch:
+    """Raises in the threads whose time is over.
+
+    One thread looks after all, and ends when it finds nothing to look after: a timer for each
+    question would cost more than most questions do. No signal: those are the main thread's, and
+    a test runner's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._ends: dict[int, tuple[Clock, float]] = {}
+        self._thread: threading.Thread | None = None
+
+    def begin(self, me: int, end: float, clock: Clock) -> None:
+        with self._lock:
+            self._ends[me] = clock, end
+            if self._thread is None or not self._thread.is_alive():  # as in a forked child
+                self._thread = threading.Thread(target=self._look, name="in time", daemon=True)
+                self._thread.start()
+
+    def end(self, me: int) -> None:
+        with self._lock:
+            self._ends.pop(me, None)
+            _raise_in(me, None)  # done all the same, before it was raised
+
+    def _look(self) -> None:
+        while self._thread is not None:
+            time.sleep(_PACE)
+            with self._lock:
+                for thread, (clock, end) in list(self._ends.items()):
+                    if (now := clock()) >= end:
+                        self._ends[thread] = clock, now + _AGAIN
+                        _raise_in(thread, OutOfTimeError)
+                self._thread = self._thread if self._ends else None
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise it there between two instructions; None takes back what was not raised yet."""
+    raised = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+
+
+_watch = _Watch()
+
+
+def before(end: float, question: Callable[[], _T], clock: Clock = time.monotonic) -> _T:
+    """The answer; OutOfTimeError where there is none when the clock shows `end`."""
+    me = threading.get_ident()
+    if clock() >= end:
+        raise OutOfTimeError
+    _watch.begin(me, end, clock)
+    try:
+        try:
+            return question()
+        finally:
+            _watch.end(me)
+    finally:
+        _watch.end(me)  # should the time be over within the first
+
+
+class Beside:
+    """The time for all that stands beside one answer: `limits(beside=…)` of this thread's own
+
+    seconds, so that a busy machine leaves out no more; by the wall's where the system has none.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = limits.current().beside
+        self._clock: Clock = time.monotonic
+        if hasattr(time, "pthread_getcpuclockid"):
+            own = time.pthread_getcpuclockid(threading.get_ident())
+            self._clock = functools.partial(time.clock_gettime, own)
+        self._end = self._clock() + self._seconds
+
+    def ask(self, question: Callable[[], _T]) -> _T:
+        """The answer; OutOfTimeError where the time is over before."""
+        return before(self._end, question, self._clock)
+
+    def left_out(self, how: str) -> str:
+        """The words in the place of what was not known by then, and how it is asked for."""
+        return f"left out, not known in {self._seconds} s; {how} asks for it alone"

@@ -1,0 +1,208 @@
+"""For an accountant's own test suite: is what a function returns right?
+
+from symacct.testing import assert_sound
+
+def test_my_rdp():
+    assert_sound(lambda alpha: my_rdp(5, 0.001, alpha), "PoissonSubsample(Gaussian(5), 0.001)")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from symacct.accountant.accountant import Accountant
+from symacct.core import arguments
+from symacct.core.claims import Kind
+from symacct.core.errors import DomainError, SymacctError, echo
+from symacct.core.exact import exact
+from symacct.expressions.node import Node, as_node
+from symacct.expressions.parameters import rational
+from symacct.results.enclosure import Guarantee
+from symacct.results.progress import progress
+from symacct.results.rounding import nearest_float
+from symacct.text import parse
+from symacct.verify.judging.bounds import Bound, decimal_text, ends, share_text
+
+#: Whole and fractional orders from next to 1 to large.
+ORDERS = ("1.00000001", "1.01", "1.5", "2", "2.5", "3", "8", "10.5", "64", "256.5", "1024")
+DELTAS = ("1e-5", "1e-8")
+EPSILONS = ("0.1", "1")
+_DIGITS = 20
+_PROFILE_DIGITS = 14  # as far as a float64 goes
+
+
+class UnsoundError(AssertionError):
+    """A function returned less than the truth, or no number."""
+
+
+class UndecidedError(AssertionError):
+    """A function returned a number of which too little is known to say whether it is right."""
+
+
+class Checked(int):
+    """How many values were held to the truth, and how well that was known."""
+
+    #: The largest quotient of a best proved bound and the certified lower bound beside it.
+    width: float
+
+    def __new__(cls, count: int, width: float) -> Checked:
+        checked = super().__new__(cls, count)
+        checked.width = width
+        return checked
+
+    def __repr__(self) -> str:
+        return f"{int(self)} values, each held to a truth known up to a factor of {self.width:.6g}"
+
+
+def assert_sound(
+    function: Callable[[float], Any],
+    expression: str | Node,
+    *,
+    what: str = "rdp",
+    at: Iterable[Any] | None = None,
+    conversion: str | None = None,
+    rounding: float = 1e-9,
+    loose: float | None = None,
+    width: float = 2,
+) -> Checked:
+    """Fail unless `function` is an upper bound of the truth wherever it is asked; how many were.
+
+    `what` is "rdp" (the function takes an order α), "epsilon" (δ ↦ ε) or "delta" (ε ↦ δ); `at`
+    the arguments, each given as a float. A value must not be below a certified lower bound of the
+    truth by more than the share `rounding`; with `loose`, it must not be above `loose` times the
+    best proved bound. ε and δ are held to the exact profile where the laws are known; with
+    `conversion` ("classic" or "improved") to the least value that this conversion gives over all
+    orders, where that is proved to be the least. UnsoundError says where, what and by how much. A
+    value between a lower bound and the best proved one is neither right nor wrong: UndecidedError,
+    where these are more than a factor of `width` apart; what is returned says how far apart they
+    were.
+
+    >>> assert_sound(lambda alpha: alpha / 50, "Gaussian(5)")
+    11 values, each held to a truth known up to a factor of 1
+    """
+    __tracebackhide__ = True  # a test's report ends at the line that called
+    m = parse(expression) if isinstance(expression, str) else as_node(expression, "expression")
+    arguments.one_of(what, "what", _DEFAULTS)
+    if not callable(function):
+        raise DomainError(f"function: found {echo(function)}, needed a function of one number")
+    share = rational(rounding, "rounding")
+    times = None if loose is None else rational(loose, "loose")
+    accountant = Accountant(_DIGITS)
+    apart = rational(width, "width")
+    asked = _DEFAULTS[what] if at is None else arguments.listed(at, "at", "[2, 8]")
+    means = f" by the {conversion} conversion" if conversion is not None else ""
+    widest = 1.0
+    with progress("assert_sound", len(asked)) as advance:
+        for argument in asked:
+            x = float(exact(argument, "at"))
+            truth = _truth(accountant, m, what, x, conversion)
+            found, where = function(x), f"{what}({echo(x)}) of {echo(m)}{means}"
+            fault = _fault(found, truth, where, share, times)
+            if fault:
+                raise UnsoundError(fault)
+            if _undecided(_float(found, where), truth, share, apart):
+                raise UndecidedError(
+                    f"{where}: found {echo(found)}, {_between(truth)}, needed bounds no more than "
+                    f"{echo(width)} times apart; ask elsewhere, or give `width`"
+                )
+            widest = max(widest, _width(truth))
+            advance(1)
+    return Checked(len(asked), widest)
+
+
+_DEFAULTS: dict[str, tuple[str, ...]] = {"rdp": ORDERS, "epsilon": DELTAS, "delta": EPSILONS}
+
+
+def _truth(
+    accountant: Accountant, m: Node, what: str, x: float, conversion: str | None
+) -> tuple[Bound, Bound]:
+    """A lower bound of what is right, and the best proved bound, at exactly this float."""
+    if what == "rdp":
+        return _renyi(accountant, m, x)
+    ask = accountant.epsilon if what == "epsilon" else accountant.delta
+    if conversion is not None:
+        least = ask(m, x, conversion)
+        if least.optimal:
+            return ends(least.asked)
+    return _least(accountant, m, what, x), min(ends(ask(m, x).asked)[1], _most(ask, m, x))
+
+
+def _renyi(accountant: Accountant, m: Node, alpha: float) -> tuple[Bound, Bound]:
+    value = accountant.rdp(m, alpha)
+    low, high = ends(value)
+    if value.claim.kind is Kind.EXACT:
+        return low, high
+    try:
+        return ends(accountant.lower_bound(m, alpha))[0], high
+    except SymacctError:
+        return Fraction(0), high
+
+
+def _most(ask: Callable[..., Guarantee], m: Node, x: float) -> Bound:
+    """The upper end of the exact profile, where the laws are known."""
+    try:
+        return ends(ask(m, x, "exact", digits=_PROFILE_DIGITS).asked)[1]
+    except SymacctError:
+        return math.inf
+
+
+def _least(accountant: Accountant, m: Node, what: str, x: float) -> Bound:
+    """The lower end of the exact profile, or of what post-processing leaves of it."""
+    ask = accountant.lower_epsilon if what == "epsilon" else accountant.lower_delta
+    try:
+        return ends(ask(m, x, _PROFILE_DIGITS))[0]
+    except SymacctError:
+        return Fraction(0)
+
+
+def _undecided(value: float, truth: tuple[Bound, Bound], share: Fraction, most: Fraction) -> bool:
+    """Is it below the best proved bound, where that is so far above the lower one?"""
+    low, high = truth
+    proved = value == math.inf or (high != math.inf and Fraction(value) >= high * (1 - share))
+    return not proved and (high == math.inf or bool(high > low * most))
+
+
+def _width(truth: tuple[Bound, Bound]) -> float:
+    low, high = truth
+    if low in (0, math.inf) or high == math.inf:
+        return 1.0 if low == high else math.inf
+    return nearest_float(Fraction(high) / Fraction(low))
+
+
+def _between(truth: tuple[Bound, Bound]) -> str:
+    low, high = truth
+    return f"the truth is in [{decimal_text(low, False, 17)}, {decimal_text(high, True, 17)}]"
+
+
+def _float(found: Any, where: str) -> float:
+    try:
+        return float(found)
+    except (TypeError, ValueError, OverflowError):
+        raise DomainError(f"{where}: found {echo(found)}, needed a number") from None
+
+
+def _fault(
+    found: object,
+    truth: tuple[Bound, Bound],
+    where: str,
+    rounding: Fraction,
+    loose: Fraction | None,
+) -> str | None:
+    """What is wrong with a value, if anything is."""
+    low, high = truth
+    value = _float(found, where)
+    between = _between(truth)
+    if math.isnan(value):
+        return f"{where}: found nan, {between}"
+    if math.isinf(value):
+        return f"{where}: found -inf, {between}" if value < 0 else None
+    exactly = Fraction(value)
+    if exactly < low * (1 - rounding):
+        share = share_text(float(exactly / Fraction(low)))
+        return f"{where}: found {echo(value)}, {share}; {between}"
+    if loose is not None and exactly > high * loose:
+        return f"{where}: found {echo(value)}, more than {float(loose):g} times too much; {between}"
+    return None

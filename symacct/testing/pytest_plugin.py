@@ -1,0 +1,84 @@
+"""`pytest --symacct PEER`: `symacct verify` as one test of your own suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from symacct.verify.reporting.judgement import Judgement
+
+
+class NotSoundError(Exception):
+    """What verify found, for the test's report."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, those of `symacct verify`."""
+    group = parser.getgroup("symacct", "accountants held against certified enclosures")
+    add = group.addoption
+    add(
+        "--symacct",
+        action="append",
+        default=[],
+        metavar="PEER",
+        help="A bundled adapter's name, or a command that speaks symacct's docs/protocol.md; a "
+        "test for each.",
+    )
+    add("--symacct-quick", action="store_true", help="Under thirty seconds for each.")
+    add("--symacct-fail-on", metavar="VERDICT", help="As --fail-on of `symacct verify`.")
+    add("--symacct-baseline", metavar="FILE", help="As --baseline of `symacct verify`.")
+
+
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """A test more for each peer."""
+    peers = config.getoption("--symacct")
+    items.extend(Verified.from_parent(session, name=f"symacct[{p}]", peer=p) for p in peers)
+
+
+class Verified(pytest.Item):
+    """One run of verify; it fails as the command's exit status would."""
+
+    def __init__(self, *, peer: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.peer = peer
+
+    def runtest(self) -> None:
+        """Fail for a finding that fails, or where too little could be judged."""
+        from symacct.verify.reporting.ci import shown_in_full, too_little
+
+        judgement = self._judgement()
+        report = judgement.report
+        self.add_report_section("call", "symacct", shown_in_full(report, report.defects))
+        if judgement.status == 1:
+            raise NotSoundError(shown_in_full(report, judgement.failing))
+        if judgement.status:
+            raise NotSoundError(f"{self.peer}: {too_little(report)}")
+
+    def _judgement(self) -> Judgement:
+        from symacct.verify import FULL, QUICK, adapters, verify
+        from symacct.verify.peer import peers
+        from symacct.verify.reporting.judgement import Judgement, KnownFindings, read
+
+        option = self.config.getoption
+        bundled = self.peer in adapters()
+        own = peers.adapter(self.peer).command(peers.interpreter(None)) if bundled else None
+        extent = QUICK if option("--symacct-quick") else FULL
+        report = verify(own or peers.words(self.peer), extent)
+        file = option("--symacct-baseline")
+        known = KnownFindings() if file is None else read(file).get(report.peer, KnownFindings())
+        return Judgement(report, option("--symacct-fail-on"), known)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What was found, without our frames."""
+        if isinstance(excinfo.value, NotSoundError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The test's name."""
+        return self.path, None, self.name

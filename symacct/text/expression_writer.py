@@ -1,0 +1,62 @@
+"""Expressions as text: valid Python with the same meaning."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from operator import itemgetter
+
+from symacct.core import limits
+from symacct.core.lazy_import import sympy
+from symacct.expressions.formula_writer import is_default, value_text
+from symacct.expressions.node import Node
+from symacct.operations.compose import Compose, Count
+
+
+def to_text(node: Node) -> str:
+    """The expression as Python that `parse` reads back, cut with "…" past the limit on bytes."""
+    budget = limits.current().text_bytes // 64
+
+    def write(node: Node) -> str:
+        nonlocal budget
+        budget -= 1
+        if budget < 0:
+            return "…"
+        if isinstance(node, Compose):
+            return _sum_text(node, write)
+        arguments = []
+        for name, default in node.constructor.items():
+            value = node.fields()[name]
+            if default is inspect.Parameter.empty:
+                arguments.append(write(value) if isinstance(value, Node) else value_text(value))
+            elif not is_default(value, default):
+                arguments.append(f"{name}={value_text(value)}")
+        return f"{type(node).__name__}({', '.join(arguments)})"
+
+    return write(node)
+
+
+def _sum_text(node: Compose, write: Callable[[Node], str]) -> str:
+    if not node.terms:
+        return "Compose()"
+    parts = sorted(((write(part), count) for part, count in node.terms.items()), key=itemgetter(0))
+    return " + ".join(
+        text if count == 1 else f"{_count_text(count)}*{text}" for text, count in parts
+    )
+
+
+def _count_text(count: Count) -> str:
+    """A number of runs as a factor; an open one may be a sum."""
+    text = value_text(count)
+    return f"({text})" if isinstance(count, sympy.Expr) and count.is_Add else text
+
+
+def heading(node: Node) -> str:
+    """Its name and the parameters that are not at their defaults, the parts left out."""
+    fields = {} if isinstance(node, Compose) else node.fields()
+    stated = {
+        name: value_text(value).replace("'", "")
+        for name, value in fields.items()
+        if not isinstance(value, Node) and not is_default(value, node.constructor[name])
+    }
+    return ", ".join([type(node).__name__, *(f"{name}={text}" for name, text in stated.items())])

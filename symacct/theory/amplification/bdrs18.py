@@ -1,0 +1,86 @@
+"""Bun, Dwork, Rothblum, Steinke 2018: truncated concentrated DP under sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import REPLACE_ONE, Kind, Orders
+from symacct.core.exact import INFINITY, Exact, Order
+from symacct.core.sources import BDRS18
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import theorem
+from symacct.expressions.validity import Inequality, Regime
+from symacct.mechanisms import TCDP, ZCDP, Gaussian
+from symacct.operations.subsample import SubsampleWithoutReplacement
+from symacct.theory.amplification.poisson.gaussian_ratio import noise_ratio
+from symacct.theory.rdp_curve import RDPCurve
+
+
+def truncated(mechanism: Node) -> tuple[Exact, Exact | float] | None:
+    """(ρ, ω) such that ε(α) <= ρα for α < ω is what is stated of the mechanism; None if nothing."""
+    if isinstance(mechanism, TCDP):
+        return mechanism.rho, mechanism.omega
+    if isinstance(mechanism, ZCDP) and mechanism.xi == 0:
+        return mechanism.rho, INFINITY
+    if isinstance(mechanism, Gaussian):
+        return 1 / (2 * noise_ratio(mechanism) ** 2), INFINITY
+    return None
+
+
+def is_truncated(node: Node) -> str | None:
+    """ρ-tCDP is stated of the mechanism."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if truncated(mechanism) is not None:
+        return None
+    return f"ρ-tCDP is not stated for {type(mechanism).__name__}; wrap it as TCDP(rho, omega)"
+
+
+def rate_and_stated(mechanism: Node, gamma: Exact) -> tuple[Exact | float, ...]:
+    """s, and ρ and ω such that ε(α) <= ρα for α < ω."""
+    known = truncated(mechanism)
+    assert known is not None  # noqa: S101  # `applies` has looked
+    return gamma, *known
+
+
+def truncated_well(ctx: Arithmetic, s: Number, rho: Number, omega: Number) -> Iterator[Inequality]:
+    if ctx.is_zero(s):
+        return
+    yield Inequality("ρ > 0", ctx.number(0), rho, strict=True)
+    log, per_bit = -ctx.log(s), 1 / ctx.log(ctx.number(2))
+    yield Inequality("ρ <= 1/10", 10 * rho, ctx.number(1))
+    yield Inequality("s <= 1/10", s, ctx.number(Fraction(1, 10)))
+    yield Inequality("log(1/s) >= 3ρ(2 + log₂(1/ρ))", 3 * rho * (2 - ctx.log(rho) * per_bit), log)
+    yield Inequality("ω >= log(1/s)/(2ρ)", log, 2 * rho * omega)
+
+
+def truncated_orders(
+    ctx: Arithmetic, s: Number, rho: Number, omega: Number, alpha: Number
+) -> Iterator[Inequality]:
+    yield Inequality("α < log(1/s)/(4ρ)", 4 * rho * alpha, -ctx.log(s), strict=True)
+
+
+REGIME = Regime(("s", "ρ", "ω"), rate_and_stated, truncated_well, truncated_orders)
+
+
+@theorem(
+    "BDRS18-T11",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=BDRS18.at("Theorem 11"),
+    orders=Orders(1, above=True, infinite=False),
+    adjacency=REPLACE_ONE,
+    assumes=f"ε(α) <= ρα for α < ω, and with the rate s: {REGIME}",
+    applies=REGIME.after(is_truncated),
+    regime=REGIME,
+    partial=True,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def truncated_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= 13 s²ρα for α < log(1/s)/(4ρ)"""
+    REGIME.require("BDRS18-T11", eps.node, gamma, alpha)
+    _, rho, _ = rate_and_stated(eps.node, gamma)
+    return 13 * ctx.number(gamma) ** 2 * ctx.number(rho) * ctx.number(alpha)

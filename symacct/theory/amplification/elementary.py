@@ -1,0 +1,96 @@
+"""Composition (Mironov 2017) and scaling of RDP curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import ALL_ORDERS, EITHER, Kind, Source
+from symacct.core.exact import Order
+from symacct.core.sources import MIR17
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.numerics.sums.local import LocalProduct, times
+from symacct.operations.compose import Compose, Count
+from symacct.operations.scale import Scale
+from symacct.theory.rdp_curve import RDPCurve
+
+_STATED = Source("user", "a scaled curve, stated by the user")
+
+
+def _composed(
+    eps: tuple[RDPCurve, ...], middle: int, terms: Mapping[Node, Count]
+) -> LocalProduct | None:
+    """Π e^{n_i K_i}, where all counts are numbers; it goes on from what began the same."""
+    found: LocalProduct | None = None
+    for curve, count in zip(eps, terms.values(), strict=True):
+        part = curve.local(middle) if isinstance(count, int) else None
+        if part is None:
+            return None
+        known, asked = curve.remember("product"), (middle, count, found)
+        if asked not in known:
+            for one in part:
+                found = times(found, count * one.count, one.factor)
+            known[asked] = found
+        found = known[asked]
+    return found
+
+
+@theorem(
+    "MIR17-P1",
+    operation=Compose,
+    kind=Kind.EXACT,
+    source=MIR17.at("Proposition 1"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    local=_composed,
+    monotone=True,
+    status="proved",
+)
+def composition(
+    ctx: Arithmetic, eps: tuple[RDPCurve, ...], alpha: Order, terms: Mapping[Node, Count]
+) -> Number:
+    """ε(α) = Σ n_i ε_i(α)"""
+    total = ctx.number(0)
+    for curve, count in zip(eps, terms.values(), strict=True):
+        value = curve(alpha)
+        if ctx.is_infinite(value):
+            return value
+        total = total + (count if isinstance(count, int) else ctx.number(count)) * value
+    return total
+
+
+def is_lower(node: Node) -> str | None:
+    """The mechanism's curve is a lower bound."""
+    if node.mechanism.claim.kind is Kind.LOWER:  # type: ignore[attr-defined]
+        return None
+    return "a scaled curve need not be attained, so only a lower bound stays one"
+
+
+@theorem(
+    "SCALE-LOWER",
+    operation=Scale,
+    kind=Kind.LOWER,
+    source=_STATED,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=is_lower,
+    monotone=True,
+    status="proved",
+)
+@theorem(
+    "SCALE",
+    operation=Scale,
+    kind=Kind.UPPER,
+    source=_STATED,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def scaling(ctx: Arithmetic, eps: RDPCurve, alpha: Order, c: Any) -> Number:
+    """ε′(α) = c ε(α)"""
+    return c * eps(alpha)

@@ -1,0 +1,1 @@
+"""Sampling without replacement, a file a paper."""

@@ -1,0 +1,351 @@
+"""Wang, Balle, Kasiviswanathan 2019: sampling without replacement, replace-one adjacency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any, cast
+
+import numpy as np
+from flint import arb, arb_poly
+
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number, SymbolicArithmetic
+from symacct.core import limits
+from symacct.core.claims import (
+    ALL_ORDERS,
+    EITHER,
+    FINITE_ORDERS,
+    INFINITE_ORDER,
+    INTEGER_ORDERS,
+    REPLACE_ONE,
+    Kind,
+)
+from symacct.core.errors import PrecisionError
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import WBK19
+from symacct.expressions.node import Node
+from symacct.expressions.orders import floor_order, larger_order
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.mechanisms.mechanism import order_by_order
+from symacct.numerics.hull import Point, chord_at, lower_hull
+from symacct.numerics.sums.binomial import binomial_sum
+from symacct.numerics.sums.terms import Terms
+from symacct.operations.convexify import Convexify
+from symacct.operations.subsample import PoissonSubsample, SubsampleWithoutReplacement
+from symacct.theory.amplification.fixed_size.ternary import (
+    Branches,
+    TernaryTerms,
+    differences,
+    hoelder_power,
+    loss_spread,
+    single_differences,
+    ternary_power,
+)
+from symacct.theory.amplification.poisson.zw19 import has_one_pair, log_moment, sampled_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+_FIRST_HEAD = 64  # orders whose differences are formed before asking whether the rest matters
+_MOST_HEAD = 2048  # orders whose differences take seconds, and twice as many half a minute
+
+
+def renyi_sum(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, first: int) -> Number:
+    """Σ_{j=first}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j}"""
+    spread = loss_spread(ctx, eps)
+    terms = Terms(eps, lambda j, excess: (1 + excess) * spread(j), factor=2, shift=None)
+    return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms, first)
+
+
+@theorem(
+    "WBK19-T9",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=WBK19.at("Theorem 9"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= log( 1 + γ²C(α,2) min{4(e^{ε(2)}−1), e^{ε(2)} min{2, (e^{ε(∞)}−1)²}}
+    + Σ_{j=3}^{α} γ^j C(α,j) e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} )/(α−1)"""
+    second = ctx.minimum(4 * ctx.expm1(eps(2)), ctx.exp(eps(2)) * loss_spread(ctx, eps)(2))
+    rest = renyi_sum(ctx, eps, alpha, gamma, first=3)
+    return ctx.log1p(gamma**2 * ctx.binomial(alpha, 2) * second + rest) / (ctx.number(alpha) - 1)
+
+
+def has_dominating_pair(node: Node) -> str | None:
+    """The curve is that of one pair that dominates: tight, and self-consistent (Def. 26).
+
+    Of such a pair every convex divergence is the largest, |χ|^l for even l among them: Gaussian
+    (Lemma 30), Laplace (ZW19 Thm 18), randomized response (it has one pair), pure DP as its
+    post-processing, and compositions of these (the product pair dominates).
+    """
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if mechanism.swap_symmetric and mechanism.claim.kind is Kind.EXACT:
+        return None
+    return f"that one pair attains and dominates is not proved for {type(mechanism).__name__}"
+
+
+@theorem(
+    "WBK19-T27",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=WBK19.at("Theorem 27"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    applies=has_dominating_pair,
+    monotone=False,
+    status="proved",
+)
+def difference_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with
+    ζ(j)^j = min{ 4√(B(ε,2⌊j/2⌋) B(ε,2⌈j/2⌉)), e^{(j−1)ε(j)} min{2, (e^{ε(∞)}−1)^j} },
+    B(ε,l) = Σ_{i=0}^{l} (−1)^{l−i} C(l,i) e^{(i−1)ε(i)}"""
+    total = ternary_sum(ctx, eps, alpha, gamma, Branches(ternary_power, 1))
+    return ctx.log1p(total) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "WBK19-R33",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.UPPER,
+    source=WBK19.at("Theorem 27 with Remark 33"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="the curve is tight and self-consistent: one dominating pair attains it",
+    applies=has_dominating_pair,
+    monotone=False,
+    status="proved",
+    default=False,
+)
+def hoelder_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= log( 1 + Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j )/(α−1), with ζ(j)^j the smaller of
+    Theorem 27's and of e^{(j−1)ε(2j−1)} √B(ε,2j)"""
+    total = ternary_sum(ctx, eps, alpha, gamma, Branches(hoelder_power, 2))
+    return ctx.log1p(total) / (ctx.number(alpha) - 1)
+
+
+@singledispatch
+def ternary_sum(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
+) -> Number:
+    """Σ_{j=2}^{α} γ^j C(α,j) ζ(j)^j, every term of it."""
+    largest = alpha if isinstance(alpha, int) else int(np.max(np.asarray(alpha)))
+    return ternary_head(ctx, eps, alpha, gamma, largest, branches)
+
+
+@ternary_sum.register
+def _(
+    ctx: SymbolicArithmetic, eps: RDPCurve, alpha: Order, gamma: Number, branches: Branches
+) -> Number:
+    spread, difference = loss_spread(ctx, eps), differences(ctx, eps, ())
+
+    def term(j: Any) -> Any:
+        power = branches.power(ctx, eps, spread, difference, j)
+        return ctx.binomial(alpha, j) * gamma**j * power
+
+    return ctx.sum(term, 2, alpha)
+
+
+@ternary_sum.register
+def _(ctx: BallArithmetic, eps: RDPCurve, alpha: int, gamma: Number, branches: Branches) -> Number:
+    """The first terms with differences; past them Theorem 9's branch, where it is known to be
+
+    the smaller one, or adds nothing that shows at this precision; or those that count, wherever
+    they are, where each difference is found by itself.
+    """
+    if alpha > _MOST_HEAD and not _is_steep(eps, _MOST_HEAD, alpha, branches):
+        difference = single_differences(ctx, eps)
+        if difference and difference(2) <= 1:
+            return _terms_that_count(ctx, eps, alpha, gamma, branches, difference)
+    last = min(alpha, _FIRST_HEAD)
+    while True:
+        powers = ternary_powers(ctx, eps, last, branches)
+        head = gamma**2 * arb_poly(_weighed(alpha, [powers[j] for j in range(2, last + 1)]))(gamma)
+        if last == alpha:
+            return head
+        tail = renyi_sum(ctx, eps, alpha, gamma, first=last + 1)
+        if tail * arb(2) ** ctx.bits <= head:
+            return head + arb(0).union(tail)
+        if _is_steep(eps, last, alpha, branches):
+            return head + tail
+        if last == _MOST_HEAD:
+            raise PrecisionError(
+                f"WBK19-T27 at order {alpha}: found more than {_MOST_HEAD:,} differences that "
+                "count, needed fewer; take WBK19-T9, or a smaller order or rate"
+            )
+        last = min(alpha, 2 * last)
+
+
+def _weighed(alpha: int, powers: list[arb]) -> list[arb]:
+    """C(α,j) ζ(j)^j from j = 2 on."""
+    count, found = alpha, []
+    for j, power in enumerate(powers, 2):
+        count = count * (alpha - j + 1) // j
+        found.append(power * count)
+    return found
+
+
+def _is_steep(eps: RDPCurve, last: int, alpha: int, branches: Branches) -> bool:
+    """Is no branch with B smaller than the one without beyond these orders?
+
+    (r−1)^l >= r^l − l r^{l−1} for even l: where K rises by log(2l) or more at each step,
+    B(l) >= e^{K_l}/2.
+    """
+    rise = (last - 1) * eps(last) - (last - 2) * eps(last - 1)
+    return eps.shape == "convex" and rise >= arb(2 * branches.reach * (alpha + 1)).log()
+
+
+def _terms_that_count(
+    ctx: BallArithmetic,
+    eps: RDPCurve,
+    alpha: int,
+    gamma: Number,
+    branches: Branches,
+    difference: Callable[[int], arb],
+) -> Number:
+    """The whole sum, its terms between chords of log B but for those that show."""
+    spread = loss_spread(ctx, eps)
+
+    def power(j: int) -> Any:
+        return branches.power(ctx, eps, spread, difference, j)
+
+    terms = TernaryTerms(eps, difference=difference, power=power)
+    return binomial_sum(ctx, alpha, gamma, ctx.number(1), terms)
+
+
+def ternary_head(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, last: int, branches: Branches
+) -> Number:
+    """Σ_{j=2}^{last} γ^j C(α,j) ζ(j)^j, from B at even orders."""
+    powers = ternary_powers(ctx, eps, last, branches)
+    orders = np.asarray(alpha, dtype=float) if isinstance(alpha, np.ndarray) else alpha
+    total, weight = ctx.number(0), orders * gamma
+    for j in range(2, last + 1):
+        weight = weight * gamma * (orders - j + 1) / j  # 0 from the first j > α on
+        total = total + weight * powers[j]
+    return total
+
+
+def ternary_powers(ctx: Arithmetic, eps: RDPCurve, last: int, branches: Branches) -> dict[int, Any]:
+    """ζ(j)^j for 2 <= j <= last at least, remembered: it depends neither on α nor on γ."""
+    known: dict[int, Any] = eps.remember(f"ternary powers {branches.reach}")
+    missing = [j for j in range(2, last + 1) if j not in known]
+    if missing:
+        spread = loss_spread(ctx, eps)
+        difference = differences(ctx, eps, range(2, branches.reach * last + 2, 2))
+        known |= {j: branches.power(ctx, eps, spread, difference, j) for j in missing}
+    return known
+
+
+@theorem(
+    "WBK19-P11",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.LOWER,
+    source=WBK19.at("Proposition 11"),
+    orders=INTEGER_ORDERS,
+    adjacency=REPLACE_ONE,
+    assumes="the curve is attained by datasets [x,…,x,x′] and [x,…,x] at every order",
+    applies=has_one_pair,
+    monotone=True,
+    status="proved",
+)
+def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) >= α/(α−1) log(1−γ)
+    + log( 1 + αγ/(1−γ) + Σ_{j=2}^{α} C(α,j)(γ/(1−γ))^j e^{(j−1)ε(j)} )/(α−1)"""
+    # (1−γ)^α times the second logarithm's argument is A(α) of ZW19 Theorem 6, γ = 1 included.
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "WBK19-L3",
+    operation=SubsampleWithoutReplacement,
+    kind=Kind.EXACT,
+    source=WBK19.at("Lemma 3"),
+    orders=INFINITE_ORDER,
+    adjacency=REPLACE_ONE,
+    tight=True,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
+    return sampled_pure(ctx, eps(INFINITY), gamma)
+
+
+@theorem(
+    "WBK19-C10",
+    operation=(PoissonSubsample, SubsampleWithoutReplacement),
+    kind=Kind.UPPER,
+    source=WBK19.at("Corollary 10"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    reads="itself",
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def interpolation(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """K(λ) <= (1−λ+⌊λ⌋) K(⌊λ⌋) + (λ−⌊λ⌋) K(⌊λ⌋+1), K(0) = 0; hence ε(α) <= ε(2) for α < 2"""
+    if type(alpha) is int and alpha > 1:
+        return eps(alpha)
+    below = floor_order(alpha)
+    share = ctx.number(alpha - below)
+    high = ctx.number(below) * eps(below + 1)
+    if isinstance(alpha, int | Fraction) and alpha < 2:
+        return high  # K(0) = 0 whatever the curve at order 1; at λ = 0 the limit of K(λ)/λ
+    # In an array of orders, order 2 stands in for order 1 where K(0) = 0 is meant.
+    low = ctx.number(below - 1) * eps(larger_order(below, 2))
+    return ((1 - share) * low + share * high) / ctx.number(alpha - 1)
+
+
+@theorem(
+    "WBK19-P35",
+    operation=Convexify,
+    kind=Kind.UPPER,
+    source=WBK19.at("Proposition 35"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def projection(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> Number:
+    """K(λ) <= the lower convex hull at λ of (0, 0) and (l−1, (l−1)ε(l)), 2 <= l <= max_order"""
+    if isinstance(alpha, np.ndarray):
+        return order_by_order(ctx, lambda one: projection(ctx, eps, one, max_order))(alpha)
+    if alpha > max_order:
+        return eps(alpha)
+    hull = _hull_around(ctx, eps, alpha, max_order)
+    if alpha - 1 > hull[-1][0]:  # the curve is infinite from there on, perhaps everywhere
+        return eps(alpha)
+    if alpha == 1:
+        return hull[1][1] / hull[1][0] if len(hull) > 1 else eps(1)
+    return chord_at(hull, cast(Fraction, alpha) - 1, ctx.number) / ctx.number(alpha - 1)
+
+
+def _hull_around(ctx: Arithmetic, eps: RDPCurve, alpha: Order, max_order: int) -> list[Point]:
+    """The corners of P35's hull; those around α alone where K is convex, all points being corners
+
+    then. The whole one is remembered.
+    """
+    if eps.shape == "convex":
+        return _hull(ctx, eps, sorted({max(2, math.floor(alpha)), max(2, math.ceil(alpha))}))
+    known = eps.remember("hull")
+    if max_order not in known:
+        limits.check("hull", max_order, "Convexify, max_order")
+        known[max_order] = _hull(ctx, eps, range(2, max_order + 1))
+    corners: list[Point] = known[max_order]
+    return corners
+
+
+def _hull(ctx: Arithmetic, eps: RDPCurve, orders: Iterable[int]) -> list[Point]:
+    """The lower hull of (0, 0) and (l−1, (l−1)ε(l)) at these orders, where ε is finite."""
+    points = ((l - 1, (l - 1) * eps(l)) for l in orders)
+    finite = [point for point in points if not ctx.is_infinite(point[1])]
+    return lower_hull([(0, ctx.number(0)), *finite])

@@ -1,0 +1,158 @@
+"""Groups of records: from the curve of a step to that of several."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import ALL_ORDERS, EITHER, Kind
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import MIR17, SYMACCT
+from symacct.expressions.node import Node
+from symacct.expressions.orders import larger_order
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.mechanisms import ZCDP
+from symacct.mechanisms.mechanism import Mechanism
+from symacct.operations.group import GroupPrivacy, noise_for_group
+from symacct.theory.rdp_curve import RDPCurve
+
+LONGEST_CHAIN = 32  # a value of the curve for each record
+
+
+def is_noise(node: Node) -> str | None:
+    """The mechanism is Gaussian or Laplace noise on a query of some sensitivity."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    if noise_for_group(mechanism, 1) is not None:
+        return None
+    return f"needed Gaussian or Laplace noise, got {type(mechanism).__name__}"
+
+
+def is_short(node: Node) -> str | None:
+    """So few records, of all groups below as well, that a curve can be read once for each."""
+    group = node.mechanism.claim.adjacency.group * node.size  # type: ignore[attr-defined]
+    return None if group <= LONGEST_CHAIN else f"needed size <= {LONGEST_CHAIN}, got {group}"
+
+
+@theorem(
+    "GROUP-SENSITIVITY",
+    operation=GroupPrivacy,
+    kind=Kind.EXACT,
+    source=SYMACCT.at("docs/proofs.md, section 18"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="Gaussian or Laplace noise",
+    applies=is_noise,
+    monotone=True,
+    tight=True,
+    status="proved",
+)
+def sensitivity(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) = ε(α) of the same noise at the sensitivity size·Δ"""
+    noise = cast(Mechanism, noise_for_group(eps.node, size))
+    if isinstance(alpha, int | float) and alpha in (1, INFINITY):
+        return noise.at_one(ctx) if alpha == 1 else noise.at_infinity(ctx)
+    return noise.curve(ctx)(alpha)
+
+
+@theorem(
+    "GROUP-CHAIN",
+    operation=GroupPrivacy,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 18"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes=f"size <= {LONGEST_CHAIN}",
+    applies=is_short,
+    monotone=True,
+    status="proved",
+)
+def chain(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) <= Σ_{i=0}^{size−1} a/(a−i) ε(a−i), a = size·α; size·ε(∞) at ∞"""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return size * eps(INFINITY)
+    top = size * alpha
+    total = eps(top)
+    for i in range(1, size):
+        total = total + ctx.number(top) / ctx.number(top - i) * eps(top - i)
+    return total
+
+
+def is_concentrated(node: Node) -> str | None:
+    """A line is stated above the mechanism's curve."""
+    mechanism = node.mechanism  # type: ignore[attr-defined]
+    return None if isinstance(mechanism, ZCDP) else f"needed ZCDP, got {type(mechanism).__name__}"
+
+
+@theorem(
+    "GROUP-ZCDP",
+    operation=GroupPrivacy,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 18"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="(ξ, ρ)-zCDP",
+    applies=is_concentrated,
+    monotone=True,
+    status="proved",
+)
+def concentrated(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) <= size²ρα + ξ(a/b + a log(a/b)), a = size·α, b = a−size+1; size·ε(∞) at ∞"""
+    value = size * eps(size * alpha)
+    xi = getattr(eps.node, "xi", 0)  # curves that are drawn to attack it have none
+    if xi == 0 or (isinstance(alpha, float) and alpha == INFINITY):
+        return value
+    top, last = ctx.number(size * alpha), ctx.number(size * alpha - (size - 1))
+    return value + ctx.number(xi) * (top / last + top * ctx.log1p((size - 1) / last) - size)
+
+
+@theorem(
+    "GROUP-PURE",
+    operation=GroupPrivacy,
+    kind=Kind.UPPER,
+    source=SYMACCT.at("docs/proofs.md, section 18"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="it is infinite where ε(∞) is",
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) <= log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), t = size·ε(∞); t at ∞"""
+    return of_pure(ctx, size * eps(INFINITY), alpha)
+
+
+def of_pure(ctx: Arithmetic, t: Number, alpha: Order) -> Number:
+    """log( (e^{αt} + e^{(1−α)t})/(1 + e^t) )/(α−1), the curve of what is t-DP; t at ∞"""
+    if ctx.is_infinite(t) or (isinstance(alpha, float) and alpha == INFINITY):
+        return t
+    share = 1 / (ctx.exp(-t) + 1)
+    other = 1 / (ctx.exp(t) + 1)
+    if isinstance(alpha, int) and alpha == 1:
+        return t * share * -ctx.expm1(-t)
+    lam = ctx.number(alpha) - 1
+    if ctx.rounds:
+        one = ctx.number(1)
+        gap = other * ctx.power_gap(one, t, lam) + share * ctx.power_gap(one, -t, lam)
+    else:
+        gap = share * ctx.expm1(lam * t) + other * ctx.expm1(-lam * t)
+    return ctx.log1p(gap) / lam
+
+
+@theorem(
+    "MIR17-P2",
+    operation=GroupPrivacy,
+    kind=Kind.UPPER,
+    source=MIR17.at("Proposition 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def doublings(ctx: Arithmetic, eps: RDPCurve, alpha: Order, size: int) -> Number:
+    """ε′(α) <= 3^c ε(2^c α) for α >= 2, c = ⌈log₂ size⌉; its value at 2 below; size·ε(∞) at ∞"""
+    if isinstance(alpha, float) and alpha == INFINITY:
+        return size * eps(INFINITY)
+    c = (size - 1).bit_length()
+    return 3**c * eps(2**c * larger_order(alpha, 2))

@@ -1,0 +1,1 @@
+"""Poisson sampling, a file a paper."""

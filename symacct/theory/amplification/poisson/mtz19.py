@@ -1,0 +1,62 @@
+"""Mironov, Talwar, Zhang 2019: the closed form for the sampled Gaussian mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import ADD_REMOVE, Kind, Orders
+from symacct.core.exact import Exact, Order
+from symacct.core.sources import MTZ19
+from symacct.expressions.theorem_registry import theorem
+from symacct.expressions.validity import Inequality, Regime
+from symacct.operations.subsample import PoissonSubsample
+from symacct.theory.amplification.poisson.gaussian_ratio import (
+    noise_ratio,
+    not_gaussian,
+    rate_and_noise,
+)
+from symacct.theory.rdp_curve import RDPCurve
+
+
+def few_and_noisy(ctx: Arithmetic, q: Number, sigma: Number) -> Iterator[Inequality]:
+    yield Inequality("q <= 1/5", q, ctx.number(Fraction(1, 5)))
+    yield Inequality("σ/Δ >= 4", ctx.number(4), sigma)
+
+
+def closed_form_orders(
+    ctx: Arithmetic, q: Number, sigma: Number, alpha: Number
+) -> Iterator[Inequality]:
+    log = ctx.log1p(1 / (q * (alpha - 1)))
+    right = sigma**2 * log / 2 - 2 * ctx.log(sigma)
+    yield Inequality("α <= σ²L/2 − 2 log σ with L = log(1 + 1/(q(α−1)))", alpha, right)
+    # L + log(qα) = log(qα + α/(α−1)) > 0: multiplying by the printed denominator keeps the sense.
+    left = alpha * (log + ctx.log(q * alpha) + 1 / (2 * sigma**2))
+    right = sigma**2 * log**2 / 2 - ctx.log(ctx.number(5)) - 2 * ctx.log(sigma)
+    yield Inequality("α (L + log(qα) + 1/(2σ²)) <= σ²L²/2 − log 5 − 2 log σ", left, right)
+
+
+REGIME = Regime(("q", "σ/Δ"), rate_and_noise, few_and_noisy, closed_form_orders)
+
+
+@theorem(
+    "MTZ19-T11",
+    operation=PoissonSubsample,
+    kind=Kind.UPPER,
+    source=MTZ19.at("Theorem 11"),
+    orders=Orders(1, above=True, infinite=False),
+    adjacency=ADD_REMOVE,
+    assumes=f"a Gaussian mechanism, {REGIME}, σ for σ/Δ",
+    applies=REGIME.after(not_gaussian),
+    regime=REGIME,
+    default=False,
+    takes_exact=True,
+    monotone=True,
+    status="proved",
+)
+def closed_form(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Exact) -> Number:
+    """ε′(α) <= 2q²αΔ²/σ²"""
+    REGIME.require("MTZ19-T11", eps.node, gamma, alpha)
+    sigma = noise_ratio(eps.node)
+    return 2 * ctx.number(gamma) ** 2 * ctx.number(alpha) / ctx.number(sigma) ** 2

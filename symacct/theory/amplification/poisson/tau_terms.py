@@ -1,0 +1,182 @@
+"""Zhu, Wang 2019, Theorems 11 and 20: bounds from the first and the last τ terms.
+
+The middle ε(l) are replaced by one value E of the curve, which is nondecreasing: from above for
+a bound on A(α). What is left of the sum is a binomial theorem, so 2τ values of ε are enough.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from symacct.arithmetic import Arithmetic, Number, SymbolicArithmetic
+from symacct.core.claims import ADD_REMOVE, INTEGER_ORDERS, Kind
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import ZW19
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import theorem
+from symacct.mechanisms.mechanism import order_by_order
+from symacct.operations.subsample import SAMPLINGS
+from symacct.theory.amplification.poisson.zw19 import (
+    general_bound,
+    has_swap_symmetric_pair,
+    tight_bound,
+)
+from symacct.theory.rdp_curve import RDPCurve
+
+#: τ = 0 is no τ, so that nobody asks for it by name.
+OPTION_VALUES = (("tau", range(1, 10**9)), ("sides", range(1, 3)))
+
+Run = tuple[Number, int]  # the first of some orders in a row, and how many there are
+
+
+def is_nondecreasing(node: Node) -> str | None:
+    """ε is proved nondecreasing: that of a convex CGF which is 0 at 0 is."""
+    if node.mechanism.convex:  # type: ignore[attr-defined]
+        return None
+    return "that the mechanism's curve is nondecreasing is not proved"
+
+
+def tight_and_nondecreasing(node: Node) -> str | None:
+    """What Theorem 8 needs, and what the replacement of the middle terms needs."""
+    return has_swap_symmetric_pair(node) or is_nondecreasing(node)
+
+
+@theorem(
+    "ZW19-T11",
+    operation=SAMPLINGS,
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 11"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="condition (4), and a nondecreasing ε; 2τ <= α, else Theorem 8 itself",
+    applies=tight_and_nondecreasing,
+    default=False,
+    options=(("tau", 0), ("sides", 2)),
+    option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
+)
+def tau_terms(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
+) -> Number:
+    """ε′(α) <= log( (1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α
+    − Σ_{l=2}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)})
+    + Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) )/(α−1), E = ε(α−τ);
+    with sides=1 the last sum is left out and E = ε(α). With no tau the terms that the digits
+    asked for need are found, and the value is enclosed from both sides."""
+    if isinstance(alpha, np.ndarray):
+        return order_by_order(ctx, lambda one: tau_terms(ctx, eps, one, gamma, tau, sides))(alpha)
+    if _is_whole_sum(tau, alpha):
+        # numerics/sums/truncation.py finds which terms matter, and bounds the rest on both sides.
+        return tight_bound(ctx, eps, alpha, gamma)
+    top = eps(alpha - tau if sides == 2 else alpha)
+    excess = middle_excess(ctx, alpha, gamma, top) + replaced_terms(
+        ctx, eps, alpha, gamma, top, _runs(alpha, tau, sides, first=2)
+    )
+    return ctx.log1p(excess) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T20",
+    operation=SAMPLINGS,
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 20 (supplement)"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="a nondecreasing ε; 2τ <= α, else Theorem 5 itself",
+    applies=is_nondecreasing,
+    default=False,
+    options=(("tau", 0), ("sides", 1)),
+    option_values=OPTION_VALUES,
+    monotone=True,
+    status="proved",
+)
+def tau_terms_general(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, tau: int, sides: int
+) -> Number:
+    """ε′(α) <= log( (1−γ)^α(1−3e^{−E}) + 3e^{−E}(1−γ+γe^E)^α
+    − 3 Σ_{l=3}^{τ} b_l (e^{(l−1)E} − e^{(l−1)ε(l)}) − 2γα(1−γ)^{α−1}
+    + C(α,2)γ²(1−γ)^{α−2}(e^{ε(2)} − 3e^E) )/(α−1), E = ε(α);
+    with sides=2, E = ε(α−τ) and + 3 Σ_{l=α−τ+1}^{α} b_l (e^{(l−1)ε(l)} − e^{(l−1)E}).
+    With no tau it is Theorem 5, each term of it."""
+    if isinstance(alpha, np.ndarray):
+        return order_by_order(ctx, lambda one: tau_terms_general(ctx, eps, one, gamma, tau, sides))(
+            alpha
+        )
+    if _is_whole_sum(tau, alpha):
+        return general_bound(ctx, eps, alpha, gamma)
+    top = eps(alpha - tau if sides == 2 else alpha)
+    keep = 1 - gamma
+    # Three times the whole sum with E, less two thirds of its terms l = 0 and 1: A − 1 of it.
+    excess = 3 * middle_excess(ctx, alpha, gamma, top)
+    excess += 2 * (1 - keep**alpha - alpha * gamma * keep ** (alpha - 1))
+    excess += _weight(ctx, alpha, gamma, 2) * (ctx.exp(eps(2)) - 3 * ctx.exp(top))
+    runs = _runs(alpha, tau, sides, first=3)
+    excess += 3 * replaced_terms(ctx, eps, alpha, gamma, top, runs)
+    return ctx.log1p(excess) / (ctx.number(alpha) - 1)
+
+
+def middle_excess(ctx: Arithmetic, alpha: Order, gamma: Number, top: Any) -> Number:
+    """(1−γ)^α(1−e^{−E}) + e^{−E}(1−γ+γe^E)^α − 1: A(α) − 1 if every ε(l) were E."""
+    if ctx.rounds:  # the same by terms that are not negative
+        lam, endless = ctx.number(alpha) - 1, -ctx.number(INFINITY)
+        gap, empty = (ctx.power_gap(gamma, x, lam) for x in (top, endless))
+        return ctx.exp(-top) * gap - ctx.expm1(-top) * empty
+    keep = 1 - gamma
+    powers = (keep + gamma * ctx.exp(top)) ** alpha
+    return ctx.exp(-top) * (powers - keep**alpha) + keep**alpha - 1
+
+
+def _is_whole_sum(tau: int, alpha: Order) -> bool:
+    """No τ, or τ terms at each end are all there is (a symbolic order is taken to be larger)."""
+    return tau == 0 or (isinstance(alpha, int) and 2 * tau > alpha)
+
+
+def _runs(alpha: Order, tau: int, sides: int, first: int) -> list[Run]:
+    """The orders first … τ and, on two sides, α−τ+1 … α: those whose terms stay as they are."""
+    runs: list[Run] = [(first, max(tau - first + 1, 0))]
+    if sides == 2:
+        # A symbolic order is taken to be larger than what would be skipped.
+        skipped = max(first - (alpha - tau + 1), 0) if isinstance(alpha, int) else 0
+        runs.append((alpha - tau + 1 + skipped, tau - skipped))
+    return runs
+
+
+def replaced_terms(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number, top: Any, runs: list[Run]
+) -> Number:
+    """Σ b_l (e^{(l−1)ε(l)} − e^{(l−1)E}) over the orders of the runs, E = `top`."""
+    total = ctx.number(0)
+    for first, count in runs:
+        for step, weight in zip(range(count), weights(ctx, alpha, gamma, first), strict=False):
+            l = first + step
+            total += weight * (ctx.exp((l - 1) * eps(l)) - ctx.exp((l - 1) * top))
+    return total
+
+
+@singledispatch
+def weights(ctx: Arithmetic, alpha: Order, gamma: Number, first: Number) -> Iterator[Number]:
+    """b_first, b_{first+1}, …: one binomial, then b_{l+1}/b_l = (α−l)/(l+1)·γ/(1−γ)."""
+    keep = 1 - gamma
+    if ctx.is_zero(keep):
+        yield from (ctx.number(int(l == alpha)) for l in itertools.count(first))
+    weight, odds = _weight(ctx, alpha, gamma, first), gamma / keep
+    for l in itertools.count(first):
+        yield weight
+        weight = weight * odds * (alpha - l) / (l + 1)
+
+
+@weights.register
+def _(ctx: SymbolicArithmetic, alpha: Order, gamma: Number, first: Any) -> Iterator[Any]:
+    """Each as it is written."""
+    return (_weight(ctx, alpha, gamma, first + step) for step in itertools.count())
+
+
+def _weight(ctx: Arithmetic, alpha: Order, gamma: Number, l: Any) -> Number:
+    """b_l = C(α,l)(1−γ)^{α−l}γ^l."""
+    return ctx.binomial(alpha, l) * gamma**l * (1 - gamma) ** (alpha - l)

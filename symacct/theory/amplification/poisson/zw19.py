@@ -1,0 +1,184 @@
+"""Zhu, Wang 2019: Poisson subsampling under add/remove adjacency."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from symacct.arithmetic import Arithmetic, BallArithmetic, Number
+from symacct.core import limits
+from symacct.core.claims import ADD_REMOVE, INFINITE_ORDER, INTEGER_ORDERS, Kind
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import ZW19
+from symacct.expressions.node import Node
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.numerics.sums.binomial import binomial_sum
+from symacct.numerics.sums.dense import dense_sum
+from symacct.numerics.sums.refine import within
+from symacct.numerics.sums.terms import Terms
+from symacct.numerics.sums.truncation import certified_mixture
+from symacct.numerics.sums.weights import HUGE, float_log, to_float
+from symacct.operations.subsample import SAMPLINGS
+from symacct.theory.rdp_curve import RDPCurve
+
+
+def has_swap_symmetric_pair(node: Node) -> str | None:
+    """Condition (4) is proved: one dominating pair whose likelihood ratio a symmetry inverts."""
+    if node.mechanism.swap_symmetric:  # type: ignore[attr-defined]
+        return None
+    return (
+        "its condition (4), that all odd chi-divergences are nonnegative, is not proved for "
+        f"{type(node.mechanism).__name__}"  # type: ignore[attr-defined]
+    )
+
+
+def has_one_pair(node: Node) -> str | None:
+    """Where the mechanism's curve is exact, one pair attains it, the same at every order."""
+    below = node.mechanism.walk()  # type: ignore[attr-defined]
+    mixed = next(
+        (one for one in below if not one.one_pair and one.claim.kind is not Kind.UPPER), None
+    )
+    if mixed is None:
+        return None
+    return f"the curve of {type(mixed).__name__} is the larger of two, not that of one pair"
+
+
+def moments(ctx: Arithmetic, eps: RDPCurve) -> Terms:
+    """e^{(l−1)ε(l)} − 1 as the terms of a sum."""
+    return Terms(eps)
+
+
+def log_moment(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """log A(α), A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}.
+
+    Evaluated as log(1 + Σ_{l>=2} b_l (e^{(l−1)ε(l)} − 1)), the same number: the b_l sum to 1.
+    """
+    return log_sum(ctx, moments(ctx, eps), alpha, gamma)
+
+
+@singledispatch
+def log_sum(ctx: Arithmetic, terms: Terms, alpha: Order, gamma: Number) -> Number:
+    """log A(α) from the terms e^{K_l} − 1."""
+    return ctx.log1p(binomial_sum(ctx, alpha, gamma, 1 - gamma, terms))
+
+
+@log_sum.register
+def _(ctx: BallArithmetic, terms: Terms, alpha: int, gamma: Number) -> Number:
+    """From the last term where that is proved to be all, so that K may be as large as it likes.
+
+    γ^α e^K, K = K_α, is exceeded by what is in [0, 1 + e^{K_{α−1}}]: the weights sum to 1 and a
+    convex K does not fall.
+    """
+    limits.check("order", alpha, "order alpha")
+    dense = dense_sum(terms, alpha, (gamma, 1 - gamma), 2)
+    # Of a larger K all that e^K is known to be may be less than is known of K.
+    if dense is not None and dense > 0 and to_float(dense) < HUGE:
+        return ctx.log1p(dense)
+    last = terms.log_moment(alpha)
+    if ctx.is_infinite(last):
+        return last
+    # A quadratic K ends with a step of 2K/α: of one that ends less steeply the sum is taken.
+    steep = alpha * (2 * ctx.bits - alpha * float_log(gamma))
+    if terms.eps.shape == "convex" and 2 * to_float(last) > steep:
+        log_last = last + alpha * ctx.log(gamma)
+        gap = log_last - (terms.log_moment(alpha - 1) if alpha > 2 else 0)
+        if gap > 2 * ctx.bits:
+            return log_last + within(2 * (-gap).exp())
+    return ctx.log1p(certified_mixture(terms, alpha, gamma, 1 - gamma))
+
+
+@theorem(
+    "ZW19-T8",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=ZW19.at("Theorem 8 and Proposition 10"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="E_Q[(P/Q − 1)^l] >= 0 for all odd 3 <= l <= α and all adjacent pairs (condition 4)",
+    applies=has_swap_symmetric_pair,
+    tight=True,
+    monotone=True,
+    status="proved",
+)
+def tight_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) = log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T5",
+    operation=SAMPLINGS,
+    kind=Kind.UPPER,
+    source=ZW19.at("Theorem 5"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    default=False,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def general_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= log( (1−γ)^{α−1}(αγ−γ+1) + C(α,2)γ²(1−γ)^{α−2}e^{ε(2)}
+    + 3 Σ_{l=3}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)} )/(α−1)"""
+    keep = 1 - gamma
+    second = ctx.binomial(alpha, 2) * gamma**2 * keep ** (alpha - 2) * ctx.expm1(eps(2))
+    # 3e^K − 1 = 3(e^K − 1) + 2, so that nothing cancels where K is small.
+    tripled = Terms(eps, lambda l, excess: 3 * excess + 2, factor=3)
+    rest = binomial_sum(ctx, alpha, gamma, keep, tripled, first=3)
+    return ctx.log1p(second + rest) / (ctx.number(alpha) - 1)
+
+
+@theorem(
+    "ZW19-T6",
+    operation=SAMPLINGS,
+    kind=Kind.LOWER,
+    source=ZW19.at("Theorem 6"),
+    orders=INTEGER_ORDERS,
+    adjacency=ADD_REMOVE,
+    assumes="one pair attains the curve at every order, ε(l) = D_l(P‖Q) with P the law with the "
+    "record: a lower bound for the class of mechanisms with this curve, the worst of which attains "
+    "it, and not for one whose curve is that of the removal, D_l(Q‖P)",
+    applies=has_one_pair,
+    monotone=True,
+    status="proved",
+)
+def lower_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) >= log A(α)/(α−1),
+    A(α) = (1−γ)^{α−1}(αγ−γ+1) + Σ_{l=2}^{α} C(α,l)(1−γ)^{α−l}γ^l e^{(l−1)ε(l)}"""
+    return log_moment(ctx, eps, alpha, gamma) / (ctx.number(alpha) - 1)
+
+
+def may_be_the_record(node: Node) -> str | None:
+    """Either of two laws may be that with the record, or nothing is said of it."""
+    if node.mechanism.fields().get("with_record") != "P":  # type: ignore[attr-defined]
+        return None
+    return "the pair says which law is that with the record, so that its ε(∞) may be the other's"
+
+
+@theorem(
+    "ZW19-L4",
+    operation=SAMPLINGS,
+    kind=Kind.EXACT,
+    source=ZW19.at("Lemma 4"),
+    orders=INFINITE_ORDER,
+    adjacency=ADD_REMOVE,
+    assumes="exact as the largest over the mechanisms with this ε(∞), which is attained where the "
+    "record's addition attains ε(∞)",
+    tight=True,
+    applies=may_be_the_record,
+    monotone=True,
+    status="proved",
+)
+def pure_bound(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
+    return sampled_pure(ctx, eps(INFINITY), gamma)
+
+
+def sampled_pure(ctx: Arithmetic, epsilon: Any, gamma: Number) -> Number:
+    """log(1 + γ(e^ε − 1)), where γ = 0 wins over ε = ∞."""
+    if ctx.is_zero(gamma):
+        return ctx.number(0)
+    if ctx.is_infinite(epsilon):
+        return ctx.number(INFINITY)
+    return ctx.log1p(gamma * ctx.expm1(epsilon))

@@ -1,0 +1,284 @@
+"""Papernot, Steinke 2022: the best of a truncated negative binomial number of runs.
+
+proofs.md, section 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
+
+from flint import arb
+
+from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.arithmetic.ball import precision
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
+from symacct.core.errors import OrderError
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import PS22, SYMACCT
+from symacct.distributions.families import TruncatedNegativeBinomial
+from symacct.expressions.node import Node
+from symacct.expressions.orders import larger_order
+from symacct.expressions.theorem_registry import Condition, theorem
+from symacct.numerics import order_search
+from symacct.operations.repeat import RepeatAndSelect
+from symacct.theory.amplification.groups import of_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+#: The orders j that a formula tries; one that reads ε(j) anywhere is a bound.
+TRIED = tuple(2**k for k in range(1, 9))
+_LAST, _FIRST_GUESS, SEARCH_BITS = 2**9, 8, 80
+#: No order nearer to 1 is read: what it gives is near what needs no curve at all.
+NEAREST = Fraction(65, 64)
+OURS = SYMACCT.at("docs/proofs.md, section 22")
+
+#: (the curve in balls, an order) ↦ what is to be small.
+Cost: TypeAlias = Callable[[RDPCurve, Order], arb]
+
+
+def counted_by(law: type) -> Condition:
+    """The number of runs is of this law."""
+
+    def applies(node: Node) -> str | None:
+        runs = node.runs  # type: ignore[attr-defined]
+        if isinstance(runs, law):
+            return None
+        return f"needed a {law.__name__} number of runs, got {type(runs).__name__}"
+
+    return applies
+
+
+BINOMIAL = counted_by(TruncatedNegativeBinomial)
+
+
+def refuse_formula(ctx: Arithmetic) -> None:
+    """OrderError where numbers decide what is read, and whether a sum is finite."""
+    if isinstance(ctx, SymbolicArithmetic):
+        raise OrderError(
+            "found a formula asked for, needed numbers: they decide which orders are read; leave "
+            "out by= for a formula"
+        )
+
+
+def steered(eps: RDPCurve, what: object, cost: Cost) -> Order:
+    """An order >= 1 at which the cost is about smallest: a bound holds whichever it is."""
+    known = eps.remember("repeated")
+    if what not in known:
+        with precision(SEARCH_BITS):
+            curve = eps.using(BALL)
+            known[what] = lowest(lambda order: cost(curve, order))
+    order: Order = known[what]
+    return order
+
+
+def lowest(f: order_search.Objective) -> Order:
+    """The bottom of f's valley among whole orders, and between those where f can be asked."""
+    whole = order_search.whole_valley(f, 2, _LAST, _FIRST_GUESS)
+    try:
+        found = order_search.real_valley(
+            f, order_search.places(f, whole), Fraction(whole, 2**14), True
+        )
+    except OrderError:
+        return whole
+    return max(found, NEAREST)
+
+
+def pure(ctx: Arithmetic, eps: RDPCurve) -> Number | None:
+    """ε(∞) where it is known and finite."""
+    try:
+        t = eps(INFINITY)
+    except OrderError:  # a curve of the user's own that does not say
+        return None
+    return None if ctx.is_infinite(t) else t
+
+
+def log_of(ctx: Arithmetic, gamma: Fraction) -> Number:
+    """log γ, from 1−γ where that is the smaller: arithmetics that round would make γ 1."""
+    if isinstance(gamma, Fraction) and 2 * gamma > 1:
+        return ctx.log1p(ctx.number(gamma - 1))
+    return ctx.log(ctx.number(gamma))
+
+
+def log_mean(ctx: Arithmetic, runs: TruncatedNegativeBinomial) -> Number:
+    """log E[K], E[K] = η(1−γ)/(γ(1−γ^η)); (1−γ)/(γ log(1/γ)) for η = 0"""
+    log_gamma = log_of(ctx, runs.gamma)
+    odds = ctx.number((1 - runs.gamma) / runs.gamma)
+    if runs.eta == 0:
+        return ctx.log(odds / -log_gamma)
+    eta = ctx.number(runs.eta)
+    return ctx.log(eta * odds / -ctx.expm1(eta * log_gamma))
+
+
+def log_ratio(ctx: Arithmetic, eps: RDPCurve, order: Order, gamma: Fraction) -> Number:
+    """(1−1/j)ε(j) + log(1/γ)/j, above log (γ + (1−γ)y′)/(γ + (1−γ)y) for an event's chances"""
+    j = ctx.number(order)
+    return ((j - 1) * eps(order) - log_of(ctx, gamma)) / j
+
+
+def pure_log_ratio(ctx: Arithmetic, eps: RDPCurve, gamma: Fraction) -> Number:
+    """log( (γ + e^t)/(1 + γe^t) ), t = ε(∞), above the same; log(1/γ) where t is ∞"""
+    t = pure(ctx, eps)
+    if t is None:
+        return -log_of(ctx, gamma)
+    rise = ctx.number(1 - gamma) * -ctx.expm1(-t) / (ctx.exp(-t) + ctx.number(gamma))
+    return ctx.log1p(rise)
+
+
+def read_at(
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    order: Order,
+    runs: TruncatedNegativeBinomial,
+    log: Number,
+) -> Number:
+    """ε(λ) + log E[K]/(λ−1) + (1+η)·log"""
+    value = eps(order)
+    if ctx.is_infinite(value):
+        return value
+    value = value + ctx.number(runs.eta + 1) * log
+    if isinstance(order, float) and order == INFINITY:
+        return value
+    return value + log_mean(ctx, runs) / (ctx.number(order) - 1)
+
+
+@theorem(
+    "PS22-T2",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs",
+    applies=BINOMIAL,
+    monotone=True,
+    status="proved",
+)
+def negative_binomial(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """ε′(α) <= ε(λ) + log E[K]/(λ−1) + (1+η) min{ log( (γ+e^t)/(1+γe^t) ),
+
+    min_j ((1−1/j)ε(j) + log(1/γ)/j) }, λ = max(α, 2), t = ε(∞), j = 2, 4, 8, …, 256
+    """
+    ratios = [log_ratio(ctx, eps, order, runs.gamma) for order in TRIED]
+    least = ctx.minimum(pure_log_ratio(ctx, eps, runs.gamma), *ratios)
+    return read_at(ctx, eps, larger_order(alpha, 2), runs, least)
+
+
+@theorem(
+    "PS22-T2-BEST",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs; λ and j are searched for",
+    applies=BINOMIAL,
+    monotone=True,
+    partial=True,
+    status="proved",
+)
+def negative_binomial_at_best(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """The same at the best λ >= α and the best j"""
+    return at_best(ctx, eps, alpha, runs, pure_log_ratio(ctx, eps, runs.gamma))
+
+
+@theorem(
+    "PS22-T2-PRINTED",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 2"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs; λ and j are searched for, j = ∞ tried",
+    applies=BINOMIAL,
+    monotone=True,
+    partial=True,
+    status="proved",
+    default=False,
+)
+def negative_binomial_as_printed(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """ε′(α) <= ε(λ) + log E[K]/(λ−1) + (1+η)((1−1/j)ε(j) + log(1/γ)/j), best λ >= α and j > 1"""
+    return at_best(ctx, eps, alpha, runs, pure(ctx, eps))
+
+
+def at_best(
+    ctx: Arithmetic,
+    eps: RDPCurve,
+    alpha: Order,
+    runs: TruncatedNegativeBinomial,
+    pure_ratio: Number | None,
+) -> Number:
+    """Theorem 2 at the λ and j that are searched for, or with this ratio and with 1/γ, at j = 1"""
+    refuse_formula(ctx)
+    lam = steered(eps, ("λ", runs), lambda curve, order: read_at(BALL, curve, order, runs, arb(0)))
+    j = steered(eps, ("j", runs), lambda curve, order: log_ratio(BALL, curve, order, runs.gamma))
+    ratios = [-log_of(ctx, runs.gamma), log_ratio(ctx, eps, j, runs.gamma)]
+    ratios += [] if pure_ratio is None else [pure_ratio]
+    return read_at(ctx, eps, max(alpha, lam), runs, ctx.minimum(*ratios))
+
+
+@theorem(
+    "REPEAT-PURE",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=OURS,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs; it is infinite where ε(∞) is",
+    applies=BINOMIAL,
+    monotone=True,
+    status="proved",
+)
+def negative_binomial_pure(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
+
+    s = t + (1+η) log( (γ+e^t)/(1+γe^t) ) <= (2+η)t, t = ε(∞)
+    """
+    t = eps(INFINITY)
+    if ctx.is_infinite(t):
+        return t
+    rest = ctx.number(runs.eta + 1) * pure_log_ratio(ctx, eps, runs.gamma)
+    return of_pure(ctx, t + rest, alpha)
+
+
+@theorem(
+    "REPEAT-ALL",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=OURS,
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a truncated negative binomial number of runs, (1−γ)e^{(α−1)ε(α)} < 1",
+    applies=BINOMIAL,
+    monotone=True,
+    partial=True,
+    status="proved",
+)
+def negative_binomial_all(
+    ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: TruncatedNegativeBinomial
+) -> Number:
+    """ε′(α) <= log E[e^{(α−1)ε(α)K}]/(α−1), E[K]ε(1) at 1: all outputs told"""
+    refuse_formula(ctx)
+    if isinstance(alpha, int) and alpha == 1:
+        return ctx.exp(log_mean(ctx, runs)) * eps(1)
+    lam = ctx.number(alpha) - 1
+    rise = ctx.number((1 - runs.gamma) / runs.gamma) * ctx.expm1(lam * eps(alpha))
+    if not rise < 1:
+        raise OrderError(
+            f"REPEAT-ALL: found (1−γ)e^{{(α−1)ε(α)}} >= 1, or too near to tell, at order {alpha}, "
+            "needed < 1; ask for a smaller order"
+        )
+    log_gamma = log_of(ctx, runs.gamma)
+    if runs.eta == 0:
+        return ctx.log1p(ctx.log1p(-rise) / log_gamma) / lam
+    eta = ctx.number(runs.eta)
+    return ctx.log1p(-ctx.expm1(-eta * ctx.log1p(-rise)) / ctx.expm1(eta * log_gamma)) / lam

@@ -1,0 +1,227 @@
+"""Papernot, Steinke 2022: the best of a Poisson number of runs; proofs.md, section 22."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from symacct.arithmetic import BALL, Arithmetic, Number
+from symacct.arithmetic.ball import precision, rational
+from symacct.arithmetic.symbolic import SymbolicArithmetic
+from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind
+from symacct.core.errors import OrderError
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import PS22
+from symacct.distributions.families import Poisson
+from symacct.expressions.node import Node
+from symacct.expressions.orders import larger_order
+from symacct.expressions.theorem_registry import theorem
+from symacct.operations.repeat import RepeatAndSelect
+from symacct.theory.amplification.groups import of_pure
+from symacct.theory.amplification.ps22 import (
+    NEAREST,
+    OURS,
+    SEARCH_BITS,
+    TRIED,
+    counted_by,
+    lowest,
+    pure,
+    refuse_formula,
+    steered,
+)
+from symacct.theory.rdp_curve import RDPCurve
+
+_FLATTEST = Fraction(1, 2**20)  # of an ε(∞): every order that is searched lies below 2^20
+
+POISSON = counted_by(Poisson)
+
+
+def often_enough(node: Node) -> str | None:
+    """A Poisson number of runs of mean at least 1: fewer are none too often to be left out."""
+    reason = POISSON(node)
+    if reason is not None or node.runs.rate >= 1:  # type: ignore[attr-defined]
+        return reason
+    return f"needed a mean of at least 1, got {node.runs.rate}"  # type: ignore[attr-defined]
+
+
+def excess_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, order: Order) -> Number:
+    """λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, above (λ−1)y′ − λy for an event's chances"""
+    j, number = ctx.number(order), ctx.number(lam)
+    shrink = j * (ctx.log1p(-1 / number) + ctx.log1p(-1 / j))
+    return number / (j - 1) * ctx.exp((j - 1) * eps(order) + shrink)
+
+
+def pure_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order) -> Number:
+    """((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), where it is not negative above the same; λ−1 at t = ∞"""
+    t, less = pure(ctx, eps), ctx.number(lam) - 1
+    if t is None:
+        return less
+    shrunk = ctx.exp(-t)
+    return (less * -ctx.expm1(-t) - shrunk) / (shrunk + 1)
+
+
+def even_order(eps: RDPCurve) -> Order:
+    """About e^t/(e^t−1), t = ε(∞), from where on c > 0; 2 where that is no order of a search."""
+    known = eps.remember("repeated")
+    if "even" not in known:
+        with precision(SEARCH_BITS):
+            t = pure(BALL, eps.using(BALL))
+            if t is None or not t > BALL.number(_FLATTEST):
+                known["even"] = 2
+            else:
+                known["even"] = max(NEAREST, rational(-1 / (-t).expm1()))
+    order: Order = known["even"]
+    return order
+
+
+def told_at(
+    ctx: Arithmetic, eps: RDPCurve, order: Order, excesses: list[Number], runs: Poisson
+) -> Number:
+    """log( 1 + μ e^{μ min{max(0, c), c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1)"""
+    lam, mu = ctx.number(order) - 1, ctx.number(runs.rate)
+    rise = ctx.expm1(lam * eps(order))
+    found = [pure_excess(ctx, eps, order), *excesses]
+    if not isinstance(ctx, SymbolicArithmetic):
+        found = [ctx.minimum(*found)]  # of one that is far too large there is no e^x
+    first, *rest = (ctx.exp(mu * c) for c in found)
+    growths = [ctx.maximum(ctx.number(1), first), *rest]
+    # The smallest of whole bounds, which a page has room for, and not an exponent of them.
+    return ctx.minimum(*(ctx.log1p(mu * growth * rise) / lam for growth in growths))
+
+
+@theorem(
+    "PS22-T6",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 6"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs, none of them included",
+    applies=POISSON,
+    monotone=True,
+    status="proved",
+)
+def poisson(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """ε′(α) <= log( 1 + μ e^{μ min{max(0, c), min_j c_j}} (e^{(λ−1)ε(λ)} − 1) )/(λ−1),
+
+    λ = max(α, 2), c = ((λ−1)e^t − λ)/(e^t + 1), t = ε(∞), and
+    c_j = λ/(j−1) ((1−1/λ)(1−1/j))^j e^{(j−1)ε(j)}, j = 2, 4
+    """
+    lam = larger_order(alpha, 2)
+    excesses = [excess_at(ctx, eps, lam, order) for order in TRIED[:2]]
+    return told_at(ctx, eps, lam, excesses, runs)
+
+
+@theorem(
+    "PS22-T6-BEST",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 6"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs, none of them included; λ and j are searched for",
+    applies=POISSON,
+    monotone=True,
+    partial=True,
+    status="proved",
+)
+def poisson_at_best(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """The same at α, where c = 0 and where Theorem 6 as printed is best, λ >= α, and the best j"""
+    refuse_formula(ctx)
+    known = eps.remember("repeated")
+    if runs.rate <= 1:
+        known[runs] = NEAREST  # there is no valley: log μ is not positive
+    elif runs not in known:
+        with precision(SEARCH_BITS):
+            curve = eps.using(BALL)
+            known[runs] = lowest(lambda lam: poisson_printed(BALL, curve, lam, runs, eps))
+    tried = {max(alpha, lam) for lam in (NEAREST, known[runs], even_order(eps))}
+    return ctx.minimum(*(poisson_at(ctx, eps, lam, runs) for lam in sorted(tried)))
+
+
+@theorem(
+    "PS22-T6-PRINTED",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=PS22.at("Theorem 6"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs of mean at least 1; j is searched for",
+    applies=often_enough,
+    monotone=True,
+    partial=True,
+    status="proved",
+    default=False,
+)
+def poisson_as_printed(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """ε′(α) <= ε(α) + (μ min{max(0, c), c_j} + log μ)/(α−1), α > 1 and the best j"""
+    refuse_formula(ctx)
+    if alpha == 1:
+        raise OrderError("PS22-T6-PRINTED: found the order 1, needed one above, as it is printed")
+    return poisson_printed(ctx, eps, alpha, runs, eps)
+
+
+def poisson_printed(
+    ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson, asked: RDPCurve
+) -> Number:
+    """ε(λ) + (μ min{max(0, c), c_j} + log μ)/(λ−1), where log μ is not negative a bound"""
+    mu = ctx.number(runs.rate)
+    excess = ctx.minimum(pure_excess(ctx, eps, lam), best_excess(ctx, eps, lam, asked))
+    return eps(lam) + (mu * ctx.maximum(ctx.number(0), excess) + ctx.log(mu)) / (
+        ctx.number(lam) - 1
+    )
+
+
+def poisson_at(ctx: Arithmetic, eps: RDPCurve, lam: Order, runs: Poisson) -> Number:
+    """Theorem 6 at this λ, and the j that is searched for"""
+    return told_at(ctx, eps, lam, [best_excess(ctx, eps, lam, eps)], runs)
+
+
+def best_excess(ctx: Arithmetic, eps: RDPCurve, lam: Order, asked: RDPCurve) -> Number:
+    """c_j at the j that is searched for, and remembered by the curve that was asked"""
+    j = steered(asked, ("j", lam), lambda curve, order: excess_at(BALL, curve, lam, order))
+    return excess_at(ctx, eps, lam, j)
+
+
+@theorem(
+    "REPEAT-POISSON-PURE",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=OURS,
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs; it is infinite where ε(∞) is",
+    applies=POISSON,
+    monotone=True,
+    status="proved",
+)
+def poisson_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """ε′(α) <= log( (e^{αs} + e^{(1−α)s})/(1 + e^s) )/(α−1), s at ∞,
+
+    s = t + μ tanh(t/2), t = ε(∞)
+    """
+    t = eps(INFINITY)
+    if ctx.is_infinite(t):
+        return t
+    share = -ctx.expm1(-t) / (ctx.exp(-t) + 1)
+    return of_pure(ctx, t + ctx.number(runs.rate) * share, alpha)
+
+
+@theorem(
+    "REPEAT-POISSON-ALL",
+    operation=RepeatAndSelect,
+    kind=Kind.UPPER,
+    source=OURS,
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    assumes="a Poisson number of runs",
+    applies=POISSON,
+    monotone=True,
+    status="proved",
+)
+def poisson_all(ctx: Arithmetic, eps: RDPCurve, alpha: Order, runs: Poisson) -> Number:
+    """ε′(α) <= μ (e^{(α−1)ε(α)} − 1)/(α−1), με(1) at 1: all outputs told"""
+    mu = ctx.number(runs.rate)
+    if isinstance(alpha, int) and alpha == 1:
+        return mu * eps(1)
+    lam = ctx.number(alpha) - 1
+    return mu * ctx.expm1(lam * eps(alpha)) / lam

@@ -1,0 +1,79 @@
+"""Van Erven, Harremoës 2014: what every Rényi divergence obeys."""
+
+from __future__ import annotations
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import ALL_ORDERS, EITHER, FINITE_ORDERS, Kind, Orders
+from symacct.core.exact import INFINITY, Order
+from symacct.core.sources import VEH14
+from symacct.expressions.orders import floor_order
+from symacct.expressions.theorem_registry import always, theorem
+from symacct.operations.postprocess import PostProcess
+from symacct.operations.subsample import SAMPLINGS
+from symacct.theory.amplification.poisson.zw19 import sampled_pure
+from symacct.theory.rdp_curve import RDPCurve
+
+
+@theorem(
+    "VEH14-T13",
+    operation=SAMPLINGS,
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 13 (joint quasi-convexity)"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def never_worse_than_base(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= ε(α)"""
+    return eps(alpha)
+
+
+@theorem(
+    "VEH14-T3-CAP",
+    operation=SAMPLINGS,
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 3 (monotone in the order), with ZW19 Lemma 4 and WBK19 Lemma 3"),
+    orders=FINITE_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def never_worse_than_pure(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε′(α) <= ε′(∞) = log(1 + γ(e^{ε(∞)} − 1))"""
+    return sampled_pure(ctx, eps(INFINITY), gamma)
+
+
+@theorem(
+    "VEH14-T3",
+    operation=SAMPLINGS,
+    kind=Kind.LOWER,
+    source=VEH14.at("Theorem 3 (monotone in the order)"),
+    orders=Orders(2, infinite=False),
+    adjacency=EITHER,
+    reads="itself",
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def at_next_lower_order(ctx: Arithmetic, eps: RDPCurve, alpha: Order, gamma: Number) -> Number:
+    """ε(α) >= ε(⌊α⌋)"""
+    return eps(floor_order(alpha))
+
+
+@theorem(
+    "VEH14-T9",
+    operation=PostProcess,
+    kind=Kind.UPPER,
+    source=VEH14.at("Theorem 9 (data processing)"),
+    orders=ALL_ORDERS,
+    adjacency=EITHER,
+    applies=always,
+    monotone=True,
+    status="proved",
+)
+def post_processing(ctx: Arithmetic, eps: RDPCurve, alpha: Order) -> Number:
+    """ε′(α) <= ε(α)"""
+    return eps(alpha)

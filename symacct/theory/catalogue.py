@@ -1,0 +1,100 @@
+"""The theorem table: every numbered result of the papers that says something computable."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from symacct.expressions import theorem_registry
+
+_RESULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["results"]
+_START, _END = "<!-- table -->", "<!-- end of table -->"
+
+
+@dataclass(frozen=True)
+class CatalogueRow:
+    """One result: what it says, under what, and what to call or why there is nothing to call.
+
+    `call` is a theorem for by= ("ZW19-T8"), a conversion ("conversion:classic") or a dotted name
+    ("symacct.baselines.naive"); `why` is given where there is none.
+    """
+
+    source: str
+    says: str
+    assumes: str
+    adjacency: str
+    orders: str
+    kind: str
+    status: str
+    call: str
+    why: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row for JSON."""
+        return asdict(self)
+
+
+def rows() -> list[CatalogueRow]:
+    """The whole table: the papers' results in their order, then what else is registered."""
+    listed = [_row(**result) for result in _RESULTS]
+    named = {row.call for row in listed}
+    rest = [t for t in theorem_registry.theorems() if t.name not in named]
+    return [*listed, *(_of_theorem(t, str(t.source)) for t in rest)]
+
+
+def _row(
+    *,
+    source: str,
+    says: str = "",
+    call: str = "",
+    why: str = "",
+    assumes: str = "–",
+    adjacency: str = "any",
+    orders: str = "–",
+    kind: str = "–",
+    status: str = "proved",
+) -> CatalogueRow:
+    if not says:  # its own record does
+        return _of_theorem(theorem_registry.named(call), source)
+    return CatalogueRow(source, says, assumes, adjacency, orders, kind, status, call, why)
+
+
+def _of_theorem(theorem: theorem_registry.Theorem, source: str) -> CatalogueRow:
+    return CatalogueRow(
+        source,
+        " ".join(theorem.statement.split()),
+        theorem.assumes,
+        str(theorem.adjacency),
+        str(theorem.orders),
+        str(theorem.kind),
+        theorem.status,
+        theorem.name,
+        "",
+    )
+
+
+def as_markdown() -> str:
+    """The table as Markdown."""
+    head = ("source", "what it says", "assumes", "adjacency", "orders", "kind", "status", "call")
+    lines = [_line(head), _line("---" for _ in head)]
+    for row in rows():
+        call = f"`{row.call}`" if row.call else f"none: {row.why}"
+        if row.call and row.why:
+            call += f"; {row.why}"
+        cells = (row.source, row.says, row.assumes, row.adjacency, row.orders, row.kind, row.status)
+        lines.append(_line((*cells, call)))
+    return "\n".join(lines)
+
+
+def write(path: Path) -> None:
+    """Put the table as it is now between its two marks in a document."""
+    before, _, rest = path.read_text().partition(_START)
+    _, _, after = rest.partition(_END)
+    path.write_text(f"{before}{_START}\n\n{as_markdown()}\n\n{_END}{after}")
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,27 @@
+"""RDP ⇒ (ε, δ), a file per paper; importing this registers the conversions."""
+
+from symacct.theory.conversion import asoodeh21, bbghs20, mir17, total_variation, zhu22
+from symacct.theory.conversion.conversion import (
+    Conversion,
+    OrderOne,
+    WholeProfile,
+    conversions,
+    named,
+    of_one_order,
+    proved,
+)
+
+__all__ = [
+    "Conversion",
+    "OrderOne",
+    "WholeProfile",
+    "asoodeh21",
+    "bbghs20",
+    "conversions",
+    "mir17",
+    "named",
+    "of_one_order",
+    "proved",
+    "total_variation",
+    "zhu22",
+]

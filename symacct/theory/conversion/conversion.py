@@ -1,0 +1,107 @@
+"""Conversion: what a curve's value at one order says about (ε, δ)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from symacct.arithmetic import Arithmetic, Number
+from symacct.core.claims import UNSTATED, Source, check_stated
+from symacct.core.errors import DomainError, echo, meant
+from symacct.expressions.theorem_registry import STATUS_REMEDY, check_proved, check_status
+
+#: (ctx, ε(α), α, δ or ε) ↦ ε or log δ.
+Formula: TypeAlias = Callable[[Arithmetic, Number, Number, Number], Number]
+_REMEDIES = {
+    "one_valley": "one_valley=True if (α−1)·ε(δ) and log δ(ε) are proved convex in α where the CGF "
+    "is, else False",
+    "status": STATUS_REMEDY,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Conversion:
+    """ε(δ) and log δ(ε) from ε(α) at one finite order α > 1.
+
+    `epsilon(ctx, eps, alpha, delta)` and `log_delta(ctx, eps, alpha, epsilon)`, where `eps` is
+    the curve's value. With `one_valley` it is proved that (α−1)·ε(δ) and log δ(ε) are convex in α
+    where the CGF is: a search over orders meets one valley, and can prove its bottom.
+    SoundnessError where `one_valley` or `status` is left out.
+    """
+
+    name: str
+    source: Source
+    epsilon: Formula
+    log_delta: Formula
+    one_valley: bool = UNSTATED
+    #: As of a theorem: what is not proved never gives a guarantee.
+    status: str = UNSTATED
+    #: A conversion that is never better at the same order; its best order is then tried as well.
+    improves_on: str | None = None
+    #: An `OrderOne` whose answer is taken where it is smaller and orders are not listed.
+    at_one: str | None = None
+
+    def __post_init__(self) -> None:
+        check_stated(f"conversion {self.name}", _REMEDIES, vars(self))
+        check_status(f"conversion {self.name}", self.status)
+
+
+class OrderOne(Conversion):
+    """A conversion that reads the order 1, the Kullback–Leibler divergence, and no other."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WholeProfile:
+    """No conversion at all: ε(δ) and δ(ε) of the mechanism's laws, which no one order decides."""
+
+    name: str
+    source: Source
+    status: str = UNSTATED
+
+    def __post_init__(self) -> None:
+        check_stated(f"conversion {self.name}", {"status": STATUS_REMEDY}, vars(self))
+        check_status(f"conversion {self.name}", self.status)
+
+
+_conversions: dict[str, Conversion | WholeProfile] = {}
+
+
+def register(conversion: Conversion | WholeProfile) -> None:
+    """Make a conversion known by its name; DomainError for a name that is taken."""
+    if conversion.name in _conversions:
+        raise DomainError(f"conversion {conversion.name}: already registered, needed a new name")
+    _conversions[conversion.name] = conversion
+
+
+def forget(name: str) -> None:
+    """Take a conversion out of the register, such as one of your own that you want to restate."""
+    del _conversions[named(name).name]
+
+
+def conversions() -> list[Conversion | WholeProfile]:
+    """Every registered conversion, and the exact profile."""
+    return list(_conversions.values())
+
+
+def of_one_order() -> list[Conversion]:
+    """The registered conversions that have a formula at every finite order above 1."""
+    known = [one for one in conversions() if isinstance(one, Conversion)]
+    return [one for one in known if not isinstance(one, OrderOne)]
+
+
+def proved(name: str) -> Conversion | WholeProfile:
+    """The conversion called `name`, for a guarantee; SoundnessError for one that is not proved."""
+    found = named(name)
+    check_proved(f"conversion {found.name}", found.status, "use one of symacct's own")
+    return found
+
+
+def named(name: str) -> Conversion | WholeProfile:
+    """The conversion called `name`; DomainError for an unknown one."""
+    try:
+        return _conversions[name]
+    except (KeyError, TypeError):
+        needed = f"one of {', '.join(map(repr, _conversions))}"
+        found = f"conversion: found {echo(name)}{meant(name, _conversions, needed)}"
+        raise DomainError(found) from None

@@ -1,0 +1,46 @@
+"""What the order 1 says of δ: the total variation, which is δ(0) and the largest, is small."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from symacct.arithmetic import Arithmetic
+from symacct.core.sources import SYMACCT
+from symacct.theory.conversion.conversion import OrderOne, register
+
+_UNKNOWN = arb(0, "inf")
+
+
+def epsilon(ctx: Arithmetic, eps: arb, alpha: arb, delta: arb) -> arb:
+    """ε = 0 where δ² >= min(1 − e^{−ε(1)}, ε(1)/2); elsewhere nothing is said."""
+    square = _square(eps)
+    if square <= delta * delta:
+        return arb(0)
+    return arb("inf") if square > delta * delta else _UNKNOWN
+
+
+def log_delta(ctx: Arithmetic, eps: arb, alpha: arb, epsilon: arb) -> arb:
+    """log δ = ½ log min(1 − e^{−ε(1)}, ε(1)/2), whatever ε"""
+    if eps == 0:  # the two laws are one, and δ = 0
+        return arb("-inf")
+    return _square(eps).log() / 2
+
+
+def _square(eps: arb) -> arb:
+    """The square of what the total variation is at most."""
+    square: arb = (-(-eps).expm1()).min(eps / 2)
+    return square
+
+
+register(
+    OrderOne(
+        name="total-variation",
+        source=SYMACCT.at(
+            "docs/proofs.md, section 17, the inequalities of Bretagnolle and Huber and of Pinsker"
+        ),
+        epsilon=epsilon,
+        log_delta=log_delta,
+        one_valley=False,
+        status="proved",
+    )
+)

@@ -1,0 +1,1 @@
+"""What a peer is asked, and the run that asks it."""

@@ -1,0 +1,447 @@
+"""What is asked: grids that reach the edges, random points, ε(δ) and δ(ε), structure."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import count, product, zip_longest
+from typing import TypeVar
+
+from symacct.results.rounding import exact_decimal
+from symacct.verify.peer.protocol import HOW, MECHANISMS, Ask, AskedPart, Hello, Support
+
+_T = TypeVar("_T")
+#: From harmless to extreme; the first of each are what `--quick` asks.
+PARAMETERS = {
+    "Gaussian": ["1", "5", "0.05", "10000", "50", "0.5", "2", "0.25", "1000"],
+    "Laplace": ["1", "2", "0.05", "1000", "0.5", "20", "10000"],
+    "RandomizedResponse": ["0.6", "0.9", "0.999999", "0.5001", "0.75"],
+    "PureDP": ["1", "0.1", "20", "1e-6", "5"],
+    "ZCDP": ["0.1", "1", "1e-8", "100"],
+}
+_HARMLESS = {
+    "Gaussian": "10000",
+    "Laplace": "10000",
+    "RandomizedResponse": "0.5001",
+    "PureDP": "1e-6",
+    "ZCDP": "1e-8",
+}
+RATES = ["0.001", "0.1", "1e-9", "0.999", "0.01", "0.5", "1e-6", "1e-4", "0.9", "0.999999999"]
+WHOLE_ORDERS = ["2", "8", "64", "1024", "3", "32", "256", "4096", "4", "16", "128", "512"]
+FRACTIONAL_ORDERS = [
+    "1.5", "2.5", "1.00000001", "10.5", "1000.5", "1.1", "33.3", "1.01", "1.0001", "1.999999",
+    "2.000001", "3.7", "100.1", "4095.5",
+]  # fmt: skip
+#: Beyond what most tables have.
+LARGE_ORDERS = ["20000", "5000", "100000", "10000.5"]
+_MOST_RUNS = 1e6
+#: Of what is sampled, where that may be several runs.
+INNER = (1, 1, 3, 100)
+DELTAS = ["1e-5", "1e-8", "0.001", "1e-12"]
+EPSILONS = ["1", "0.1", "5"]
+NEGATIVE = ["-0.1", "-1", "-0.01"]
+#: Orders to be searched, where the peer can be told: what it then answers is known exactly.
+SHORT_GRID = ("2", "3", "5", "8", "16", "32", "64")
+FRACTIONAL_GRID = ("1.25", "1.75", "2.5", "3.75", "5.5", "8.5", "16.5", "33.5")
+_FLOAT32 = struct.Struct("f")
+#: Sums for sampling without replacement are slow to certify beyond this order.
+_WITHOUT_REPLACEMENT_ORDER = 512
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is asked, and the seconds it may take from the start of the peer on."""
+
+    parameters: int
+    rates: int
+    orders: int
+    random: int
+    ends: int
+    bases: int
+    refinements: int
+    simplified: int
+    seconds: float
+    #: Places of noise, rate and order at which every sampling is asked.
+    places: int = 0
+
+
+#: 12,000 places leave no region out that spans a 17th of each of noise, rate and orders.
+FULL = Extent(9, 10, 14, 1200, 60, 5, 24, 60, 250.0, 12_000)
+QUICK = Extent(4, 4, 5, 150, 20, 2, 8, 60, 17.0, 300)
+
+
+def part_of(row: Support, values: tuple[str, ...], gamma: str | None, runs: int = 1) -> AskedPart:
+    """A part of the row's kind."""
+    named = tuple(zip(MECHANISMS[row.mechanism], values, strict=True))
+    return AskedPart(row.mechanism, named, row.sampling, gamma, runs)
+
+
+def points(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """RDP at grid and random points, the rows taking turns: a run cut short has met them all."""
+    chance = random.Random(seed)  # noqa: S311  # the same seed asks the same questions
+    rows = [row for row in hello.supports if "rdp" in row.asks]
+    sweeps = []
+    for row in rows:
+        single = [[random_point(row, chance)] for _ in range(extent.random // len(rows))]
+        sweeps.append(_mixed_evenly(_sweeps(list(grid(row, extent)), chance), single))
+    for sweep in _in_turn(sweeps):
+        yield from sweep
+
+
+def _sweeps(asks: list[Ask], chance: random.Random) -> list[list[Ask]]:
+    """Asks of the same parts together (their curve is remembered), the parts in random order."""
+    groups: dict[tuple[AskedPart, ...], list[Ask]] = {}
+    for ask in asks:
+        groups.setdefault(ask.parts, []).append(ask)
+    order = list(groups.values())
+    chance.shuffle(order)
+    return order
+
+
+def _mixed_evenly(many: list[_T], few: list[_T]) -> list[_T]:
+    """Both lists in one, each in its order, evenly spread."""
+    places = [(i / max(1, len(one)), x) for one in (many, few) for i, x in enumerate(one)]
+    return [x for _, x in sorted(places, key=lambda place: place[0])]
+
+
+def _in_turn(lists: list[list[_T]]) -> Iterator[_T]:
+    """One of each in turn, until all are used up."""
+    for row in zip_longest(*lists):
+        yield from (x for x in row if x is not None)
+
+
+def grid(row: Support, extent: Extent) -> Iterator[Ask]:
+    """Every parameter with every rate and every order of the row."""
+    first = PARAMETERS[row.mechanism][: extent.parameters]
+    rates: Iterable[str | None] = RATES[: extent.rates] if row.sampling != "none" else [None]
+    orders = orders_of(row, extent.orders)
+    for value, gamma, alpha in product(first, rates, orders):
+        yield Ask("rdp", (part_of(row, _values(row, value), gamma),), alpha, row.adjacency)
+
+
+def _values(row: Support, value: str) -> tuple[str, ...]:
+    return (value,) if len(MECHANISMS[row.mechanism]) == 1 else (value, "0")
+
+
+def orders_of(row: Support, most: int) -> list[str]:
+    """Whole orders and fractional ones that the row takes."""
+    large = LARGE_ORDERS[: max(1, most // 3)]
+    known = ["1", *WHOLE_ORDERS[:most], *FRACTIONAL_ORDERS[:most], *large]
+    if row.sampling == "without_replacement":
+        known = [alpha for alpha in known if Fraction(alpha) <= _WITHOUT_REPLACEMENT_ORDER]
+    return [alpha for alpha in known if row.takes(Fraction(alpha))]
+
+
+def random_point(row: Support, chance: random.Random) -> Ask:
+    """A point drawn log-uniformly; its numbers have four digits."""
+    values = {
+        "Gaussian": lambda: _log_uniform(chance, 0.05, 1e6),
+        "Laplace": lambda: _log_uniform(chance, 0.05, 1e4),
+        "RandomizedResponse": lambda: str(1 - Decimal(_log_uniform(chance, 1e-6, 0.499))),
+        "PureDP": lambda: _log_uniform(chance, 1e-6, 30),
+        "ZCDP": lambda: _log_uniform(chance, 1e-8, 100),
+    }[row.mechanism]()
+    gamma = None if row.sampling == "none" else _random_rate(chance)
+    part = part_of(row, _values(row, values), gamma, _random_runs(chance))
+    inner = chance.choice(INNER) if row.inner else 1
+    return Ask("rdp", (replace(part, inner=inner),), random_order(row, chance), row.adjacency)
+
+
+def random_order(row: Support, chance: random.Random) -> str:
+    """α with log(α − 1) uniform, or a whole order."""
+    cap = _WITHOUT_REPLACEMENT_ORDER if row.sampling == "without_replacement" else 4096
+    least = max(2, math.ceil(row.min_order))
+    most = cap if row.max_order is None else min(cap, math.floor(row.max_order))
+    if row.orders == "integer" or (chance.random() < 0.5 and least <= most):
+        most = max(least, most)
+        return str(min(most, max(least, round(float(_log_uniform(chance, 2, most))))))
+    drawn = str(1 + Decimal(_log_uniform(chance, 1e-8, max(1, most - 1))))
+    inside = max(Fraction(drawn), row.min_order)
+    inside = inside if row.max_order is None else min(inside, row.max_order)
+    return drawn if inside == Fraction(drawn) else str(inside)
+
+
+def _random_runs(chance: random.Random) -> int:
+    """One, or log-uniform: no residue and no size is left out."""
+    return chance.choice((1, round(_MOST_RUNS ** chance.random())))
+
+
+def _random_rate(chance: random.Random) -> str:
+    small = _log_uniform(chance, 1e-12, 0.5)
+    return str(1 - Decimal(small)) if chance.random() < 0.2 else small
+
+
+def _log_uniform(chance: random.Random, low: float, high: float) -> str:
+    return _between(low, high, chance.random())
+
+
+def _between(low: float, high: float, share: float) -> str:
+    """low^(1 − share) high^share"""
+    return short(low * (high / low) ** share)
+
+
+def short(x: float) -> str:
+    """x to four digits: what a reader can type; truth is enclosed for its nearest float too."""
+    return f"{x:.4g}"
+
+
+# --- ε(δ) and δ(ε)
+
+
+def ends(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """End-to-end questions: every row's mechanism, sampled and composed, at several δ and ε."""
+    chance = random.Random(seed + 1)  # noqa: S311
+    chosen = []
+    for row in hello.supports:
+        asks = [a for kind in ("epsilon", "delta") if kind in row.asks for a in _ends_of(row, kind)]
+        chance.shuffle(asks)
+        only = "rdp" not in row.asks
+        most, extreme = (_ONLY_ENDS * extent.ends, extent.ends) if only else [extent.ends] * 2
+        special = [_harmless(row), _over_grids(hello, asks), _below_zero(hello, row)]
+        usual = [typical(row, chance) for _ in range(most // 2) if _has_ends(row)]
+        first = list(_in_turn([*map(list, special)]))[: extent.ends // 2]
+        chosen.append([*first, *_mixed_evenly(usual, asks[: extreme // 2])])
+    return _in_turn(chosen)
+
+
+#: So much more is asked of what has no RDP to be asked of.
+_ONLY_ENDS = 8
+
+
+def _harmless(row: Support) -> Iterator[Ask]:
+    """Next to no loss at all, where logarithms of what is next to 1 are wanted."""
+    rate = None if row.sampling == "none" else "1e-9"
+    part = part_of(row, _values(row, _HARMLESS[row.mechanism]), rate)
+    for kind, at in (("delta", "0.1"), ("epsilon", "0.01")):
+        if kind in row.asks:
+            yield Ask(kind, (part,), at, row.adjacency)
+
+
+def _over_grids(hello: Hello, asks: list[Ask]) -> Iterator[Ask]:
+    """Some of the asks, over orders that are given: whole ones, and fractional ones."""
+    if hello.order_grid:
+        for ask, grid in zip(asks[-4:], [FRACTIONAL_GRID, SHORT_GRID] * 2, strict=False):
+            yield replace(ask, orders=grid)
+
+
+def _below_zero(hello: Hello, row: Support) -> Iterator[Ask]:
+    """δ(ε) at ε < 0."""
+    if hello.negative_epsilon and "delta" in row.asks:
+        rate = None if row.sampling == "none" else "0.01"
+        part = part_of(row, _values(row, PARAMETERS[row.mechanism][0]), rate, 10)
+        yield from (Ask("delta", (part,), epsilon, row.adjacency) for epsilon in NEGATIVE)
+
+
+def _has_ends(row: Support) -> bool:
+    return any(kind != "rdp" for kind in row.asks)
+
+
+#: Where training lies: noise, sampling rate, runs.
+_TYPICAL = {
+    "Gaussian": (0.4, 20),
+    "Laplace": (0.4, 20),
+    "RandomizedResponse": (0.55, 0.95),
+    "PureDP": (0.01, 2),
+    "ZCDP": (1e-4, 1),
+}
+_TYPICAL_RATES, _TYPICAL_RUNS = (1e-4, 0.2), (1, 1e5)
+_TYPICAL_DELTAS = 1e-12, 0.01
+#: Runs over (noise/rate)²: beyond it ε is in the hundreds, which nobody trains with.
+_MOST_LOSS = 300
+#: What most accountants search when they are not told.
+_TYPICAL_ORDERS = (*(str(Decimal(x) / 10) for x in range(11, 109, 4)), *map(str, range(12, 64)))
+
+
+def typical(row: Support, chance: random.Random) -> Ask:
+    """ε(δ) or δ(ε) as it is asked of a training run, drawn log-uniformly."""
+    kind = chance.choice([kind for kind in row.asks if kind != "rdp"])
+    value = _log_uniform(chance, *_TYPICAL[row.mechanism])
+    gamma = None if row.sampling == "none" else _log_uniform(chance, *_TYPICAL_RATES)
+    spread = float(value) / float(gamma or 1) if row.mechanism in ("Gaussian", "Laplace") else 1
+    drawn = float(_log_uniform(chance, *_TYPICAL_RUNS))
+    runs = max(1, round(min(drawn, _MOST_LOSS * spread**2)))
+    delta = _log_uniform(chance, *_TYPICAL_DELTAS)
+    at = delta if kind == "epsilon" else _about(runs / (2 * spread**2), float(delta))
+    return Ask(kind, (part_of(row, _values(row, value), gamma, runs),), at, row.adjacency)
+
+
+def _about(loss: float, delta: float) -> str:
+    """ρ + 2√(ρ log(1/δ)): an ε at which this zCDP leaves a δ of that size, neither 0 nor 1."""
+    return short(loss + 2 * math.sqrt(-loss * math.log(delta)))
+
+
+def training(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """Where training lies: RDP evenly spread, so that no region is left out for long; else ends."""
+    chance = random.Random(seed + 4)  # noqa: S311
+    starts = [chance.random() for _ in _STEPS]
+    rows = [row for row in hello.supports if "rdp" in row.asks]
+    searched = [(row, orders) for row in rows if (orders := _default_orders(hello, row))]
+    ends_only = [row for row in hello.supports if "rdp" not in row.asks]
+    for i in range(extent.places):
+        for row, orders in searched:
+            if row.sampling != "none" or i % _FEWER == 0:
+                yield _placed(row, orders, place(starts, i))
+        yield from (typical(row, chance) for row in ends_only)
+
+
+def place(starts: list[float], i: int) -> list[float]:
+    """The i-th of evenly spread places in the unit cube of noise, rate and order."""
+    return [(start + i * step) % 1 for start, step in zip(starts, _STEPS, strict=True)]
+
+
+#: Where there is no rate to be asked of, so many times fewer fill the space.
+_FEWER = 8
+#: Multiples of these fill the unit cube evenly: 1/g, 1/g², 1/g³ for g⁴ = g + 1.
+_STEPS = (0.8191725133961645, 0.6710436067037893, 0.5497004779019703)
+
+
+def _default_orders(hello: Hello, row: Support) -> list[str]:
+    """The orders that the peer searches when it is not told, or most others do."""
+    given = hello.default_orders
+    named = (
+        (exact_decimal(order) or str(order) for order in given)
+        if isinstance(given, tuple)
+        else _TYPICAL_ORDERS
+    )
+    return [order for order in named if row.takes(Fraction(order))]
+
+
+def _placed(row: Support, orders: list[str], places: list[float]) -> Ask:
+    """The question at a place."""
+    noise, rate = (
+        _few_bits(low * (high / low) ** share)
+        for (low, high), share in zip(
+            (_TYPICAL[row.mechanism], _TYPICAL_RATES), places, strict=False
+        )
+    )
+    part = part_of(row, _values(row, noise), None if row.sampling == "none" else rate)
+    return Ask("rdp", (part,), orders[int(places[2] * len(orders))], row.adjacency)
+
+
+def _few_bits(x: float) -> str:
+    """x to eight bits: a float64 and a float32 have it, so that its truth is one number."""
+    mantissa, power = math.frexp(x)
+    return str(Decimal(math.ldexp(round(mantissa * 2**8), power - 8)))
+
+
+def _ends_of(row: Support, kind: str) -> Iterator[Ask]:
+    rates: list[str | None] = ["0.01", "0.001", "0.1", "1e-6"] if row.sampling != "none" else [None]
+    runs = (1, 10, 1000, 100_000)
+    at = DELTAS if kind == "epsilon" else EPSILONS
+    for value, gamma, n, given in product(PARAMETERS[row.mechanism][:5], rates, runs, at):
+        yield Ask(kind, (part_of(row, _values(row, value), gamma, n),), given, row.adjacency)
+
+
+# --- structure
+
+
+def compositions(hello: Hello, extent: Extent, seed: int) -> Iterator[Ask]:
+    """Plain questions of every row, and of compositions: what `variants` asks in other ways."""
+    chance = random.Random(seed + 2)  # noqa: S311
+    if hello.compose:
+        mixed = (_mixed(hello, chance) for _ in range(3 * extent.bases))
+        yield from (ask for ask in mixed if ask is not None)
+    runs = (6, 12, 1, 2, 30)
+    yield from _in_turn(
+        [
+            [
+                _base(row, kind, runs[i % 5], chance)
+                for i, kind in product(range(extent.bases), row.asks)
+            ]
+            for row in hello.supports
+        ]
+    )
+
+
+def _base(row: Support, kind: str, runs: int, chance: random.Random) -> Ask:
+    # Whole parameters first, so that ways of writing a whole number can be compared.
+    value = chance.choice(["1", "2", "4"]) if row.mechanism != "RandomizedResponse" else "0.75"
+    gamma = None if row.sampling == "none" else chance.choice(["0.5", "0.125", "0.0078125"])
+    part = replace(part_of(row, _values(row, value), gamma, runs), inner=3 if row.inner else 1)
+    whole = [alpha for alpha in ("2", "3", "8", "16") if row.takes(Fraction(alpha))]
+    at = {"rdp": chance.choice(whole or ["2"]), "epsilon": "1e-5", "delta": "1"}[kind]
+    return Ask(kind, (part,), at, row.adjacency)
+
+
+def _mixed(hello: Hello, chance: random.Random) -> Ask | None:
+    """Two or three parts under one relation, the first of them twice or not."""
+    asked = [row for row in hello.supports if "rdp" in row.asks]
+    if not asked:
+        return None
+    relation = chance.choice(asked).adjacency
+    rows = [row for row in asked if row.adjacency == relation]
+    chosen = chance.sample(rows, 3) if len(rows) >= 3 else chance.choices(rows, k=3)
+    parts = tuple(
+        _base(row, "rdp", n, chance).parts[0] for row, n in zip(chosen, (3, 1, 2), strict=True)
+    )
+    distinct = tuple(dict.fromkeys(parts))
+    if len(distinct) < 2:
+        return None
+    again = distinct[:1] * chance.randrange(2)
+    alpha = next((a for a in ("4", "8") if all(r.takes(Fraction(a)) for r in rows)), None)
+    return Ask("rdp", (*distinct, *again), alpha, relation) if alpha else None
+
+
+def variants(hello: Hello, ask: Ask, sizes: Iterator[int]) -> Iterator[Ask]:
+    """The question in every other way that the peer knows, with numbers not asked before."""
+    for key, ways in hello.how.items():
+        for way in ways:
+            moved = _with_size(ask, sizes)
+            if way != HOW[key][0] and _makes_sense(moved, key, way):
+                yield moved.built(**{key: way})
+
+
+def _with_size(ask: Ask, sizes: Iterator[int]) -> Ask:
+    """The ask with whole numbers not asked before as parameters, where they may be whole."""
+
+    def moved(part: AskedPart) -> AskedPart:
+        if part.mechanism == "RandomizedResponse":
+            return replace(part, parameters=(("p", str(1 - Decimal(1) / (4 + next(sizes) % 60))),))
+        name, _ = part.parameters[0]
+        size = next(sizes) if part.mechanism in ("Gaussian", "Laplace") else 1 + next(sizes) % 12
+        return replace(part, parameters=((name, str(size)), *part.parameters[1:]))
+
+    return replace(ask, parts=tuple(map(moved, ask.parts)))
+
+
+def whole_sizes() -> Iterator[int]:
+    """Whole numbers from 3 to 63, in an order that repeats late."""
+    for i in count():
+        yield 3 + 23 * i % 61
+
+
+def sensible(ask: Ask) -> bool:
+    """Can the question be written in its way? A number that has to be rounded is another one."""
+    return all(_makes_sense(ask, key, way) for key, way in ask.how)
+
+
+def _makes_sense(ask: Ask, key: str, way: str) -> bool:
+    if key == "alpha":
+        return ask.kind == "rdp" and _can_be(way, ask.at)
+    if key == "numbers" and way in ("int", "numpy.int64"):
+        return any(_can_be(way, text) for part in ask.parts for _, text in part.parameters)
+    if key == "numbers":
+        return all(_can_be(way, text) for part in ask.parts for text in part.numbers)
+    if key in ("sequence", "nesting"):
+        return len(ask.parts) > 1
+    if key in ("count", "sharing"):
+        return any(part.count > 1 for part in ask.parts)
+    return True
+
+
+def _can_be(way: str, text: str) -> bool:
+    """Is this number one of that type? What is rounded is another question."""
+    number = Fraction(text)
+    if way in ("int", "numpy.int64", "int_array"):
+        return number.denominator == 1
+    return way != "numpy.float32" or Fraction(_FLOAT32.unpack(_FLOAT32.pack(number))[0]) == number
+
+
+def sums(ask: Ask) -> list[Ask]:
+    """The single runs that a composition's RDP is the sum of."""
+    return [replace(ask, parts=(replace(part, count=1),)) for part in ask.parts]

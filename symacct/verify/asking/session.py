@@ -1,0 +1,448 @@
+"""A run: asks a peer all that is to be asked, and gathers, confirms and simplifies the findings."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain
+
+from symacct.results.rounding import nearest_float
+from symacct.results.time_limit import OutOfTimeError
+from symacct.verify.asking import questions
+from symacct.verify.asking.jumps import Jumps
+from symacct.verify.asking.questions import Extent
+from symacct.verify.asking.simplify import nearby, simplest
+from symacct.verify.judging import laws
+from symacct.verify.judging.truth import DIGITS, Oracle
+from symacct.verify.judging.verdict import ALLOWANCE, LOOSE, Finding, Judge
+from symacct.verify.peer.process import Peer, PeerGoneError
+from symacct.verify.peer.protocol import Answer, Ask, Asked, Hello
+from symacct.verify.reporting.clusters import Cluster, Clusters, in_common, region
+from symacct.verify.reporting.defects import SYMPTOMS, grouped
+
+Progress = Callable[[str, int], None]
+_AHEAD = 16
+_HANGS = 2
+_REFINED = 12
+#: Earlier questions tried for one answer that changed, and in all.
+_CULPRITS, _ALL_CULPRITS = 12, 40
+#: The share of the time that starting the peer anew may take.
+_STARTS = 0.1
+#: The shares of the time at which the stages end.
+_STAGES = {
+    "points": 0.22,
+    "ends": 0.34,
+    "structure": 0.42,
+    "searching": 0.68,
+    "refining": 0.72,
+    "simplifying": 0.92,
+    "confirming": 0.96,
+    "naming": 0.98,
+}
+#: The share of the time that our own work on one number may take, and a second at least.
+_LONGEST = 0.01
+
+
+@dataclass
+class Session:
+    """The state of a run: what was asked, and what was found."""
+
+    peer: Peer
+    extent: Extent
+    seed: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    progress: Progress = lambda what, asked: None
+    allowance: Fraction = ALLOWANCE
+    asked: int = 0
+    unsupported: int = 0
+    #: Not asked, being of a kind that ran out of time before.
+    skipped: int = 0
+    clusters: Clusters = field(default_factory=Clusters)
+    points: list[Asked] = field(default_factory=list)
+    history: list[Ask] = field(default_factory=list)
+    #: In the search, which ends where the time for it does.
+    searched: int = 0
+    #: Why the run stopped before all was asked; empty if it did not.
+    cut: list[str] = field(default_factory=list)
+    #: The peer ended, hung or talked nonsense too often to be asked on.
+    gone: bool = False
+
+    def __post_init__(self) -> None:
+        self.oracle = Oracle(max(DIGITS, _digits(self.allowance)))
+        self.oracle.longest = max(1.0, _LONGEST * self.extent.seconds)
+        self.peer.until = self._ends_at("naming")
+        self.judge = Judge(self.oracle, self.hello, self.allowance)
+        self._worker = ThreadPoolExecutor(1)
+        self._hangs: Counter[object] = Counter()
+        self._culprits_left = _ALL_CULPRITS
+        self._stage = "points"
+        about = self.hello, self.extent, self.seed
+        #: Not asked yet: what a stage has no time for is asked where the search leaves some.
+        self._left: dict[str, Iterator[Ask]] = {
+            "points": questions.points(*about),
+            "ends": questions.ends(*about),
+            "structure": questions.compositions(*about),
+        }
+        self._sizes = questions.whole_sizes()
+
+    @property
+    def hello(self) -> Hello:
+        return self.peer.hello
+
+    def run(self) -> None:
+        """Every stage; a peer that is gone for good, or the end of the time, ends it early."""
+        stages = {
+            "points": self._points,
+            "ends": self._ends,
+            "structure": self._structure,
+            "searching": self._search,
+            "refining": self._refine,
+            "simplifying": self._simplify,
+            "confirming": self._confirm,
+        }
+        try:
+            for self._stage, stage in stages.items():
+                self._until_its_end(stage)
+        except PeerGoneError as gone:
+            self.cut.append(str(gone))
+            self.gone = True
+        finally:
+            self._worker.shutdown(wait=True, cancel_futures=True)
+        self._stage = "naming"
+        self._until_its_end(lambda: self.clusters.complete(self.judge.complete))
+
+    def _until_its_end(self, stage: Callable[[], None]) -> None:
+        """As much of a stage as there is time for."""
+        try:
+            self._in_time()
+            stage()
+        except OutOfTimeError:
+            if self._stage != "searching":  # which goes on for as long as it may
+                self.cut.append(_used_up(self._stage))
+
+    def _ends_at(self, stage: str) -> float:
+        """A search that finds nothing goes on in the time for what would have been found."""
+        last = "simplifying" if stage == "searching" and not self.clusters else stage
+        return self.begun + _STAGES[last] * self.extent.seconds
+
+    # --- asking
+
+    def _stream(self, asks: Iterable[Ask], stage: str = "") -> Iterator[Asked]:
+        """Answers in the order of the asks; the peer works while truths are computed here."""
+        pending: deque[tuple[Ask, Future[Answer]]] = deque()
+        coming = iter(asks)
+        try:
+            for ask in coming:
+                if self._hopeless(ask):
+                    self.skipped += 1
+                    continue
+                pending.append((ask, self._worker.submit(self.peer.ask, ask)))
+                if len(pending) > _AHEAD:
+                    yield from self._first(pending)
+            while pending:
+                yield from self._first(pending)
+        finally:
+            for _, future in pending:
+                future.cancel()
+            self._left[stage] = chain([ask for ask, _ in pending], coming)
+
+    def _first(self, pending: deque[tuple[Ask, Future[Answer]]]) -> Iterator[Asked]:
+        """The first that is pending, unless there is no time for questions of its kind any more."""
+        self._in_time()
+        ask, future = pending.popleft()
+        if self._hopeless(ask) and future.cancel():
+            self.skipped += 1
+            return
+        counted = self._counted(ask, future)
+        for other, waiting in pending:
+            if self._hopeless(other):
+                waiting.cancel()
+        yield counted
+
+    def _hopeless(self, ask: Ask) -> bool:
+        return bool(self._hangs) and self._hangs[region(ask)] >= _HANGS
+
+    def _counted(self, ask: Ask, future: Future[Answer]) -> Asked:
+        answer = future.result()
+        self.asked += 1
+        self.history.append(ask)
+        if answer.late:
+            self._hangs[region(ask)] += 1
+        self.unsupported += answer.unsupported is not None
+        self.progress(self._stage, self.asked)
+        return ask, answer
+
+    def _one(self, ask: Ask) -> Answer:
+        self._in_time()
+        return self._counted(ask, self._worker.submit(self.peer.ask, ask))[1]
+
+    def _in_time(self) -> None:
+        """OutOfTimeError from the end of the stage on, and for what is still worked on then."""
+        self.oracle.until = self._ends_at(self._stage)
+        if time.monotonic() >= self.oracle.until:
+            raise OutOfTimeError
+
+    # --- stages
+
+    def _points(self) -> None:
+        for ask, answer in self._stream(self._left["points"], "points"):
+            self.points.append((ask, answer))
+            self.clusters.note(self.judge.judge(ask, answer), self._probe)
+
+    def _ends(self) -> None:
+        self._judged(self._left["ends"], "ends")
+
+    def _search(self) -> None:
+        before = self.asked
+        try:
+            self._judged(questions.training(self.hello, self.extent, self.seed))
+        finally:
+            self.searched = self.asked - before
+        stages = {"ends": self._ends, "structure": self._compositions, "points": self._points}
+        for stage, again in stages.items():
+            if _used_up(stage) in self.cut:
+                again()
+                self.cut.remove(_used_up(stage))
+
+    def _judged(self, asks: Iterable[Ask], stage: str = "") -> None:
+        for ask, answer in self._stream(asks, stage):
+            self.clusters.note(self.judge.judge(ask, answer), self._probe)
+
+    def _structure(self) -> None:
+        self._curves()
+        self._compositions()
+
+    def _compositions(self) -> None:
+        bases = self._left["structure"]
+        for base in bases:
+            self._left["structure"] = chain([base], bases)
+            self.clusters.note(self._probe(base), self._probe)
+            for variant in questions.variants(self.hello, base, self._sizes):
+                if self._hopeless(variant):
+                    continue
+                found = self._variant(variant)
+                self.clusters.note(found, self._variant if found and found.ask.how else self._probe)
+            self.clusters.note(self._sum(base), self._sum)
+
+    def _curves(self) -> None:
+        """The laws along each curve that was asked at several orders."""
+        for curve in laws.curves(point for point in self.points if self._is_the_curve(*point)):
+            for found in laws.curve_laws(curve, self.allowance):
+                self.clusters.note(found, _nothing)
+
+    def _is_the_curve(self, ask: Ask, answer: Answer) -> bool:
+        """Is the exact value known, and the answer no looser bound? Those keep none of its laws."""
+        if self.judge.as_claimed(ask, answer):
+            return False
+        truth = self.oracle.truth(ask)
+        if truth is None or not truth.exact:
+            return False
+        return answer.finite is None or answer.finite <= truth.upper * (1 + self.allowance)
+
+    def _refine(self) -> None:
+        """The orders between which an error appears, and points around the worst of each kind."""
+        jumps = Jumps(self.judge, self._offered)
+        for low, high in jumps.brackets(self.points):
+            self.clusters.note(jumps.between(low, high), _nothing)
+        chance = random.Random(self.seed + 3)  # noqa: S311
+        for cluster in self._numeric():
+            near = [nearby(cluster.worst.ask, chance) for _ in range(self.extent.refinements)]
+            self._judged(filter(self._may, near))
+
+    def _simplify(self) -> None:
+        """Confirm the worst of each kind in a new process, and make them simple."""
+        defects = grouped(self.clusters.ranked())
+        first = [defect.worst for defect in defects]
+        rest = [c for defect in defects for c in defect.clusters if c is not defect.worst]
+        changed = self._changed(first[: self.extent.simplified], rest)
+        for cluster in [*first, *rest][: self.extent.simplified]:
+            self._in_time()
+            if cluster.worst.verdict == "slow":
+                self._confirm_slow(cluster)
+            elif id(cluster) in changed:
+                was, alone = changed[id(cluster)]
+                cluster.simple = self._history(cluster.worst, was, alone)
+                culprit = self._culprit(was[0], alone)
+                cluster.simple = replace(cluster.simple, before=culprit)
+            else:
+                cluster.simple = simplest(cluster.worst, cluster.probe)
+
+    def _changed(
+        self, first: list[Cluster], rest: list[Cluster]
+    ) -> dict[int, tuple[Asked, Answer]]:
+        """What a new process answers otherwise; one for each of the first where that is cheap."""
+        cheap = self.peer.greeted * len(first) < _STARTS * self.extent.seconds
+        found = {}
+        self.peer.fresh()
+        for cluster in [*first, *rest]:
+            if cheap and (cluster in first or cluster is rest[0]):
+                self.peer.fresh()
+            change = self._otherwise(cluster.worst)
+            cluster.alone = change is None and (not cheap or cluster in first)
+            if change is not None:
+                found[id(cluster)] = change
+        return found
+
+    def _otherwise(self, found: Finding) -> tuple[Asked, Answer] | None:
+        """(what was answered, what is answered now) where that is not the same."""
+        two = [found.other] if found.other and found.verdict in SYMPTOMS else []
+        for ask, answer in [(found.ask, found.answer), *two]:
+            if not self._agree(again := self._one(ask), answer):
+                return (ask, answer), again
+        return None
+
+    def _confirm(self) -> None:
+        """What was made simple must show the same in a new process; else the worst is shown."""
+        self.peer.fresh()
+        simpler = [(c, c.simple) for c in self.clusters.ranked() if c.simple and c.is_simpler]
+        for cluster, _ in simpler:
+            cluster.simple = None
+        for cluster, simple in simpler:
+            again = cluster.probe(simple.ask)
+            if again is not None and again.verdict == simple.verdict:
+                cluster.simple = simple
+
+    # --- single questions
+
+    def _probe(self, ask: Ask) -> Finding | None:
+        """The finding at one question."""
+        return self.judge.judge(ask, self._one(ask)) if self._may(ask) else None
+
+    def _offered(self, ask: Ask) -> Answer:
+        """The answer to a question that the peer may not offer."""
+        return self._one(ask) if self._may(ask) else Answer(unsupported="not in the hello")
+
+    def _may(self, ask: Ask) -> bool:
+        """Does the peer say that it takes this question?"""
+        return all(
+            any(
+                row.mechanism == part.mechanism
+                and row.sampling == part.sampling
+                and row.adjacency == ask.adjacency
+                and (part.inner == 1 or row.inner)
+                and ask.kind in row.asks
+                and (ask.kind != "rdp" or row.takes(Fraction(ask.at)))
+                for row in self.hello.supports
+            )
+            for part in ask.parts
+        )
+
+    def _variant(self, ask: Ask) -> Finding | None:
+        """The same mathematics written another way, and then the usual way."""
+        usual = ask.built()
+        if not questions.sensible(ask):
+            return None
+        second, first = self._one(ask), self._one(usual)
+        if first.unsupported is not None or second.unsupported is not None or second.late:
+            return None
+        if second.error is not None and first.error is None:
+            return Finding("exception", ask, second, note=second.error, other=(usual, first))
+        if first.value is None or second.value is None:
+            return None
+        if self._agree(first, second):
+            return self.judge.judge(usual, first)
+        sides = [self.judge.judge(usual, first), self.judge.judge(ask, second)]
+        if sides[0] is not None and (sides[1] is None or self._as_good(sides[0], sides[1])):
+            return sides[0]  # it is the usual way that is wrong
+        if sides == [None, None] and self._discretizes(ask):
+            return None
+        way = ", ".join(f"{key} = {value}" for key, value in ask.how)
+        note = f"the usual way gives {_text(first)}, {way} gives {_text(second)}"
+        return Finding(
+            "inconsistent",
+            ask,
+            second,
+            self.oracle.truth(ask),
+            below=any(side is not None and side.below for side in sides),
+            note=note,
+            other=(usual, first),
+        )
+
+    def _discretizes(self, ask: Ask) -> bool:
+        """Is it ε or δ of what is no RDP, on a grid that the way of writing may move?"""
+        return ask.kind != "rdp" and self.hello.conversion in (None, "none")
+
+    def _as_good(self, usual: Finding, other: Finding) -> bool:
+        """ε or δ wrong in the same way; of an RDP, by as much, to what counts as loose."""
+        if usual.ask.kind == "rdp" or usual.verdict != other.verdict:
+            return False
+        return self._discretizes(usual.ask) or self._agree(usual.answer, other.answer, LOOSE - 1)
+
+    def _sum(self, ask: Ask) -> Finding | None:
+        """A composition against its single runs."""
+        if ask.kind != "rdp" or sum(part.count for part in ask.parts) == 1:
+            return None
+        runs = [(single, self._one(single)) for single in questions.sums(ask)]
+        return laws.sum_law(ask, self._one(ask), runs, self.allowance)
+
+    # --- findings
+
+    def _numeric(self) -> list[Cluster]:
+        """The worst kinds that have a number to look around."""
+        kinds = ("unsound", "loose", "zero", "negative", "wrong-formula")
+        found = [c for c in self.clusters.ranked() if c.worst.verdict in kinds]
+        return [cluster for cluster in found if not cluster.worst.ask.how][:_REFINED]
+
+    def _confirm_slow(self, cluster: Cluster) -> None:
+        """Slow twice, or the machine was busy once."""
+        ask = cluster.worst.ask
+        found = self.judge.judge(ask, self._one(ask))
+        if found is None or found.verdict != "slow":
+            self.clusters.drop(cluster)
+
+    def _agree(self, a: Answer, b: Answer, allowance: Fraction | None = None) -> bool:
+        """The same answer but for rounding?"""
+        share = self.allowance if allowance is None else allowance
+        if a.finite is None or b.finite is None:
+            return a.finite is b.finite and str(a.value) == str(b.value)
+        return abs(a.finite - b.finite) <= share * max(abs(a.finite), abs(b.finite))
+
+    def _history(self, found: Finding, was: Asked, alone: Answer) -> Finding:
+        """A new process answers otherwise: the answer depends on what was asked before."""
+        ask, later = was
+        return replace(
+            found,
+            verdict="inconsistent",
+            ask=ask,
+            answer=later,
+            note=f"asked first it answers {_text(alone)}, later {_text(later)}",
+            other=(ask, alone),
+            law="",
+            truth=self.oracle.truth(ask),
+        )
+
+    def _culprit(self, ask: Ask, alone: Answer) -> Ask | None:
+        """An earlier question after which the answer is another one."""
+        asked = [a for a in dict.fromkeys(self.history) if a != ask]
+        for earlier in sorted(asked, key=lambda a: -in_common(a, ask))[:_CULPRITS]:
+            if not self._culprits_left:
+                break
+            self._culprits_left -= 1
+            self.peer.fresh()
+            self._one(earlier)
+            if not self._agree(self._one(ask), alone):
+                return earlier
+        return None
+
+
+def _used_up(stage: str) -> str:
+    return f"{stage}: the time allowed was used up"
+
+
+def _digits(allowance: Fraction) -> int:
+    """Of the truth, so many that what is not known of it is no part of the allowance."""
+    return len(str(int(1 / allowance))) + 4
+
+
+def _nothing(ask: Ask) -> Finding | None:
+    """The probe of a finding that is about more than one question."""
+    return None
+
+
+def _text(answer: Answer) -> str:
+    return repr(nearest_float(answer.value)) if answer.value is not None else str(answer.error)

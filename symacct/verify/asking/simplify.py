@@ -1,0 +1,199 @@
+"""Questions beside one that shows a finding: the simplest that still does, and others close by."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+from symacct.results.time_limit import OutOfTimeError
+from symacct.verify.asking.questions import short
+from symacct.verify.judging.verdict import Finding
+from symacct.verify.peer.protocol import Ask, AskedPart
+
+Probe = Callable[[Ask], Finding | None]
+
+_VALUES = {
+    "Gaussian": ("1", "2", "5", "10", "0.5", "100", "0.1"),
+    "Laplace": ("1", "2", "10", "0.5", "100", "0.1"),
+    "RandomizedResponse": ("0.75", "0.6", "0.9", "0.99"),
+    "PureDP": ("1", "2", "0.1", "10", "0.01"),
+    "ZCDP": ("1", "0.1", "0.01"),
+}
+_RATES = ("0.5", "0.1", "0.01", "0.001", "0.0001", "1e-6", "0.9", "0.99")
+_AT = {
+    "rdp": ("2", "3", "4", "8", "16", "64", "256", "1.5", "2.5", "3.5", "10.5", "1.1", "1.01"),
+    "epsilon": ("1e-5", "0.001"),
+    "delta": ("1", "0.1"),
+}
+_BISECTIONS = 16
+#: What an implementation falls into from some order on, and the size of what it gives says nothing.
+_EDGES = ("nan", "inf", "exception", "zero")
+
+
+def simplest(found: Finding, probe: Probe, budget: int = 90) -> Finding:
+    """A finding of the same kind at a question that cannot be made simpler one step at a time.
+
+    Or at the simplest that was found before the time was over.
+    """
+    left, worst = budget, found
+
+    def shows(ask: Ask) -> Finding | None:
+        nonlocal left
+        if left == 0:
+            return None
+        left -= 1
+        try:
+            again = probe(ask)
+        except OutOfTimeError:
+            return None
+        return again if again is not None and _same_kind(again, worst) else None
+
+    before = None
+    while left and found is not before:
+        before = found
+        for simpler in SIMPLER:
+            found = next(filter(None, map(shows, simpler(found.ask))), found)
+    left = _BISECTIONS
+    return _at_the_edge(found, shows) if found.verdict in _EDGES else found
+
+
+def _same_kind(again: Finding, worst: Finding) -> bool:
+    """The same verdict, off by the square root of the factor or more: not another, smaller defect.
+
+    What is simplified is compared with the worst found, not with the step before: many small
+    steps would lose it.
+    """
+    kind = (again.verdict, again.below, again.beyond_rounding)
+    if kind != (worst.verdict, worst.below, worst.beyond_rounding):
+        return False
+    return again.verdict in _EDGES or again.severity >= worst.severity / 2
+
+
+def _at_the_edge(found: Finding, shows: Probe) -> Finding:
+    """The first whole order from which on it is so, if it is not so at the order 2."""
+    ask = found.ask
+    if ask.kind != "rdp" or Fraction(ask.at).denominator != 1 or shows(replace(ask, at="2")):
+        return found
+    right, wrong = 2, int(ask.at)
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        again = shows(replace(ask, at=str(middle)))
+        right, wrong = (right, middle) if again else (middle, wrong)
+        found = again or found
+    note = "; ".join(filter(None, (found.note, f"not so at the order {right}")))
+    return replace(found, note=note)
+
+
+def _fewer_parts(ask: Ask) -> Iterator[Ask]:
+    for i in range(len(ask.parts) if len(ask.parts) > 1 else 0):
+        yield replace(ask, parts=ask.parts[:i] + ask.parts[i + 1 :])
+
+
+def _bold(ask: Ask) -> Iterator[Ask]:
+    """The plainest question of all with the order kept, and with the rate kept."""
+    for gamma in ("0.5", "0.1", "0.001"):
+        plain = replace(ask, parts=tuple(_plain(part, gamma) for part in ask.parts))
+        if len(plain.expression) < len(ask.expression):
+            yield plain
+
+
+def _fewer_inside(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        yield from (_with(ask, i, replace(part, inner=n)) for n in (1, 2, 3) if n < part.inner)
+
+
+def _fewer_runs(ask: Ask) -> Iterator[Ask]:
+    for count in (1, 2, 6, 10, 100, 1000, 10_000, 100_000):
+        for i, part in enumerate(ask.parts):
+            if part.count > count:
+                yield _with(ask, i, replace(part, count=count))
+
+
+def _simpler_place(ask: Ask) -> Iterator[Ask]:
+    """A known order, ε or δ, or one of fewer digits."""
+    least = "1" if ask.kind == "rdp" else "0"
+    known = (*_before(_AT[ask.kind], ask.at), *_shorter(ask.at, least))
+    yield from (replace(ask, at=at) for at in known)
+
+
+def _plain(part: AskedPart, gamma: str) -> AskedPart:
+    """One run with the first of the known values."""
+    rate = None if part.gamma is None else gamma
+    return replace(_first(part, _VALUES[part.mechanism][0]), gamma=rate, count=1, inner=1)
+
+
+def _with(ask: Ask, i: int, part: AskedPart) -> Ask:
+    return replace(ask, parts=(*ask.parts[:i], part, *ask.parts[i + 1 :]))
+
+
+def _before(known: tuple[str, ...], text: str) -> Iterator[str]:
+    """The known simple values that come before this one; all of them if it is not known."""
+    for value in known:
+        if Fraction(value) == Fraction(text):
+            return
+        yield value
+
+
+def _shorter(text: str, low: str = "0", high: str = "Infinity") -> Iterator[str]:
+    """The number with fewer significant digits, the fewest first, strictly between two others."""
+    if "/" in text:
+        return
+    number = Decimal(text)
+    for digits in range(1, len(number.normalize().as_tuple().digits)):
+        fewer = Decimal(f"{number:.{digits}g}")
+        if Decimal(low) < fewer < Decimal(high):
+            yield str(int(fewer) if fewer == int(fewer) else fewer)
+
+
+def _simpler_rates(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        given = part.gamma
+        known = () if given is None else (*_before(_RATES, given), *_shorter(given, high="1"))
+        yield from (_with(ask, i, replace(part, gamma=gamma)) for gamma in known)
+
+
+def _simpler_values(ask: Ask) -> Iterator[Ask]:
+    for i, part in enumerate(ask.parts):
+        given = part.parameters[0][1]
+        limits = ("0.5", "1") if part.mechanism == "RandomizedResponse" else ("0", "Infinity")
+        for value in (*_before(_VALUES[part.mechanism], given), *_shorter(given, *limits)):
+            yield _with(ask, i, _first(part, value))
+
+
+#: Each of these gives simpler questions, the simplest first; the boldest ways first.
+SIMPLER = (
+    _fewer_parts, _bold, _fewer_inside, _fewer_runs, _simpler_place, _simpler_rates, _simpler_values
+)  # fmt: skip
+
+
+def _first(part: AskedPart, value: str) -> AskedPart:
+    """The part with another first parameter."""
+    (name, _), *rest = part.parameters
+    return replace(part, parameters=((name, value), *rest))
+
+
+def nearby(ask: Ask, chance: random.Random) -> Ask:
+    """A question close by: every number moved by up to a factor of two."""
+
+    def moved(text: str, least: float = 0, most: float | None = None) -> str:
+        x = Decimal(short(float(Fraction(text) - least) * 2 ** chance.uniform(-1, 1)))
+        x += Decimal(str(least))
+        return text if most is not None and x >= most else str(x)
+
+    def moved_part(part: AskedPart) -> AskedPart:
+        name, value = part.parameters[0]
+        limits = (0.5, 1) if name == "p" else (0, None)
+        gamma = None if part.gamma is None else moved(part.gamma, 0, 1)
+        named = ((name, moved(value, *limits)), *part.parameters[1:])
+        return replace(part, parameters=named, gamma=gamma)
+
+    at = ask.at
+    if ask.kind == "rdp":
+        alpha = Fraction(at)
+        whole = alpha.denominator == 1
+        at = moved(at, 1, 4097)
+        at = str(max(2, round(Fraction(at)))) if whole else at
+    return replace(ask, parts=tuple(map(moved_part, ask.parts)), at=at)

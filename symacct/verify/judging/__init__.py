@@ -1,0 +1,1 @@
+"""What a value is held against, and the verdict on it."""

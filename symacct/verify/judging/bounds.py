@@ -1,0 +1,74 @@
+"""What is true, between exact fractions of bounded size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import mpmath
+
+from symacct.results.enclosure import Enclosure, to_fraction
+from symacct.results.rounding import rational_text
+
+Bound = Fraction | float
+#: Beyond 2^±4096 float64 has no numbers, and fractions grow without bound.
+_EXPONENT = 4096
+_SMALL = Fraction(1, 2**_EXPONENT)
+_LARGE = Fraction(2**_EXPONENT)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """lower <= the truth <= upper, the least that is proved; `exact` for a known number."""
+
+    lower: Bound
+    upper: Bound
+    exact: bool
+
+    def hull(self, other: Truth) -> Truth:
+        """What holds for both readings of the parameters."""
+        return Truth(
+            min(self.lower, other.lower), max(self.upper, other.upper), self.exact and other.exact
+        )
+
+
+def ends(value: Enclosure) -> tuple[Bound, Bound]:
+    """lower and upper; below 2^−4096 they are 0 and 2^−4096, above 2^4096 that and ∞."""
+    low, high = _exponent(value.lower), _exponent(value.upper)
+    if low is not None and low > _EXPONENT:
+        return _LARGE, float("inf")
+    lower = Fraction(0) if low is None or low < -_EXPONENT else to_fraction(value.lower)
+    if high is None:
+        return lower, Fraction(0)
+    if high > _EXPONENT:
+        return lower, float("inf")
+    return lower, _SMALL if high < -_EXPONENT else to_fraction(value.upper)
+
+
+def _exponent(x: mpmath.mpf) -> float | None:
+    """log₂ x to within 1; None for 0, ∞ for ∞."""
+    _, mantissa, power, bits = x._mpf_
+    if mantissa:
+        return float(power + bits)
+    return float("inf") if power else None
+
+
+def decimal_text(x: Bound, up: bool, digits: int = 20) -> str:
+    """A bound as decimal text, rounded outwards.
+
+    >>> decimal_text(Fraction(1, 3), up=True)
+    '0.33333333333333333334'
+    """
+    return rational_text(x, digits, up) if isinstance(x, Fraction) else str(x)
+
+
+def share_text(ratio: float) -> str:
+    """0.995 of the truth; what is next to 1 by what it lacks, which rounding it would hide.
+
+    >>> share_text(1 - 3e-8)
+    '3e-08 of the truth too little'
+    """
+    gap = abs(ratio - 1)
+    if not 0 < gap < 1e-5:
+        return f"{ratio:.6g} of the truth"
+    return f"{gap:.3g} of the truth too {'little' if ratio < 1 else 'much'}"

@@ -1,0 +1,136 @@
+"""Which formula a value is: the registered theorems' values, and those of likely mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.core.claims import Kind
+from symacct.core.errors import SymacctError
+from symacct.expressions import theorem_registry
+from symacct.verify.judging.bounds import Bound, ends
+from symacct.verify.judging.truth import Oracle, readings, step
+from symacct.verify.peer.protocol import Ask, AskedPart
+
+#: Relative distance up to which two float64 computations of one formula are taken for the same.
+SAME = Fraction(1, 10**9)
+
+
+def same(value: Fraction, bounds: tuple[Bound, Bound], allowed: Fraction = SAME) -> bool:
+    """Is the value one of the enclosed ones, but for rounding?"""
+    low, high = bounds
+    return low != float("inf") and low * (1 - allowed) <= value <= high * (1 + allowed)
+
+
+def matched(oracle: Oracle, ask: Ask, value: Fraction) -> str | None:
+    """The name of the formula whose value this is, theorems first; None if none is known."""
+    if ask.kind != "rdp" or value == 0:
+        return None
+    named = (name for name, bounds in candidates(oracle, ask) if same(value, bounds))
+    return next(named, None)
+
+
+def proves(name: str, ask: Ask) -> bool:
+    """Is this theorem an upper bound of what is asked, under its relation?"""
+    try:
+        theorem = theorem_registry.named(name)
+    except SymacctError:
+        return False
+    proved = theorem.status == theorem_registry.PROVED and theorem.kind is not Kind.LOWER
+    return proved and str(theorem.adjacency) == ask.adjacency
+
+
+def claimed(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
+    """The certified value of the theorem that a peer names; None if it does not speak."""
+    if ask.kind != "rdp":
+        return None
+    try:
+        theorem_registry.named(name)
+    except SymacctError:
+        return None
+    return _by_theorem(oracle, ask, name)
+
+
+def candidates(oracle: Oracle, ask: Ask) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
+    """(name, enclosure) of every formula that a value is compared with."""
+    names = [t.name for t in theorem_registry.theorems() if t.status == theorem_registry.PROVED]
+    own = [name for name in names if not name.startswith(_GENERIC)]
+    yield from _theorems(oracle, ask, [*own, *_WITH_OPTIONS])
+    for what, other, factor in _mistakes(ask):
+        truth = oracle.truth(other)
+        if truth is not None and truth.upper != float("inf"):
+            # Where only bounds are known, an accountant would have computed the upper one.
+            low = truth.lower if truth.exact else truth.upper
+            yield what, (factor * low, factor * truth.upper)
+    yield from _theorems(oracle, ask, [name for name in names if name not in own])
+
+
+#: What holds for every curve names no formula of its own: tried last.
+_GENERIC = ("VEH14", "WBK19-C10")
+#: Beyond, sums over all orders below take minutes.
+_LARGEST_ORDER = 4096
+_WITH_OPTIONS = ("ZW19-T11:tau=50", "ZW19-T20:tau=50")
+
+
+def _theorems(
+    oracle: Oracle, ask: Ask, names: list[str]
+) -> Iterator[tuple[str, tuple[Bound, Bound]]]:
+    for name in names:
+        bounds = _by_theorem(oracle, ask, name)
+        if bounds is not None:
+            yield name, bounds
+
+
+def _by_theorem(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound] | None:
+    if all(part.sampling == "none" for part in ask.parts) or Fraction(ask.at) > _LARGEST_ORDER:
+        return None
+    try:
+        lows, highs = zip(*(_sum_of_parts(oracle, r, name) for r in readings(ask)), strict=True)
+    except SymacctError:
+        return None
+    return min(lows), max(highs)
+
+
+def _sum_of_parts(oracle: Oracle, ask: Ask, name: str) -> tuple[Bound, Bound]:
+    low: Bound = Fraction(0)
+    high: Bound = Fraction(0)
+    for part in ask.parts:
+        by = None if part.sampling == "none" else name
+        a, b = ends(oracle.ask("rdp", step(replace(part, count=1)), ask.at, by=by))
+        low, high = low + part.count * a, high + part.count * b
+    return low, high
+
+
+def _mistakes(ask: Ask) -> Iterator[tuple[str, Ask, Fraction | int]]:
+    """(what it would be, the ask whose truth it is, a factor)"""
+    alpha = Fraction(ask.at)
+    parts = ask.parts
+    if any(p.sampling != "none" for p in parts):
+        yield "sampling ignored", replace(ask, parts=_each(parts, sampling="none", gamma=None)), 1
+    if any(p.sampling == "without_replacement" for p in parts):
+        poisson = replace(ask, parts=_each(parts, sampling="poisson"), adjacency="add_remove")
+        yield "Poisson sampling under add/remove", poisson, 1
+    if any(p.count > 1 for p in parts):
+        yield "count ignored", replace(ask, parts=_each(parts, count=1)), 1
+    yield "order α + 1", replace(ask, at=str(alpha + 1)), 1
+    if alpha > 2:
+        yield "order α − 1", replace(ask, at=str(alpha - 1)), 1
+    if alpha.denominator != 1:
+        floor = alpha.numerator // alpha.denominator
+        yield "the next whole order", replace(ask, at=str(floor + 1)), 1
+        if floor > 1:
+            yield "the whole order below", replace(ask, at=str(floor)), 1
+    factors = {
+        "the CGF, (α − 1) ε(α)": alpha - 1,
+        "ε(α) (α − 1)/α": (alpha - 1) / alpha,
+        "twice ε(α)": Fraction(2),
+        "half ε(α)": Fraction(1, 2),
+    }
+    for factor in dict.fromkeys(factors.values()):  # at α = 2 and α = 3 two of them are one number
+        yield " or ".join(what for what, own in factors.items() if own == factor), ask, factor
+
+
+def _each(parts: tuple[AskedPart, ...], **changes: Any) -> tuple[AskedPart, ...]:
+    return tuple(replace(part, **changes) for part in parts)

@@ -1,0 +1,247 @@
+"""What a peer's value is held against: certified enclosures of the exact value and of methods."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.accountant.accountant import Accountant
+from symacct.arithmetic.ball import BALL, precision, rational
+from symacct.core import limits
+from symacct.core.claims import Kind
+from symacct.core.errors import LimitError, OrderGridWarning, SymacctError
+from symacct.core.exact import Numeric, exact
+from symacct.expressions.node import Node
+from symacct.mechanisms import ZCDP, Gaussian, Laplace, PureDP, RandomizedResponse
+from symacct.operations import Compose, PoissonSubsample, SubsampleWithoutReplacement
+from symacct.results.enclosure import Enclosure
+from symacct.results.time_limit import OutOfTimeError, before
+from symacct.verify.judging import replaced
+from symacct.verify.judging.bounds import Bound, Truth, ends
+from symacct.verify.peer.protocol import MECHANISMS, Ask, AskedPart
+
+#: As far as a float64 goes.
+DIGITS = 14
+#: A search for the best order stops here: sound all the same, and said not to be proved the best.
+_LARGEST_ORDER = 4096
+_FIXED_SIZE_ORDER = 256
+_PROFILE_SIZE = 2**28  # some tenths of a second; other bounds answer what would take longer
+_LEAST_DIGITS, _LEAST_SIZE = 5, 2**24  # of a lower bound
+_BITS = 120
+_NOISE = (Gaussian, Laplace, RandomizedResponse, PureDP, ZCDP)
+_CLASSES: dict[str, type[Node]] = {kind.__name__: kind for kind in _NOISE}
+_SAMPLINGS: dict[str, type[PoissonSubsample] | type[SubsampleWithoutReplacement]] = {
+    "poisson": PoissonSubsample,
+    "without_replacement": SubsampleWithoutReplacement,
+}
+
+
+class Oracle:
+    """Certified values for asks, remembered; every number for both readings of its parameters."""
+
+    def __init__(self, digits: int = DIGITS) -> None:
+        self.accountant = Accountant(digits)
+        self._truths: dict[Ask, Truth | None] = {}
+        #: When, of time.monotonic(), all is to be answered; and the seconds for one number.
+        self.until = self.longest = math.inf
+
+    def truth(self, ask: Ask) -> Truth | None:
+        """The enclosure for an ask; None where symacct has none."""
+        key = _asked(ask)
+        if key not in self._truths:
+            self._truths[key] = self._both(key)
+        return self._truths[key]
+
+    def ask(self, what: str, *question: Any, **how: Any) -> Any:
+        """What the accountant says; LimitError where that takes longer than one number may."""
+        end = min(self.until, time.monotonic() + self.longest)
+        try:
+            with warnings.catch_warnings():  # of an order grid that is ours, not the peer's
+                warnings.simplefilter("ignore", OrderGridWarning)
+                return before(end, lambda: getattr(self.accountant, what)(*question, **how))
+        except OutOfTimeError:
+            if end == self.until:
+                raise
+            raise LimitError(f"{what}: found more than {self.longest:g} s of work") from None
+
+    def known(self, ask: Ask) -> Truth | None:
+        """The enclosure where it was asked for before."""
+        return self._truths.get(_asked(ask))
+
+    def sharpened(self, ask: Ask, truth: Truth) -> Truth:
+        """The truth with a lower bound that takes longer; for values below every proved bound."""
+        lower = sum(replaced.renyi_lower(part, ask) for part in ask.parts)
+        return Truth(max(truth.lower, lower), truth.upper, truth.exact)
+
+    def _both(self, ask: Ask) -> Truth | None:
+        try:
+            found = [self._truth(reading) for reading in readings(ask)]
+        except SymacctError:
+            return None
+        return functools.reduce(Truth.hull, found)
+
+    def _truth(self, ask: Ask) -> Truth:
+        if ask.kind == "rdp":
+            return self._rdp(ask)
+        if Fraction(ask.at) < 0:
+            return self._reflected(ask)
+        if (known := self._profile(ask)) is not None:
+            return known
+        return Truth(self._least(ask), self.by_method(ask, "improved", None).upper, False)
+
+    def _reflected(self, ask: Ask) -> Truth:
+        """δ(−ε) = 1 − e^{−ε}(1 − δ(ε)), as each pair has its mirror image beside it."""
+        known = self._truth(replace(ask, at=str(-Fraction(ask.at))))
+        with precision(_BITS):
+            shrink = BALL.exp(BALL.number(Fraction(ask.at)))
+            low, high = rational(shrink.lower()), rational(shrink.upper())
+        kept = 1 - min(Fraction(1), Fraction(known.lower)), 1 - min(Fraction(1), known.upper)
+        return Truth(1 - high * kept[0], 1 - low * kept[1], known.exact)
+
+    def _least(self, ask: Ask) -> Bound:
+        """What it is at least, whether a record is replaced or removed."""
+        with limits.limits(contour=_LEAST_SIZE):
+            return _at_least(
+                lambda: self.ask(f"lower_{ask.kind}", node(ask), ask.at, _LEAST_DIGITS)
+            )
+
+    def _profile(self, ask: Ask) -> Truth | None:
+        """The exact profile, where the laws of the composition are known under this relation."""
+        about = {"poisson": "add_remove", "without_replacement": "replace_one"}
+        if any(about.get(part.sampling, ask.adjacency) != ask.adjacency for part in ask.parts):
+            return None
+        try:
+            with limits.limits(contour=_PROFILE_SIZE):
+                found = self.ask(ask.kind, node(ask), ask.at, conversion="exact", digits=DIGITS)
+        except SymacctError:
+            return None
+        return Truth(*ends(found.asked), True) if found.kind is Kind.EXACT else None
+
+    def _rdp(self, ask: Ask) -> Truth:
+        if _poisson_replaced(ask):
+            upper = self.ask("rdp", node(_all_of_it(ask)), ask.at)
+            return Truth(self._removed(ask), ends(upper)[1], False)
+        m = node(ask)
+        value = self.ask("rdp", m, ask.at)
+        if value.claim.kind is Kind.EXACT:
+            return Truth(*ends(value), True)
+        lower = _at_least(lambda: self.ask("lower_bound", m, ask.at))
+        low = max(lower, self._removed(ask))
+        return Truth(low, ends(value)[1], False)
+
+    def _removed(self, ask: Ask) -> Bound:
+        """What removing a record costs at the same rate; it may be replaced by a dull one."""
+        parts = tuple(
+            replace(p, sampling="none" if p.sampling == "none" else "poisson") for p in ask.parts
+        )
+        removed = Ask("rdp", parts, ask.at)
+        return _at_least(lambda: self.ask("rdp", node(removed), ask.at), (Kind.EXACT,))
+
+    def by_method(self, ask: Ask, conversion: str, orders: Iterable[Numeric] | None) -> Truth:
+        """ε or δ by one conversion over the orders (None for all), as the text says the numbers."""
+        fixed = any(part.sampling == "without_replacement" for part in ask.parts)
+        largest = _FIXED_SIZE_ORDER if fixed else _LARGEST_ORDER
+        with limits.limits(search_order=largest):
+            if _poisson_replaced(ask):
+                most = self.ask(ask.kind, node(_all_of_it(ask)), ask.at, conversion, orders)
+                return Truth(Fraction(0), ends(most.asked)[1], False)
+            guarantee = self.ask(ask.kind, node(ask), ask.at, conversion, orders)
+        return Truth(*ends(guarantee.asked), guarantee.optimal)
+
+
+def _asked(ask: Ask) -> Ask:
+    """The question without the way it is written, about one of two relations."""
+    # A record that adds nothing is as good as none, in a sum and in a Poisson sample of one.
+    relation = "replace_one" if ask.adjacency == "replace_one" else "add_remove"
+    return Ask(ask.kind, ask.parts, ask.at, relation)
+
+
+def _poisson_replaced(ask: Ask) -> bool:
+    """A record of a Poisson sample replaced: between one removed and no sampling at all."""
+    return ask.adjacency == "replace_one" and any(p.sampling == "poisson" for p in ask.parts)
+
+
+def _all_of_it(ask: Ask) -> Ask:
+    """The question without the sampling."""
+    base = tuple(AskedPart(p.mechanism, p.parameters, count=p.count * p.inner) for p in ask.parts)
+    return Ask(ask.kind, base, ask.at)
+
+
+def _at_least(value: Callable[[], Enclosure], kinds: tuple[Kind, ...] = tuple(Kind)) -> Bound:
+    """The lower end, or 0 where there is none of these kinds."""
+    with contextlib.suppress(SymacctError):
+        found = value()
+        return ends(found)[0] if found.claim.kind in kinds else Fraction(0)
+    return Fraction(0)
+
+
+def readings(ask: Ask) -> list[Ask]:
+    """The ask as its text says, and with every number replaced by the nearest float64."""
+    as_floats = Ask(
+        ask.kind, tuple(_as_floats(part) for part in ask.parts), _nearest(ask.at), ask.adjacency
+    )
+    exactly = Ask(ask.kind, ask.parts, ask.at, ask.adjacency)
+    same = all(
+        Fraction(a) == Fraction(b)
+        for a, b in zip(_numbers(exactly), _numbers(as_floats), strict=True)
+    )
+    return [exactly] if same else [exactly, as_floats]
+
+
+def _numbers(ask: Ask) -> list[str]:
+    return [ask.at, *(text for part in ask.parts for text in part.numbers)]
+
+
+def _as_floats(part: AskedPart) -> AskedPart:
+    named = tuple((name, _nearest(text)) for name, text in part.parameters)
+    gamma = None if part.gamma is None else _nearest(part.gamma)
+    return replace(part, parameters=named, gamma=gamma)
+
+
+@functools.cache
+def _nearest(text: str) -> str:
+    return str(Fraction(float(Fraction(text))))
+
+
+@functools.lru_cache(maxsize=4096)
+def step(part: AskedPart) -> Node:
+    """One run of a part, as a node."""
+    one = _CLASSES[part.mechanism](*(exact(value) for _, value in part.parameters))
+    m: Node = Compose({one: part.inner}) if part.inner > 1 else one
+    return m if part.sampling == "none" else _SAMPLINGS[part.sampling](m, part.gamma)
+
+
+def node(ask: Ask) -> Node:
+    """The composition asked about."""
+    return Compose(*(part.count * step(part) for part in ask.parts))
+
+
+def parts_of(m: Node) -> tuple[AskedPart, ...] | None:
+    """The parts of a node that an ask can name; None for any other."""
+    terms = m.terms.items() if isinstance(m, Compose) else [(m, 1)]
+    found = [_part_of(run, count) for run, count in terms]
+    parts = tuple(part for part in found if part is not None)
+    return parts if len(parts) == len(found) else None
+
+
+def _part_of(m: Node, count: object) -> AskedPart | None:
+    sampling, gamma = "none", None
+    for name, operation in _SAMPLINGS.items():
+        if isinstance(m, operation):
+            if m.fixed_adjacency != m.read_adjacency:  # no other accountant has it
+                return None
+            sampling, gamma, m = name, str(m.parameters()["gamma"]), m.children[0]
+    name = type(m).__name__
+    if name not in MECHANISMS or not isinstance(count, int):
+        return None
+    fields = {key: str(value) for key, value in m.parameters().items()}
+    named = tuple((key, fields.pop(key)) for key in MECHANISMS[name])
+    # What is left is the sensitivity, which an ask takes to be 1.
+    return AskedPart(name, named, sampling, gamma, count) if set(fields.values()) <= {"1"} else None

@@ -1,0 +1,369 @@
+"""The verdict on one value: what it is, by how much, and whether rounding would explain it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from symacct.core.errors import SymacctError
+from symacct.results.rounding import nearest_float
+from symacct.verify.judging import matching
+from symacct.verify.judging.bounds import Bound, Truth, decimal_text
+from symacct.verify.judging.truth import Oracle
+from symacct.verify.peer.protocol import Answer, Ask, Hello
+
+#: The worst first.
+VERDICTS = (
+    "unsound", "negative", "zero", "nan", "inf", "exception",
+    "wrong-formula", "inconsistent", "jump", "slow", "loose",
+)  # fmt: skip
+#: Relative distance from the truth up to which a float64 computation is taken to be right.
+ALLOWANCE = Fraction(1, 10**9)
+#: ε and δ over a finite grid of orders are never the smallest: loose from this factor on.
+LOOSE = Fraction(101, 100)
+#: ε is a difference of terms of size ten and more: rounding them moves it by this.
+_CANCELLED = Fraction(1, 10**13)
+_SLOW_SECONDS = 2.0
+_TINY = Fraction(1, 2**1000)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with one answer."""
+
+    verdict: str
+    ask: Ask
+    answer: Answer
+    truth: Truth | None = None
+    formula: str | None = None
+    #: Beyond what rounding numbers of size one to float64 explains (True where not numeric).
+    beyond_rounding: bool = True
+    #: Below every value that is proved: what fails a run.
+    below: bool = False
+    #: Smaller than what the peer says that it computes.
+    short: bool = False
+    #: ε or δ of a peer that goes through RDP.
+    converted: bool = False
+    note: str = ""
+    #: For "inconsistent" and "jump": the other answer, and the ask that it answers.
+    other: tuple[Ask, Answer] | None = None
+    split: tuple[tuple[str, float], ...] = ()
+    #: For "inconsistent": the law that is broken, if it is one.
+    law: str = ""
+    #: Asked before, in the same process, where the answer depends on it.
+    before: Ask | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The value over the end of the truth that it is on the wrong side of."""
+        value, truth = self.answer.finite, self.truth
+        if value is None or truth is None:
+            return None
+        end = truth.lower if value < truth.lower else truth.upper
+        if end == float("inf"):
+            return None
+        return _quotient(value, Fraction(end))
+
+    @property
+    def severity(self) -> float:
+        """How far off, to order findings of one verdict: |log ratio|."""
+        ratio = self.ratio
+        if ratio is None:
+            return self.answer.seconds
+        return math.inf if ratio <= 0 or math.isinf(ratio) else abs(math.log(ratio))
+
+
+def _quotient(a: Fraction, b: Fraction) -> float:
+    if b == 0:
+        return 1.0 if a == 0 else math.inf if a > 0 else -math.inf
+    return nearest_float(a / b)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A number beside what is true."""
+
+    ask: Ask
+    answer: Answer
+    value: Fraction
+    truth: Truth
+    allowance: Fraction
+    converted: bool
+
+    @property
+    def below_upper(self) -> bool:
+        """Is it less than every proved bound, by more than rounding?"""
+        return bool(self.value < self.truth.upper * (1 - self.allowance))
+
+    def finding(self, verdict: str, right: Bound | None = None, **more: Any) -> Finding:
+        """A finding; `right` is the number that rounding might have led away from."""
+        if right is not None and right != math.inf:
+            gap = abs(self.value - Fraction(right))
+            more["beyond_rounding"] = not explained_by_rounding(self.ask, gap, Fraction(right))
+        return Finding(verdict, self.ask, self.answer, self.truth, converted=self.converted, **more)
+
+
+class Judge:
+    """Verdicts for a peer's answers."""
+
+    def __init__(self, oracle: Oracle, hello: Hello, allowance: Fraction = ALLOWANCE) -> None:
+        self.oracle = oracle
+        self.hello = hello
+        #: Relative distance from the truth up to which an answer is taken to be right.
+        self.allowance = allowance
+        # An answer that is looked at again, as beside its neighbours, is one.
+        #: Answers below the truth by no more than the allowance, and by what share at most.
+        self.within_rounding: set[tuple[Ask, object]] = set()
+        self.worst_within = 0.0
+        #: Answers other than "unsupported", and those of them that were held against a truth.
+        self.answered: set[tuple[Ask, object]] = set()
+        self.judged: set[tuple[Ask, object]] = set()
+
+    def judge(self, ask: Ask, answer: Answer) -> Finding | None:
+        """The finding on one answer, None where there is none."""
+        if answer.unsupported is not None:
+            return None
+        said = answer.error if answer.value is None else answer.value
+        self.answered.add((ask, said))
+        if answer.late or answer.seconds > _SLOW_SECONDS:
+            return Finding("slow", ask, answer, note=f"{answer.seconds:.1f} s")
+        if answer.error is not None:
+            return Finding("exception", ask, answer, note=answer.error)
+        if self.as_claimed(ask, answer) or self._as_converted(ask, answer):
+            self.judged.add((ask, said))
+            return None
+        value, truth = answer.value, self.oracle.truth(ask)
+        assert value is not None  # noqa: S101  # what is no error is a value
+        if truth is None:
+            return self._without_truth(ask, answer, value)
+        if isinstance(value, float):
+            return self._not_finite(ask, answer, value, truth)
+        self.judged.add((ask, said))
+        converted = ask.kind != "rdp" and self._has_method
+        return self._number(_Case(ask, answer, value, truth, self.allowance, converted))
+
+    def as_claimed(self, ask: Ask, answer: Answer) -> bool:
+        """Is it the value of the proved bound that the peer names? Then the truth is no more."""
+        value, name = answer.finite, answer.claims
+        if value is None or name is None or not matching.proves(name, ask):
+            return False
+        bounds = matching.claimed(self.oracle, ask, name)
+        allowed = min(matching.SAME, self.allowance)
+        return bounds is not None and matching.same(value, bounds, allowed)
+
+    def _as_converted(self, ask: Ask, answer: Answer) -> bool:
+        """Is it what its conversion proves, and no more than RDP gives? The truth is no more."""
+        if answer.finite is None or ask.kind == "rdp" or not self._has_method:
+            return False
+        try:
+            best, least = self._methods(ask)
+        except SymacctError:
+            return False
+        return best.upper * (1 - self.allowance) <= answer.finite <= least.upper * LOOSE
+
+    def _methods(self, ask: Ask) -> tuple[Truth, Truth]:
+        """The best of the conversion that the peer declares, and the best that RDP gives."""
+        best = self.oracle.by_method(ask, str(self.hello.conversion), ask.orders)
+        return best, best if ask.orders else self.oracle.by_method(ask, "improved", None)
+
+    def complete(self, found: Finding) -> Finding:
+        """The finding with what takes longer: its formula, whether it is proved, its parts."""
+        if found.truth is None:
+            found = replace(found, truth=self.oracle.truth(found.ask))
+        value = found.answer.finite
+        if value is None:
+            return found
+        if found.verdict == "loose" and found.ask.kind != "rdp" and self._has_method:
+            return self._split(found, value)
+        below = found.below
+        if found.verdict == "wrong-formula" and found.ask.kind != "rdp":
+            below = self._below_every_conversion(found.ask, value)
+        return replace(found, formula=matching.matched(self.oracle, found.ask, value), below=below)
+
+    def _without_truth(self, ask: Ask, answer: Answer, value: Bound) -> Finding | None:
+        if isinstance(value, float):
+            return Finding("nan", ask, answer) if math.isnan(value) else None
+        return Finding("negative", ask, answer, below=True) if value < 0 else None
+
+    def _not_finite(self, ask: Ask, answer: Answer, value: float, truth: Truth) -> Finding | None:
+        if math.isnan(value):
+            return Finding("nan", ask, answer, truth)
+        if value < 0:
+            return Finding("negative", ask, answer, truth, below=True)
+        # Beyond float64, or for want of any proved bound, ∞ is an honest answer.
+        if truth.upper >= Fraction(10) ** 308:
+            self.judged.add((ask, value))
+            return None
+        return Finding("inf", ask, answer, truth)
+
+    def _number(self, case: _Case) -> Finding | None:
+        low = self._below(case)
+        if low is not None:
+            return low
+        if case.ask.kind != "rdp":
+            return self._by_method(case)
+        if case.below_upper and not case.truth.exact:
+            return self._between(case)
+        return self._above(case)
+
+    def _below(self, case: _Case) -> Finding | None:
+        """A value below a certified lower bound of the truth."""
+        value, lower = case.value, Fraction(case.truth.lower)
+        if value >= lower or (value >= 0 and lower < _TINY):
+            return None  # the second is what float64 has no number for
+        if value > 0 and lower - value <= self.allowance * lower:
+            self.within_rounding.add((case.ask, value))
+            self.worst_within = max(self.worst_within, nearest_float((lower - value) / lower))
+            return None
+        verdict = "negative" if value < 0 else "zero" if value == 0 else "unsound"
+        return case.finding(verdict, lower, below=True)
+
+    def _between(self, case: _Case) -> Finding | None:
+        """Below every proved bound, above the lower bound: a theorem, or nothing known."""
+        case = replace(case, truth=self.oracle.sharpened(case.ask, case.truth))
+        note = "below every proved bound; the truth is not known well enough to say more"
+        return (
+            self._below(case)
+            or self._not_as_claimed(case)
+            or case.finding("wrong-formula", case.truth.upper, below=True, note=note)
+        )
+
+    def _above(self, case: _Case) -> Finding | None:
+        if case.value <= case.truth.upper * (1 + self.allowance):
+            return None
+        bounds = self._claimed(case)
+        if bounds is not None and matching.same(case.value, bounds):
+            return None  # what is loose is the theorem, not the computation
+        return self._not_as_claimed(case) or case.finding("loose", case.truth.upper)
+
+    def _claimed(self, case: _Case) -> tuple[Bound, Bound] | None:
+        """The value of the theorem that the peer names, if it names one that speaks."""
+        name = case.answer.claims
+        return None if name is None else matching.claimed(self.oracle, case.ask, name)
+
+    def _not_as_claimed(self, case: _Case) -> Finding | None:
+        """The finding where the peer names a theorem, and the value is not that theorem's."""
+        bounds = self._claimed(case)
+        if bounds is None or matching.same(case.value, bounds):
+            return None
+        low, high = decimal_text(bounds[0], False, 12), decimal_text(bounds[1], True, 12)
+        note = f"claims {case.answer.claims}, which is {low}" + f" … {high}" * (low != high)
+        below = case.below_upper and not case.truth.exact
+        short = case.value < bounds[0]
+        return case.finding("wrong-formula", bounds[0], below=below, short=short, note=note)
+
+    # --- ε and δ
+
+    @property
+    def _has_method(self) -> bool:
+        return self.hello.conversion not in (None, "none")
+
+    def _by_method(self, case: _Case) -> Finding | None:
+        """ε or δ against what the conversion that the peer declares can give."""
+        ask, value, truth = case.ask, case.value, case.truth
+        if not self._has_method:
+            loose = value > truth.upper * LOOSE and value > _TINY
+            return case.finding("loose") if loose else None
+        try:
+            best, least = self._methods(ask)
+        except SymacctError:
+            return None
+        cancelled = _CANCELLED if ask.kind == "epsilon" else 0
+        # `exact` says that no order does better, by a proof; otherwise another order may.
+        proved = best.lower * (1 - self.allowance) - cancelled
+        if best.exact and value < proved and best.lower > _TINY:
+            return self._below_method(case, best)
+        # An accountant that goes through RDP is held against the best that RDP gives.
+        if value <= least.upper * LOOSE or value <= _TINY:
+            return None
+        return replace(case, truth=Truth(truth.lower, least.upper, False)).finding("loose")
+
+    def _split(self, found: Finding, value: Fraction) -> Finding:
+        """A loose ε or δ with its excess split into conversion, order grid and series."""
+        ask, conversion = found.ask, str(self.hello.conversion)
+        try:
+            methods = (
+                self.oracle.by_method(ask, "improved", None),
+                self.oracle.by_method(ask, conversion, None),
+                self._over_grid(ask, conversion),
+            )
+        except SymacctError:
+            return found
+        split = _excess(value, self.oracle.truth(ask), methods)
+        # Of orders that were given, no excess is the peer's but what it adds to the best of them.
+        return replace(found, split=split, note=_largest(split[-1:] if ask.orders else split))
+
+    def _over_grid(self, ask: Ask, conversion: str) -> Truth | None:
+        orders = ask.orders or self.hello.default_orders
+        if orders is None or isinstance(orders, str):
+            return None
+        usable = [order for order in orders if Fraction(order) > 1]
+        return self.oracle.by_method(ask, conversion, usable) if usable else None
+
+    def _below_method(self, case: _Case, best: Truth) -> Finding | None:
+        if self._by_total_variation(case.ask, case.value):
+            return None
+        low = decimal_text(best.lower, False, 12)
+        note = f"below {low}, the least that its conversion gives at its orders"
+        case = replace(case, truth=Truth(case.truth.lower, best.upper, False))
+        return case.finding("wrong-formula", short=True, note=note)
+
+    def _below_every_conversion(self, ask: Ask, value: Fraction) -> bool:
+        """Less than the best conversion of one order makes of the best proved curve?"""
+        try:
+            least = self.oracle.by_method(ask, "optimal", None)
+        except SymacctError:
+            return False
+        return bool(value < least.lower * (1 - self.allowance))
+
+    def _by_total_variation(self, ask: Ask, value: Fraction) -> bool:
+        """Is it proved by the total variation, <= √(1 − e^{−ε(1)}) and <= √(ε(1)/2)?"""
+        divergence = self.oracle.truth(Ask("rdp", ask.parts, "1", ask.adjacency))
+        if divergence is None or divergence.upper == float("inf"):
+            return False
+        kl = nearest_float(divergence.upper)
+        square = min(-math.expm1(-kl), kl / 2) * (1 - 1e-9)
+        if ask.kind == "delta":
+            return math.sqrt(square) <= nearest_float(value)
+        return value == 0 and math.sqrt(square) <= float(Fraction(ask.at))
+
+
+def explained_by_rounding(ask: Ask, gap: Fraction, size: Fraction) -> bool:
+    """Could this error come from rounding log A, or a moment near 1, to float64?
+
+    An accountant that forms A itself, or its logarithm from terms near 1, errs by a few units of
+    2^−53 times the number of its terms: by that much over α − 1 in ε(α), for each run.
+    """
+    alpha = Fraction(ask.at)
+    if ask.kind != "rdp" or alpha == 1:
+        return False
+    runs = sum(part.count for part in ask.parts)
+    terms = 64 * max(alpha, Fraction(8))
+    moment = max(Fraction(1), (alpha - 1) * size / runs)
+    return gap <= runs * terms * moment * Fraction(1, 2**53) / (alpha - 1)
+
+
+def _excess(
+    value: Fraction, truth: Truth | None, methods: tuple[Truth, Truth, Truth | None]
+) -> tuple[tuple[str, float], ...]:
+    """The excess over the truth, where it is known, as RDP + conversion + order grid + series."""
+    least, every, grid = methods
+    known = truth is not None and truth.exact
+    rows = [("RDP", _minus(least.upper, truth.upper))] if truth and known else []
+    rows.append(("conversion", _minus(every.upper, least.upper)))
+    if grid is None:
+        return (*rows, ("orders and series", _minus(value, every.upper)))
+    rows.append(("order grid", _minus(grid.upper, every.upper)))
+    return (*rows, ("series", _minus(value, grid.upper)))
+
+
+def _minus(a: Bound, b: Bound) -> float:
+    return math.inf if math.inf in (a, b) else nearest_float(Fraction(a) - Fraction(b))
+
+
+def _largest(split: tuple[tuple[str, float], ...]) -> str:
+    own = [row for row in split if row[0] != "RDP"]
+    name, excess = max(own, key=lambda row: row[1])
+    return f"mostly from the {name}: {excess:.3g} of {sum(x for _, x in own):.3g}"

@@ -1,0 +1,1 @@
+"""Peers: where they come from, their processes, and the line protocol."""

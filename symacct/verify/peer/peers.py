@@ -1,0 +1,137 @@
+"""Where peers come from: bundled adapters, an interpreter of their own, a throwaway environment."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symacct.core.errors import reason
+from symacct.verify.peer.process import PeerError
+
+_FOLDER = Path(__file__).parents[1] / "adapters"
+# PEP 723: a block of comments at the head of a script that names what it needs.
+_METADATA = re.compile(r"(?m)^# /// script$\n(?P<content>(?:^#(?:| .*)$\n)+?)^# ///$")
+_INSTALL_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A bundled script that speaks the protocol for one peer."""
+
+    name: str
+    script: Path
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What pip has to install for it."""
+        return tuple(self._metadata.get("dependencies", [self.name]))
+
+    @property
+    def without_dependencies(self) -> bool:
+        """Are the requirements all that is needed, whatever the packages themselves ask for?"""
+        return bool(self._metadata.get("tool", {}).get("symacct", {}).get("no-deps"))
+
+    @property
+    def _metadata(self) -> dict[str, Any]:
+        found = _METADATA.search(self.script.read_text(encoding="utf-8"))
+        if found is None:
+            return {}
+        lines = (line[2:] if line.startswith("# ") else "" for line in found["content"].split("\n"))
+        return tomllib.loads("\n".join(lines))
+
+    def command(self, python: str) -> list[str]:
+        """The adapter in an interpreter; isolated, so that it never meets symacct or itself."""
+        return [python, "-I", str(self.script)]
+
+
+def adapters() -> dict[str, Adapter]:
+    """Every bundled adapter by the name of its peer."""
+    scripts = sorted(_FOLDER.glob("[a-z]*.py"))
+    return {name: Adapter(name, s) for s in scripts if (name := s.stem.replace("_", "-"))}
+
+
+def adapter(name: str) -> Adapter:
+    """The adapter of a peer; PeerError for an unknown one."""
+    known = adapters()
+    try:
+        return known[name.lower().replace("_", "-")]
+    except KeyError:
+        raise PeerError(
+            f"peer: found {name!r}, needed one of {', '.join(known) or '(none bundled)'}; "
+            "or --command for any other program"
+        ) from None
+
+
+def words(command: str) -> list[str]:
+    """A command line as words, without a shell."""
+    try:
+        split = shlex.split(command)
+    except ValueError as error:
+        raise PeerError(f"--command: found {command!r}, which cannot be split: {error}") from None
+    if not split:
+        raise PeerError("--command: found nothing, needed a program")
+    return split
+
+
+def interpreter(path: str | None) -> str:
+    """A Python interpreter that exists: the one named, or the one that runs symacct."""
+    if path is None:
+        return sys.executable
+    found = shutil.which(path)
+    if found is None:
+        raise PeerError(f"--python: found {path!r}, needed a Python interpreter that exists")
+    return found
+
+
+@contextlib.contextmanager
+def throwaway(adapter: Adapter, python: str, version: str | None) -> Iterator[str]:
+    """An interpreter in a new environment with the peer in it; gone at the end."""
+    requirements = list(adapter.requirements)
+    if version is not None:
+        requirements[0] = pinned(requirements[0], version)
+    with tempfile.TemporaryDirectory(prefix="symacct-peer-") as folder:
+        own = _make_environment(python, folder)
+        alone = ["--no-deps"] if adapter.without_dependencies else []
+        _run([own, "-m", "pip", "install", "--quiet", *alone, *requirements], "pip install")
+        yield own
+
+
+def pinned(requirement: str, version: str) -> str:
+    """The requirement at one version."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+!_-]*", version):
+        raise PeerError(f"--version: found {version!r}, needed a version such as 1.2.3")
+    name = re.match(r"[A-Za-z0-9._-]+(?:\[[^\]]*\])?", requirement)
+    return f"{name.group() if name else requirement}=={version}"
+
+
+def _make_environment(python: str, folder: str) -> str:
+    if Path(python) == Path(sys.executable):
+        venv.create(folder, with_pip=True)
+    else:
+        _run([python, "-m", "venv", folder], "python -m venv")
+    return str(Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python")
+
+
+def _run(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603  # an interpreter and pip, no shell
+            command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerError(f"{what}: found no end after {_INSTALL_SECONDS} s") from None
+    except OSError as error:
+        raise PeerError(f"{what}: {command[0]!r} cannot be run ({reason(error)})") from None
+    if done.returncode:
+        last = [line for line in done.stderr.splitlines() if line.strip()][-1:]
+        raise PeerError(f"{what} failed: {last[0][:300] if last else 'no message'}")

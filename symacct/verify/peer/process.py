@@ -1,0 +1,374 @@
+"""A peer as a child process: asked one line at a time, bounded in time and output, restarted."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import IO, Any
+
+from symacct.core import arguments
+from symacct.core.errors import DomainError, SymacctError, echo, reason
+from symacct.core.exact import Numeric
+from symacct.expressions.parameters import positive
+from symacct.results.time_limit import OutOfTimeError
+from symacct.verify.peer.protocol import HELLO_LINE, Answer, Ask, Hello
+from symacct.verify.peer.reading import (
+    ProtocolError,
+    is_answer_to,
+    is_meant_for,
+    printable,
+    read_answer,
+    read_hello,
+    read_object,
+    shown,
+)
+
+HELLO_SECONDS = 60.0
+GOODBYE_SECONDS = 2.0
+MAX_ENDS = 20
+_LONGEST = 10**6  # seconds for one answer
+_LINE_BYTES = 2**20
+_NOISE_BYTES = 2**24
+_STDERR_BYTES = 2**16
+_QUOTES = 5
+
+
+class PeerError(SymacctError):
+    """A peer cannot be run: its command, its interpreter, or what it answers."""
+
+
+class PeerGoneError(PeerError):
+    """A peer ended too many times to go on."""
+
+
+@dataclass
+class Incidents:
+    """What a peer did beside answering; the first of each kind are quoted, once."""
+
+    noise: int = 0
+    out_of_order: int = 0
+    malformed: int = 0
+    ends: int = 0
+    timeouts: int = 0
+    quotes: list[str] = field(default_factory=list)
+
+    def add(self, kind: str, quote: str) -> None:
+        """Count one, and quote it if it is among the first."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        said = f"{kind.replace('_', ' ')}: {printable(quote, 200)}"
+        if getattr(self, kind) <= _QUOTES and said not in self.quotes:
+            self.quotes.append(said)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(vars(self))
+
+
+class _EndedError(Exception):
+    """The child ended, or wrote more than it may."""
+
+
+@dataclass(frozen=True)
+class _Child:
+    """The process and its three pipes, none of which blocks."""
+
+    process: subprocess.Popen[bytes]
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
+    @classmethod
+    def start(cls, command: Sequence[str]) -> _Child:
+        """In a group of its own; OSError where it cannot be run."""
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(  # noqa: S603  # the user's own command, no shell
+            command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        pipes = [p for p in (process.stdin, process.stdout, process.stderr) if p is not None]
+        for stream in pipes:
+            os.set_blocking(stream.fileno(), False)
+        return cls(process, *pipes)
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+        return self.stdin, self.stdout, self.stderr
+
+
+class Peer:
+    """A running peer. Use as a context manager; `hello` says what it may be asked."""
+
+    def __init__(self, command: Sequence[str], timeout: Numeric = 10.0) -> None:
+        self.command = _words(command)
+        self.timeout = _seconds(timeout)
+        #: When, of time.monotonic(), no answer is waited for any more.
+        self.until = math.inf
+        self.incidents = Incidents()
+        self._child: _Child | None = None
+        #: The seconds that it took to start and to answer the hello.
+        self.greeted = 0.0
+        self._answered = 0
+        self.hello = self._start()
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def ask(self, ask: Ask) -> Answer:
+        """The answer to one question; a hang or an end is an answer too, and a fresh child.
+
+        OutOfTimeError at `until`, whatever the peer does.
+        """
+        self._in_time()
+        if self._child is None:
+            self._restart()
+        self._number += 1
+        begun = time.monotonic()
+        try:
+            row = self._exchange(ask.line(self._number), self._number, self.timeout)
+        except TimeoutError:
+            self._kill()
+            self._in_time()
+            self.incidents.add("timeouts", ask.expression)
+            return Answer(late=True, seconds=time.monotonic() - begun)
+        except _EndedError as ended:
+            self._kill()
+            self.incidents.add("ends", f"{ended} at {ask.expression}")
+            return Answer(error=f"the peer ended: {ended}{self._last_words()}")
+        except ProtocolError as error:
+            return self._malformed(error, time.monotonic() - begun)
+        return self._read(row, time.monotonic() - begun)
+
+    def fresh(self) -> None:
+        """A new child for the next question: nothing asked before can matter."""
+        self._kill()
+
+    def close(self) -> None:
+        """Close the child's standard input, give it two seconds, or what is left, end it."""
+        if self._child is None:
+            return
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.process.wait(self._left(GOODBYE_SECONDS))
+        self._kill()
+
+    def _left(self, seconds: float) -> float:
+        return max(0.0, min(seconds, self.until - time.monotonic()))
+
+    def _in_time(self) -> None:
+        if time.monotonic() >= self.until:
+            raise OutOfTimeError
+
+    # --- the child
+
+    def _start(self) -> Hello:
+        self._number = 0
+        self._unsent = b""
+        self._buffer = bytearray()
+        self._searched = 0  # of the buffer: no newline before
+        self._noise_bytes = 0
+        self._stderr = b""
+        try:
+            self._child = _Child.start(self.command)
+        except OSError as error:
+            raise PeerError(
+                f"peer command: found {echo(self.command[0])}, which cannot be run "
+                f"({reason(error)}); needed a program that exists and may be executed"
+            ) from None
+        return self._greet()
+
+    def _greet(self) -> Hello:
+        begun = time.monotonic()
+        try:
+            hello = read_hello(self._exchange(HELLO_LINE, 0, HELLO_SECONDS))
+            self.greeted = time.monotonic() - begun
+            return hello
+        except TimeoutError:
+            self._kill()
+            self._in_time()
+            found = f"no answer to the hello within {HELLO_SECONDS:g} s"
+        except _EndedError as ended:
+            found = f"that it ended before its hello ({ended})"
+        except ProtocolError:
+            self._kill()
+            raise
+        self._kill()
+        raise PeerError(
+            f"peer {' '.join(self.command)}: found {found}{self._last_words()}; "
+            "needed a program that speaks docs/protocol.md"
+        )
+
+    def _restart(self) -> None:
+        if self.incidents.ends + self.incidents.timeouts > MAX_ENDS:
+            raise PeerGoneError(f"the peer ended or hung more than {MAX_ENDS} times")
+        try:
+            self._start()
+        except (PeerError, ProtocolError) as error:
+            raise PeerGoneError(f"the peer could not be started again: {error}") from None
+
+    def _kill(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.process.pid, signal.SIGKILL)  # the child's own group
+        child.process.wait()
+        # Once: a process that left the group may go on writing.
+        with contextlib.suppress(OSError):
+            self._keep(_read(child.stderr) or b"")
+        for stream in child.pipes:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    # --- lines
+
+    def _exchange(self, line: str, number: int, seconds: float) -> dict[str, Any]:
+        """Write a line, return the object that answers it."""
+        self._unsent += line.encode() + b"\n"
+        for text in self._lines(time.monotonic() + self._left(seconds)):
+            row = read_object(text)
+            if row is None and not self._unsent and is_meant_for(text, number):
+                found = shown(text.decode(errors="replace"))
+                raise ProtocolError(f"found {found}, needed one JSON object")
+            if row is None:
+                self.incidents.add("noise", text.decode(errors="replace"))
+            elif self._unsent or not is_answer_to(row, number):
+                self.incidents.add("out_of_order", f"id {shown(row.get('id'))}, asked {number}")
+            else:
+                return row
+            self._passed_over(text)
+        raise AssertionError("unreachable: _lines ends by raising")
+
+    def _passed_over(self, text: bytes) -> None:
+        self._noise_bytes += len(text) + 1
+        if self._noise_bytes > _NOISE_BYTES:
+            raise _EndedError(f"more than {_NOISE_BYTES >> 20} MiB of noise")
+
+    def _lines(self, deadline: float) -> Iterator[bytes]:
+        """Lines of standard output until the deadline, each byte looked at once."""
+        child = self._running()
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdin, selectors.EVENT_WRITE)
+            for stream in (child.stdout, child.stderr):
+                selector.register(stream, selectors.EVENT_READ)
+            while True:
+                end = self._buffer.find(b"\n", self._searched)
+                if end < 0:
+                    self._searched = len(self._buffer)
+                    self._wait(selector, deadline)
+                    continue
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._searched = 0
+                if line.strip():
+                    yield line
+                else:
+                    self._passed_over(line)
+
+    def _wait(self, selector: selectors.BaseSelector, deadline: float) -> None:
+        """Move what can be moved over the three pipes; the child may read and write as it likes."""
+        left = deadline - time.monotonic()
+        events = selector.select(left) if left > 0 else []
+        if not events:
+            raise TimeoutError
+        child = self._running()
+        for stream in (key.fileobj for key, _ in events):
+            if stream is child.stdin:
+                self._send(child.stdin)
+                if not self._unsent:
+                    selector.unregister(stream)
+            elif stream is child.stdout:
+                self._take(_read(child.stdout))
+            elif (data := _read(child.stderr)) is not None:
+                self._keep(data)
+                if not data:
+                    selector.unregister(stream)
+
+    def _running(self) -> _Child:
+        assert self._child is not None  # noqa: S101  # lines are exchanged with a child only
+        return self._child
+
+    def _send(self, stream: IO[bytes]) -> None:
+        try:
+            sent = os.write(stream.fileno(), self._unsent)
+        except BlockingIOError:
+            return
+        except OSError:
+            raise _EndedError(self._status()) from None
+        self._unsent = self._unsent[sent:]
+
+    def _take(self, data: bytes | None) -> None:
+        if data is None:
+            return
+        if not data:
+            raise _EndedError(self._status())
+        self._buffer += data
+        if len(self._buffer) > _LINE_BYTES and b"\n" not in self._buffer:
+            raise _EndedError(f"more than {_LINE_BYTES >> 20} MiB in a line")
+
+    def _keep(self, data: bytes) -> None:
+        self._stderr = (self._stderr + data)[-_STDERR_BYTES:]
+
+    def _status(self) -> str:
+        try:
+            code = self._running().process.wait(self._left(GOODBYE_SECONDS))
+        except subprocess.TimeoutExpired:
+            return "it closed its standard output"
+        return f"signal {-code}" if code < 0 else f"exit status {code}"
+
+    def _last_words(self) -> str:
+        lines = self._stderr.decode(errors="replace").split("\n")
+        last = [line.strip() for line in lines if line.strip()][-1:]
+        return f", stderr: {printable(last[0])}" if last else ""
+
+    def _read(self, row: dict[str, Any], seconds: float) -> Answer:
+        try:
+            answer = read_answer(row, seconds)
+        except ProtocolError as error:
+            return self._malformed(error, seconds)
+        self._answered += 1
+        return answer
+
+    def _malformed(self, error: ProtocolError, seconds: float) -> Answer:
+        self.incidents.add("malformed", str(error))
+        if not self._answered and self.incidents.malformed > MAX_ENDS:
+            raise PeerGoneError(f"no answer is one of docs/protocol.md: {error}") from None
+        return Answer(error=f"malformed answer: {error}", seconds=seconds)
+
+
+def _words(command: object) -> tuple[str, ...]:
+    """A program and its arguments, as an operating system takes them."""
+    words = arguments.listed(command, "peer command", "['python', 'peer.py']")
+    if not words:
+        raise DomainError("peer command: found an empty list, needed a program")
+    for word in words:
+        text = arguments.text(word, "peer command, a word")
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise DomainError(f"peer command: found {echo(text)}, which no program can be given")
+    return tuple(words)
+
+
+def _seconds(timeout: Numeric) -> float:
+    """The seconds to wait for one answer."""
+    seconds = positive(timeout, "peer, timeout")
+    if not isinstance(seconds, Fraction) or seconds > _LONGEST:
+        raise DomainError(f"peer, timeout: found {echo(timeout)}, needed at most {_LONGEST} s")
+    return float(seconds)
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    """What is there; nothing (b"") at the end, None if the wake-up was spurious."""
+    try:
+        return os.read(stream.fileno(), 2**16)
+    except BlockingIOError:
+        return None

@@ -1,0 +1,315 @@
+"""What a peer's line says: bounded, typed values by docs/protocol.md, or a ProtocolError."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from fractions import Fraction
+from typing import TypeVar
+
+from symacct.core.errors import DomainError, LimitError, SymacctError
+from symacct.core.exact import exact
+from symacct.verify.peer.protocol import (
+    ADJACENCIES,
+    CONVERSIONS,
+    HOW,
+    KINDS,
+    MECHANISMS,
+    SAMPLINGS,
+    Answer,
+    Hello,
+    Support,
+)
+
+_T = TypeVar("_T")
+Row = dict[str, object]
+#: Orders that a hello may name: what is asked ends at the first, what is searched at the second.
+MOST_LEAST_ORDER, _MOST_ORDER = Fraction(4096), Fraction(2**17)
+_MOST_ORDERS = 4096
+_MOST_SUPPORTS = 90  # every mechanism, sampling, relation and kind of orders
+_ORDER_BITS = 256
+_NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+#: Text in quotes (to the end of the line where they are not closed), or what C prints: -nan(0x8).
+_BARE = re.compile(
+    r'"(?:[^"\\]|\\.?)*"?|([+-]?(?:inf(?:inity)?|nan)\b)(?:\(\w*\))?', re.IGNORECASE | re.DOTALL
+)
+_REPRODUCE = (60, 2000)  # lines, characters of one
+
+_ANSWER = {"id", "value", "error", "unsupported", "claims", "alpha", "reproduce", "seconds"}
+_HELLO = {"id", *(field.name for field in fields(Hello))}
+_SUPPORT = {field.name for field in fields(Support)}
+
+
+class ProtocolError(SymacctError):
+    """A peer's line is not what docs/protocol.md says."""
+
+
+class Number(str):
+    """A JSON number as it was written: reading it loses no digit and computes nothing."""
+
+    __slots__ = ()
+
+
+def read_object(line: bytes) -> Row | None:
+    """The JSON object on a line, its numbers as they were written; None for anything else."""
+    if not line.lstrip().startswith(b"{"):
+        return None  # noise, of which there may be much
+    try:
+        text = _BARE.sub(_quoted, line.decode())
+        row = json.loads(text, parse_int=Number, parse_float=Number)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else f'"{found[1]}"'
+
+
+def is_answer_to(row: Row, number: int) -> bool:
+    """Does the row have the id of this ask?"""
+    given = row.get("id")
+    return isinstance(given, Number) and given == str(number)
+
+
+def is_meant_for(line: bytes, number: int) -> bool:
+    """Does a line that is no JSON begin as the answer to this ask would?"""
+    return re.match(rb'\s*\{\s*"id"\s*:\s*%d\b' % number, line) is not None
+
+
+def read_answer(row: Row, measured: float) -> Answer:
+    """The Answer in a row; ProtocolError for one that is not."""
+    _only(row, _ANSWER)
+    given = [key for key in ("value", "error", "unsupported") if key in row]
+    if len(given) != 1:
+        raise ProtocolError(f"found {shown(row)}, needed one of 'value', 'error', 'unsupported'")
+    return Answer(
+        value=read_number(row["value"]) if "value" in row else None,
+        error=_text(row["error"], 300) if "error" in row else None,
+        unsupported=_text(row["unsupported"], 300) if "unsupported" in row else None,
+        claims=_if_given(row, "claims", lambda value: _text(value, 200)),
+        alpha=_if_given(row, "alpha", _order_found),
+        reproduce=_if_given(row, "reproduce", _lines) or (),
+        seconds=_seconds(row, measured),
+    )
+
+
+def read_number(value: object) -> Fraction | float:
+    """A number, or text that is one, exactly; inf and nan as floats."""
+    if not isinstance(value, str):
+        raise _needed(value, "a number")
+    if _NO_NUMBER.fullmatch(value.strip()):
+        return float(value)
+    try:
+        number = exact(str(value), "value")
+    except (DomainError, LimitError) as error:
+        raise _needed(value, "a number") from error
+    assert isinstance(number, Fraction)  # noqa: S101  # text is rational
+    return number
+
+
+# --- the hello
+
+
+def read_hello(row: Row) -> Hello:
+    """The Hello in an answer; ProtocolError for one that is not."""
+    if "error" in row:
+        raise ProtocolError(
+            f"the peer answered the hello with an error: {shown(row['error'])}; "
+            "needed its packages installed: use --python PATH of an interpreter that has them, "
+            "or --install"
+        )
+    try:
+        return _hello(row)
+    except ProtocolError as error:
+        raise ProtocolError(f"the peer's hello: {error}; see docs/protocol.md") from None
+
+
+def _hello(row: Row) -> Hello:
+    _only(row, _HELLO)
+    return Hello(
+        peer=_text(_required(row, "peer"), 80),
+        version=_if_given(row, "version", _version) or "unknown",
+        supports=tuple(
+            map(_support, _listed(_required(row, "supports"), "supports", _MOST_SUPPORTS))
+        ),
+        compose=_if_given(row, "compose", _flag) or False,
+        conversion=_if_given(row, "conversion", lambda value: _one_of(value, CONVERSIONS)),
+        default_orders=_if_given(row, "default_orders", _orders),
+        order_grid=_if_given(row, "order_grid", _flag) or False,
+        negative_epsilon=_if_given(row, "negative_epsilon", _flag) or False,
+        how=_if_given(row, "how", _how) or {},
+    )
+
+
+def _support(item: object) -> Support:
+    if not isinstance(item, dict):
+        raise _needed(item, "an object with a 'mechanism'")
+    _only(item, _SUPPORT)
+    row = Support(
+        mechanism=_one_of(_required(item, "mechanism"), tuple(MECHANISMS)),
+        sampling=_if_given(item, "sampling", lambda x: _one_of(x, SAMPLINGS)) or SAMPLINGS[0],
+        adjacency=_if_given(item, "adjacency", lambda x: _one_of(x, ADJACENCIES)) or ADJACENCIES[0],
+        orders=_if_given(item, "orders", lambda x: _one_of(x, ("real", "integer"))) or "real",
+        asks=_if_given(item, "asks", _asks) or ("rdp",),
+        min_order=_if_given(item, "min_order", _order) or Fraction(1),
+        max_order=_if_given(item, "max_order", _order),
+        order_one=_if_given(item, "order_one", _flag) or False,
+        inner=_if_given(item, "inner", _flag) or False,
+    )
+    _asked_somewhere(row)
+    _means_something(row)
+    return row
+
+
+def _asked_somewhere(row: Support) -> None:
+    """ProtocolError for a row of whose orders none can be asked."""
+    least = row.min_order
+    if row.orders == "integer":
+        least = Fraction(max(2, math.ceil(least)))
+    most = row.max_order
+    if least > MOST_LEAST_ORDER or (most is not None and (most < least or most <= 1)):
+        raise _needed(
+            {"min_order": str(row.min_order), "max_order": str(most)},
+            f"an order > 1 between them, min_order at most {MOST_LEAST_ORDER}",
+        )
+
+
+def _means_something(row: Support) -> None:
+    """ProtocolError for what this protocol does not define."""
+    special = row.adjacency == "replace_special"
+    if special and (row.mechanism == "RandomizedResponse" or row.sampling == SAMPLINGS[2]):
+        raise _needed(
+            f"{row.mechanism}, {row.sampling} under replace_special",
+            "noise on a sum, all of it or a Poisson sample",
+        )
+    if row.inner and row.sampling == "none":
+        raise _needed("'inner' without a sampling", "a row that is sampled")
+
+
+def _asks(value: object) -> tuple[str, ...]:
+    return tuple(_one_of(one, KINDS) for one in _listed(value, "asks", len(KINDS)))
+
+
+def _orders(value: object) -> tuple[Fraction, ...] | str:
+    if value == "real":
+        return "real"
+    return tuple(map(_order, _listed(value, 'default_orders (or "real")', _MOST_ORDERS)))
+
+
+def _order(value: object) -> Fraction:
+    number = read_number(value)
+    bits = _ORDER_BITS
+    if isinstance(number, Fraction) and 1 <= number <= _MOST_ORDER:
+        bits = max(number.numerator.bit_length(), number.denominator.bit_length())
+    if bits >= _ORDER_BITS:
+        raise _needed(value, f"an order from 1 to {_MOST_ORDER}")
+    return Fraction(number)
+
+
+def _how(value: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise _needed(value, "'how', an object")
+    _only(value, set(HOW))
+    return {key: _ways(value[key], known) for key, known in HOW.items() if key in value}
+
+
+def _ways(value: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    given = {_one_of(one, known) for one in _listed(value, "ways", len(known))}
+    return tuple(way for way in known if way in given)
+
+
+# --- fields
+
+
+def _only(row: Row, known: set[str]) -> None:
+    unknown = sorted(set(row) - known)
+    if unknown:
+        raise ProtocolError(
+            f"found the field {shown(unknown[0])}, needed only {', '.join(sorted(known))}"
+        )
+
+
+def _required(row: Row, key: str) -> object:
+    if key not in row:
+        raise _needed(row, f"{key!r}")
+    return row[key]
+
+
+def _if_given(row: Row, key: str, read: Callable[[object], _T]) -> _T | None:
+    """The field as `read` has it; None where it is absent or null."""
+    return None if row.get(key) is None else read(row[key])
+
+
+def _text(value: object, most: int) -> str:
+    if type(value) is not str:
+        raise _needed(value, "text")
+    return printable(value, most)
+
+
+def _version(value: object) -> str:
+    return _text(str(value) if isinstance(value, Number) else value, 80)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _needed(value, "true or false")
+    return value
+
+
+def _one_of(value: object, known: tuple[str, ...]) -> str:
+    if type(value) is not str or value not in known:
+        raise _needed(value, f"one of {', '.join(known)}")
+    return value
+
+
+def _listed(value: object, what: str, most: int) -> list[object]:
+    if not isinstance(value, list) or not 0 < len(value) <= most:
+        raise _needed(value, f"{what}, a list of 1 to {most}")
+    return value
+
+
+def _lines(value: object) -> tuple[str, ...]:
+    lines, length = _REPRODUCE
+    listed = value if isinstance(value, list) else [value]
+    return tuple(_text(line, length) for line in listed[:lines])
+
+
+def _order_found(value: object) -> str:
+    read_number(value)
+    return printable(str(value), 80)
+
+
+def _seconds(row: Row, measured: float) -> float:
+    """The seconds that the peer states, no more than were measured here."""
+    stated = _if_given(row, "seconds", read_number)
+    if stated is None:
+        return measured
+    if not 0 <= stated < math.inf:
+        raise _needed(row["seconds"], "seconds >= 0")
+    return float(min(stated, Fraction(measured)))
+
+
+def _needed(found: object, needed: str) -> ProtocolError:
+    return ProtocolError(f"found {shown(found)}, needed {needed}")
+
+
+# --- what is shown of a peer's text
+
+
+def printable(text: str, most: int = 300) -> str:
+    """A peer's text for a terminal or a page: no control characters, bounded."""
+    cut = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in cut)
+
+
+def shown(value: object) -> str:
+    """Any JSON value for a message."""
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        text = "a value nested too deeply"
+    return printable(text)

@@ -1,0 +1,113 @@
+"""A report for machines: JUnit for a CI's test page, SARIF for its list of alerts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from symacct.verify.judging.bounds import share_text
+from symacct.verify.judging.verdict import VERDICTS
+from symacct.verify.reporting.defects import Defect
+from symacct.verify.reporting.judgement import Judgement
+from symacct.verify.reporting.report import Report, call, finding_as_dict
+from symacct.version import __version__
+
+_SARIF = "2.1.0"
+_XML = {**dict.fromkeys(range(32)), 9: 9, 10: 10, 13: 13, 0xFFFE: None, 0xFFFF: None}
+
+
+def junit(judgements: Sequence[Judgement]) -> str:
+    """A suite for each peer, a case for each defect: failed if one of its findings fails."""
+    root = ElementTree.Element("testsuites", name="symacct verify")
+    for judgement in judgements:
+        _suite(root, judgement)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _suite(root: ElementTree.Element, judgement: Judgement) -> None:
+    report, failing = judgement.report, judgement.failing
+    suite = ElementTree.SubElement(root, "testsuite", name=_xml(report.peer))
+    enough = _case(suite, report, "enough was judged")
+    if not report.enough:
+        ElementTree.SubElement(enough, "error", message=too_little(report))
+    for defect in report.defects:
+        case = _case(suite, report, defect.cause)
+        if defect in failing:
+            failure = ElementTree.SubElement(case, "failure", type=defect.verdict)
+            failure.set("message", _xml(said(defect)))
+            failure.text = _xml(finding_as_dict(defect.worst, report.command)["reproduce"])
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(failing)))
+    suite.set("errors", str(int(not report.enough)))
+    suite.set("time", f"{report.seconds:.1f}")
+
+
+def _case(suite: ElementTree.Element, report: Report, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=_xml(report.peer), name=_xml(name))
+
+
+def too_little(report: Report) -> str:
+    """One line: what could be judged, where that is not enough for a verdict."""
+    gone = "; it was given up" if report.gone else ""
+    return f"{report.judged:,} of {report.answered:,} answers could be judged{gone}"
+
+
+def shown_in_full(report: Report, defects: Iterable[Defect]) -> str:
+    """A paragraph for each defect: one line, and what reproduces it."""
+    worst = ((defect, finding_as_dict(defect.worst, report.command)) for defect in defects)
+    return "\n\n".join(f"{said(defect)}\n{found['reproduce']}" for defect, found in worst)
+
+
+def said(defect: Defect) -> str:
+    """One line: how many answers, at which question the worst is shown, and by how much."""
+    found = defect.worst.shown
+    by = "" if found.ratio is None or math.isinf(found.ratio) else f", {share_text(found.ratio)}"
+    many = f"{defect.answers:,} answers, such as" if defect.answers > 1 else "one answer,"
+    return f"{defect.cause}: {many} {call(found.ask)} of {found.ask.expression}{by}"
+
+
+def _xml(text: str) -> str:
+    """Without the characters that no XML document may have."""
+    return text.translate(_XML)
+
+
+def sarif(judgements: Sequence[Judgement]) -> str:
+    """SARIF 2.1.0: a run for each peer, a result for each defect, at the peer's own file."""
+    runs = [_run(judgement) for judgement in judgements]
+    return json.dumps({"version": _SARIF, "runs": runs}, indent=2, ensure_ascii=False)
+
+
+def _run(judgement: Judgement) -> dict[str, Any]:
+    report, failing = judgement.report, judgement.failing
+    driver = {
+        "name": "symacct verify",
+        "version": __version__,
+        "rules": [{"id": verdict} for verdict in VERDICTS],
+    }
+    results = [_result(defect, report, defect in failing) for defect in report.defects]
+    done = {"executionSuccessful": report.enough}
+    return {"tool": {"driver": driver}, "invocations": [done], "results": results}
+
+
+def _result(defect: Defect, report: Report, fails: bool) -> dict[str, Any]:
+    place = {"artifactLocation": {"uri": _file(report.command)}, "region": {"startLine": 1}}
+    shown = finding_as_dict(defect.worst, report.command)["reproduce"]
+    return {
+        "ruleId": defect.verdict,
+        "level": "error" if fails else "note",
+        "message": {"text": f"{report.peer} {report.version}: {said(defect)}\n{shown}"},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"cause/v1": f"{report.peer}: {defect.cause}"},
+    }
+
+
+def _file(command: Sequence[str]) -> str:
+    """The last word of the command that is a file, as a path from here where it can be one."""
+    files = [Path(word) for word in command if Path(word).is_file()]
+    path = files[-1] if files else Path(command[0])
+    inside = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return (path.relative_to(Path.cwd()) if inside else path).as_posix()

@@ -1,0 +1,274 @@
+"""Findings of one cause counted as one defect: what a maintainer mends once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Finding
+from symacct.verify.peer.protocol import Ask
+from symacct.verify.reporting.clusters import BEYOND, NEAR_1, Cluster, about, region_of_orders
+
+_BELOW = ("unsound", "negative", "zero")
+#: What only shows that some value is wrong; it belongs to what says which.
+SYMPTOMS = ("jump", "inconsistent")
+_SIDES = ("too small", "too large")
+Cause = tuple[str, ...]
+Way = tuple[str, str]
+_BOTH, _CONVERSION = "too small and too large", "conversion from RDP"
+_ENDS = (NEAR_1, BEYOND)
+_TYPED = ("numbers", "alpha")
+_ROUNDING: Cause = ("rounding to float64",)
+_HISTORY: Cause = ("depends on what was asked before",)
+
+
+@dataclass
+class Defect:
+    """Clusters of one cause, the worst first."""
+
+    cause: str
+    clusters: list[Cluster] = field(default_factory=list)
+
+    @property
+    def worst(self) -> Cluster:
+        """The cluster to show: of those that fail, a plain value of a curve if there is one."""
+        return min(self.clusters, key=_plainness)
+
+    @property
+    def shown(self) -> Finding:
+        """The finding that shows it, at the simplest question known."""
+        return self.worst.shown
+
+    @property
+    def below(self) -> bool:
+        """Is an answer below what is proved?"""
+        return any(cluster.shown.below for cluster in self.clusters)
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of them."""
+        return min((c.shown.verdict for c in self.clusters), key=VERDICTS.index)
+
+    @property
+    def answers(self) -> int:
+        """How many answers there were of it."""
+        return sum(cluster.count for cluster in self.clusters)
+
+    @property
+    def about(self) -> list[str]:
+        """What was asked: `rdp of Gaussian (poisson), add/remove, whole orders`, each once."""
+        return list(dict.fromkeys(about(cluster.worst.ask) for cluster in self.clusters))
+
+
+def grouped(clusters: Iterable[Cluster]) -> list[Defect]:
+    """Clusters in the order given, one defect for each cause; none is left out."""
+    given = list(clusters)
+    causes = _Causes(given)
+    found: dict[Cause, Defect] = {}
+    for cluster in given:
+        cause = causes.of(cluster)
+        found.setdefault(cause, Defect(": ".join(cause))).clusters.append(cluster)
+    return list(found.values())
+
+
+def _plainness(cluster: Cluster) -> tuple[bool, bool, bool, int, bool]:
+    found = cluster.shown
+    symptom = found.verdict in SYMPTOMS or found.ask.kind != "rdp"
+    parts = len(found.ask.parts)
+    return not found.below, not found.beyond_rounding, symptom, parts, cluster.simple is None
+
+
+class _Causes:
+    """What findings over mechanisms, orders, ways of writing and verdicts have in common.
+
+    What follows from a wrong curve is not counted again beside it: compositions of it, ε and δ,
+    the laws that it breaks, its share of what rounding might explain.
+    """
+
+    def __init__(self, clusters: list[Cluster]) -> None:
+        found = [cluster.shown for cluster in clusters]
+        self.remembers = any(map(_changes, found))
+        every_curve = list(filter(_is_a_curve, found))
+        curves = [one for one in every_curve if one.beyond_rounding]
+        self.both = _on_both_sides(every_curve)
+        self.relations = _relations([one for one in found if _is_plain(one)])
+        self.inside = {
+            _whats(one.ask)[0] for one in curves if region_of_orders(one.ask) not in _ENDS
+        }
+        self.wrong = {self._named(one, self._whats(one)[0]) for one in curves}
+        #: Rounded to 0, as ε and δ are then: what is left of them says nothing of a conversion.
+        self.vanished = {
+            self._named(one, self._whats(one)[0])
+            for one in every_curve
+            if one.verdict == "zero" and not one.beyond_rounding
+        }
+        differs = [one for one in found if one.verdict == "inconsistent"]
+        self.alike = _ways_handled_alike(differs)
+        #: Types that are handled as another number where the usual way of writing is right.
+        self.mistaken = {
+            self._way(one) for one in differs if _types(one) and not _usual_may_be_wrong(one)
+        }
+        #: Of which a new process gives an answer again.
+        self.stays = {self._of_itself(cluster) for cluster in clusters if cluster.alone}
+
+    def of(self, cluster: Cluster) -> Cause:
+        """The cause of a cluster; of a peer that remembers, only what a new process does too."""
+        own = self._of_itself(cluster)
+        derived = cluster.shown.converted or (cluster.shown.law and own not in self.wrong)
+        stays = own in self.stays and not derived
+        return _HISTORY if self.remembers and not stays else own
+
+    def _of_itself(self, cluster: Cluster) -> Cause:
+        found, how = cluster.shown, dict(cluster.shown.ask.how)
+        whole = self._without_relation(_whats(found.ask)[0])
+        if "after" in how or _changes(found):
+            return _HISTORY
+        if found.verdict == "exception":
+            return "exception", found.note.split(":")[0]
+        if found.verdict in ("nan", "inf", "slow"):
+            return found.verdict, *whole[:1]
+        another = how and found.verdict == "inconsistent"
+        if another and self._way(found) in self.mistaken:
+            return self._way(found)
+        if not another or _usual_may_be_wrong(found):
+            for cause in self._curves(found):
+                if cause in self.wrong:
+                    return cause
+                if found.verdict == "zero" and cause in self.vanished:
+                    return _ROUNDING
+        if another:
+            return self._way(found)
+        return _by_itself(found, whole)
+
+    def _way(self, found: Finding) -> Cause:
+        """The way of writing, with all that are handled alike."""
+        ways = {_named(way) for one in found.ask.how for way in self.alike[one]}
+        return "written another way", ", ".join(sorted(ways))
+
+    def _curves(self, found: Finding) -> Iterator[Cause]:
+        """The wrong curves that a finding may be a consequence of, the likeliest first."""
+        symptom = found.verdict in SYMPTOMS
+        ends = [(f"orders {region}",) for region in _ENDS] if symptom else []
+        many = [("several runs",)] if any(part.count > 1 for part in found.ask.parts) else []
+        for what in [*reversed(self._whats(found)), *many, *ends]:
+            yield self._named(found, what)
+            if symptom:
+                yield from ((side, *self._without_relation(what)) for side in _SIDES)
+
+    def _whats(self, found: Finding) -> list[Cause]:
+        """What it is about; an end of the orders, where the curve is right between the ends."""
+        region = region_of_orders(found.ask)
+        whats = _whats(found.ask)
+        if region in _ENDS and whats[0] not in self.inside:
+            return [(f"orders {region}",), *whats]
+        return whats
+
+    def _named(self, found: Finding, what: Cause) -> Cause:
+        return (_BOTH if what in self.both else _side(found), *self._without_relation(what))
+
+    def _without_relation(self, what: Cause) -> Cause:
+        """The relation is no part of the cause where it is so under several."""
+        return what[:1] if len(self.relations.get(what[0], ())) > 1 else what
+
+
+def _ways_handled_alike(found: Iterable[Finding]) -> dict[Way, set[Way]]:
+    """Ways of writing that one number answers somewhere: one cause wherever they are met."""
+    answered: dict[object, set[Way]] = {}
+    for one in found:
+        answered.setdefault((one.ask.built(), one.answer.value), set()).update(one.ask.how)
+    alike: dict[Way, set[Way]] = {}
+    for ways in answered.values():
+        joined = ways.union(*(alike.get(way, ()) for way in ways))
+        alike.update(dict.fromkeys(joined, joined))
+    return alike
+
+
+def _named(way: Way) -> str:
+    """The way of writing; a type is handled as it is, wherever it is met."""
+    return way[1] if way[0] in _TYPED else " = ".join(way)
+
+
+def _types(found: Finding) -> bool:
+    """Is it about the type of a number?"""
+    return bool(found.ask.how) and all(key in _TYPED for key, _ in found.ask.how)
+
+
+def _by_itself(found: Finding, what: Cause) -> Cause:
+    """The cause of a finding on curves that are right."""
+    if not found.beyond_rounding:
+        return _ROUNDING
+    if found.verdict in SYMPTOMS:
+        return found.law or found.verdict, *what
+    if found.split:
+        return _side(found), found.note.split(":")[0]
+    return _side(found), *((_CONVERSION,) if found.converted else ("ε and δ", *what))
+
+
+def _relations(found: Iterable[Finding]) -> dict[str, set[Cause]]:
+    """Under which relations each sampling is wrong."""
+    under: dict[str, set[Cause]] = {}
+    for one in found:
+        sampling, *relation = _whats(one.ask)[0]
+        under.setdefault(sampling, set()).add(tuple(relation))
+    return under
+
+
+def _on_both_sides(curves: Iterable[Finding]) -> set[Cause]:
+    """What is too small here and too large there in questions of one kind: one code, one cause.
+
+    What is too small by its rounding alone is not one with what is too large for another reason.
+    """
+    kinds: dict[str, list[Finding]] = {}
+    for one in curves:
+        kinds.setdefault(about(one.ask), []).append(one)
+    return {
+        _whats(same[0].ask)[0]
+        for same in kinds.values()
+        if len({_side(one) for one in same}) == 2
+        and any(one.beyond_rounding for one in same if _side(one) == _SIDES[0])
+    }
+
+
+def _changes(found: Finding) -> bool:
+    """Is it inconsistent with itself in a new process? No single question need explain it."""
+    alone = found.verdict == "inconsistent" and not found.ask.how and not found.law
+    return alone or found.before is not None
+
+
+def _usual_may_be_wrong(found: Finding) -> bool:
+    """Is the usual way of writing below the truth, or neither of the two known to be wrong?"""
+    usual, truth = None if found.other is None else found.other[1].finite, found.truth
+    value = found.answer.finite
+    if usual is None or truth is None or value is None:
+        return False
+    low = truth.lower * (1 - ALLOWANCE)
+    return bool(usual < low) or (not truth.exact and bool(low <= value))
+
+
+def _is_a_curve(found: Finding) -> bool:
+    """Is it a wrong value of a curve itself?"""
+    return _is_plain(found) and found.ask.kind == "rdp"
+
+
+def _is_plain(found: Finding) -> bool:
+    """Is it a wrong number, asked for in the usual way, that does not come from another?"""
+    usual = found.before is None and not found.ask.how and not found.converted
+    return usual and found.verdict in (*_BELOW, "loose", "wrong-formula")
+
+
+def _side(found: Finding) -> str:
+    small = found.below or found.short or found.verdict in _BELOW
+    if found.verdict in SYMPTOMS and found.ratio is not None:
+        small = small or found.ratio < 1
+    return _SIDES[0] if small else _SIDES[1]
+
+
+def _whats(ask: Ask) -> list[Cause]:
+    """How the parts are sampled, and the relation: of all together, and of each kind alone."""
+    relation = ask.adjacency.replace("_", "/")
+    single = [(s.replace("_", " "), relation) for s in sorted({p.sampling for p in ask.parts})]
+    # ε and δ are hardly ever asked of a single run.
+    more = ask.kind == "rdp" and any(part.count > 1 for part in ask.parts)
+    several = [("several runs",)] if more else []
+    inside = [("several runs in a sample",)] if any(part.inner > 1 for part in ask.parts) else []
+    return [*([("in a composition",)] if len(ask.parts) > 1 else []), *inside, *several, *single]

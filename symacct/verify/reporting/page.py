@@ -1,0 +1,97 @@
+"""The report as one self-contained HTML page: tables, and plots of the error; all text escaped."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symacct.core import arguments
+from symacct.verify.judging.verdict import ALLOWANCE
+from symacct.verify.reporting.report import PlottedError, Report, defect_as_dict, finding_as_dict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FLOOR, _TOP = 1e-17, 1e12
+
+_TEMPLATE = Path(__file__).with_suffix(".html")
+
+
+def needs() -> None:
+    """MissingPackageError unless the packages that a page needs are here."""
+    for module in ("jinja2", "matplotlib"):
+        arguments.package(module, "--html", "pip install 'symacct[plot]'")
+
+
+def page(reports: Sequence[Report], absent: Sequence[tuple[str, str]] = ()) -> str:
+    """One page for one or several peers; `absent` are (name, why it was not run)."""
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    verdicts = sorted({verdict for report in reports for verdict in report.counts})
+    title = "symacct verify: " + (reports[0].peer if len(reports) == 1 else "all peers")
+    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+        title=title,
+        allowance=f"{float(reports[0].allowance if reports else ALLOWANCE):g}",
+        verdicts=verdicts,
+        reports=[_shown(number, report) for number, report in enumerate(reports)],
+        absent=absent,
+    )
+
+
+def _shown(number: int, report: Report) -> dict[str, Any]:
+    defects = [
+        defect_as_dict(defect)
+        | {"shown": [finding_as_dict(c, report.command) for c in defect.clusters]}
+        for defect in report.defects
+    ]
+    return {
+        "number": number,
+        "report": report,
+        "defects": defects,
+        "plot": plot(report.points) if report.points else None,
+    }
+
+
+def plot(points: Sequence[PlottedError]) -> str:
+    """The relative error against α − 1, the noise and the rate: a PNG in base64."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    axes = figure.subplots(1, 3, sharey=True)
+    across: list[tuple[str, Callable[[PlottedError], float | None]]] = [
+        ("order, α − 1", lambda p: p.alpha - 1),
+        ("parameter of the noise (σ, b, p, ε, ρ)", lambda p: p.scale),
+        ("sampling rate", lambda p: p.gamma),
+    ]
+    for axis, (name, of) in zip(axes, across, strict=True):
+        _scatter(axis, points, of)
+        axis.set_xlabel(name)
+        axis.axhline(float(ALLOWANCE), color="0.6", linewidth=0.8)
+    axes[0].set_ylabel("|value / truth − 1|")
+    axes[0].legend(loc="upper left", fontsize="small")
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=110)
+    return base64.b64encode(image.getvalue()).decode()
+
+
+def _scatter(
+    axis: Axes, points: Sequence[PlottedError], of: Callable[[PlottedError], float | None]
+) -> None:
+    sides: dict[str, tuple[str, Callable[[float], bool]]] = {
+        "below the truth": ("#b00020", lambda error: error < 0),
+        "above the truth": ("#1f5fa8", lambda error: error > 0),
+        "in the enclosure": ("0.6", lambda error: error == 0),
+    }
+    for name, (colour, chosen) in sides.items():
+        drawn = [(x, p.error) for p in points if chosen(p.error) and (x := of(p)) is not None]
+        xs = [x for x, _ in drawn]
+        ys = [min(max(abs(error), _FLOOR), _TOP) for _, error in drawn]
+        axis.plot(xs, ys, ".", markersize=3, color=colour, label=name, alpha=0.6)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    top = max([10.0, *(3 * abs(p.error) for p in points if abs(p.error) < _TOP)])
+    axis.set_ylim(_FLOOR / 3, top)

@@ -1,0 +1,217 @@
+"""What a run found: its JSON document, and the lines that a terminal and a page show."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from symacct.verify.judging.bounds import decimal_text
+from symacct.verify.judging.verdict import ALLOWANCE, VERDICTS, Finding
+from symacct.verify.peer.process import Incidents
+from symacct.verify.peer.protocol import AT, HELLO_LINE, Answer, Ask
+from symacct.verify.reporting.clusters import Cluster
+from symacct.verify.reporting.defects import Defect, grouped
+from symacct.version import __version__
+
+#: Of the JSON document, described in docs/verification.md; another number when a field changes.
+SCHEMA = 2
+
+
+@dataclass(frozen=True)
+class PlottedError:
+    """One answer for a plot: its relative error, against order, noise and rate."""
+
+    alpha: float
+    scale: float
+    gamma: float | None
+    error: float
+    label: str
+
+
+@dataclass
+class Report:
+    """All that is said of a peer."""
+
+    peer: str
+    version: str
+    command: Sequence[str]
+    asked: int
+    unsupported: int
+    seconds: float
+    seed: int
+    clusters: list[Cluster]
+    incidents: Incidents
+    #: Answers other than "unsupported", confirmations included, and those held against a truth.
+    answered: int = 0
+    judged: int = 0
+    #: The share of the truth up to which an answer is taken to be right.
+    allowance: Fraction = ALLOWANCE
+    #: Given up, having ended, hung or talked nonsense too often.
+    gone: bool = False
+    #: Answers below the truth by no more than the rounding allowance, and the largest share.
+    within_rounding: int = 0
+    worst_within: float = 0.0
+    #: Not asked, being of a kind that ran out of time twice.
+    skipped: int = 0
+    #: Questions of the search where training lies.
+    searched: int = 0
+    cut: list[str] = field(default_factory=list)
+    #: The seconds that it might have taken.
+    given: float | None = None
+    points: list[PlottedError] = field(default_factory=list)
+
+    @property
+    def unsound(self) -> bool:
+        """Is a value below what is proved? The command's exit status is then 1."""
+        return any(cluster.shown.below for cluster in self.clusters)
+
+    @property
+    def enough(self) -> bool:
+        """Could at least half of the answers be judged, by a peer that was there to the end?"""
+        return self.judged > 0 and self.answered <= 2 * self.judged and not self.gone
+
+    @functools.cached_property
+    def defects(self) -> list[Defect]:
+        """The findings by their causes, the worst first."""
+        return grouped(self.clusters)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were of each verdict."""
+        found: Counter[str] = Counter()
+        for cluster in self.clusters:
+            found[cluster.shown.verdict] += cluster.count
+        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {
+            "peer": self.peer,
+            "version": self.version,
+            "asked": self.asked,
+            "findings": [finding_as_dict(c, self.command) for c in self.clusters],
+            "defects": [defect_as_dict(defect) for defect in self.defects],
+            "schema": SCHEMA,
+            "symacct": __version__,
+            "allowance": float(self.allowance),
+            "unsound": self.unsound,
+            "counts": self.counts,
+            "unsupported": self.unsupported,
+            "answered": self.answered,
+            "judged": self.judged,
+            "enough": self.enough,
+            "skipped": self.skipped,
+            "searched": self.searched,
+            "below_within_rounding": {"answers": self.within_rounding, "most": self.worst_within},
+            "incidents": self.incidents.as_dict(),
+            "complete": not self.cut,
+            "cut": self.cut,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+            "seconds_given": self.given,
+        }
+
+    def to_json(self) -> str:
+        """The document as text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def defect_as_dict(defect: Defect) -> dict[str, Any]:
+    """One defect, by the ids of its findings."""
+    return {
+        "cause": defect.cause,
+        "verdict": defect.verdict,
+        "below_proved": defect.below,
+        "answers": defect.answers,
+        "about": defect.about,
+        "findings": [cluster.identity for cluster in defect.clusters],
+    }
+
+
+def finding_as_dict(cluster: Cluster, command: Sequence[str]) -> dict[str, Any]:
+    """One finding, at the simplest question that shows it."""
+    found = cluster.shown
+    truth = found.truth
+    row: dict[str, Any] = {
+        "verdict": found.verdict,
+        "call": call(found.ask),
+        "expression": found.ask.expression,
+        "parameters": found.ask.parameters(),
+        "peer_value": value_for_json(found.answer),
+        "truth_lower": None if truth is None else decimal_text(truth.lower, up=False),
+        "truth_upper": None if truth is None else decimal_text(truth.upper, up=True),
+        "ratio": finite_or_text(found.ratio),
+        "formula_matched": found.formula,
+        "reproduce": reproduce(found, command),
+        "claims": found.answer.claims,
+        "beyond_rounding": found.beyond_rounding,
+        "below_proved": found.below,
+        "answers": cluster.count,
+        "worst_ratio": finite_or_text(cluster.worst.ratio),
+        "worst_expression": cluster.worst.ask.expression,
+        "worst_call": call(cluster.worst.ask),
+        "note": found.note,
+        "id": cluster.identity,
+    }
+    if found.other is not None:
+        ask, answer = found.other
+        row["other"] = {"call": call(ask), "expression": ask.expression}
+        row["other"]["peer_value"] = value_for_json(answer)
+    if found.before is not None:
+        row["before"] = {"call": call(found.before), "expression": found.before.expression}
+    if found.split:
+        row["excess"] = {name: finite_or_text(share) for name, share in found.split}
+    return row
+
+
+def call(ask: Ask) -> str:
+    """The question, without its expression: rdp(alpha=5/2, count=repeat)."""
+    given = [f"{AT[ask.kind]}={ask.at}", *(f"{key}={way}" for key, way in ask.how)]
+    if ask.orders is not None:
+        given.append(f"orders={' '.join(ask.orders)}")
+    return f"{ask.kind}({', '.join(given)})"
+
+
+def reproduce(found: Finding, command: Sequence[str]) -> str:
+    """Lines that show the finding in the peer alone: its own code, or the protocol's line."""
+    asks = [] if found.before is None else [found.before]
+    if found.verdict in ("inconsistent", "jump") and found.other is not None:
+        other_ask, other = found.other
+        if other.reproduce and found.answer.reproduce and found.before is None:
+            return "\n".join([*other.reproduce, *_going_on(other, found.answer)])
+        if found.before is None:
+            asks.append(other_ask)
+    elif found.answer.reproduce:
+        return "\n".join(found.answer.reproduce)
+    asks.append(found.ask)
+    lines = [HELLO_LINE, *(ask.line(i + 1) for i, ask in enumerate(asks))]
+    return f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(command)}"
+
+
+def _going_on(first: Answer, second: Answer) -> list[str]:
+    """The second's lines without the imports that the first's began with."""
+    known = {line for line in first.reproduce if line.startswith(("import ", "from "))}
+    return [line for line in second.reproduce if line not in known]
+
+
+def value_for_json(answer: Answer) -> float | str | None:
+    """The peer's value: a number, or text for inf, nan, and what is beyond float64."""
+    if answer.finite is not None:
+        try:
+            value = float(answer.finite)
+        except OverflowError:
+            return decimal_text(answer.finite, up=True)
+        return value if value or not answer.finite else decimal_text(answer.finite, up=True)
+    return None if answer.value is None else str(answer.value)
+
+
+def finite_or_text(x: float | None) -> float | str | None:
+    """x for JSON, which has no inf."""
+    return x if x is None or math.isfinite(x) else str(x)
