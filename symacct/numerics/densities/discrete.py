@@ -22,7 +22,6 @@ _MOST_TERMS = 200_000
 _FARTHEST = 2**64  # summit of the terms
 _ROUNDS = 8
 _MOST_LOST_BITS = 4096  # of a sum whose first terms cancel
-_NO_SHIFTS = (arb(0), arb(0))
 
 
 @dataclass(frozen=True)
